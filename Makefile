@@ -1,0 +1,38 @@
+# Each target does its own set-up: a virtual environment with pinned, hashed packages.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test bench lint lock clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo   a recorded session through every service, killed and replayed"
+	@echo "make test   every quick test, on a real nats-server"
+	@echo "make lint   ruff and mypy"
+	@echo "make bench  the measurements, with baselines in the same run"
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "make: no $(PYTHON); install Python 3.11 or set PYTHON=…" >&2; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/weft demo
+
+test: $(STAMP) lint
+	$(BIN)/python -m pytest -q -m "not slow"
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m tests.bench
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

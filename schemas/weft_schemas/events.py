@@ -1,0 +1,226 @@
+"""Every event of the log besides ContextItem, the union of them, and its strict decoding."""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.errors import InvalidInput, UnknownVersion
+from weft_schemas.items import ContextItem, Sensitivity, check_item
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.routing import Catalog
+
+VERSION = 1
+"""Newest schema version of every event of this release."""
+
+
+class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a derived event was made from, and by whom."""
+
+    sequence: int
+    """Log sequence of the source event."""
+    item_id: str = ""
+    """Its item id, empty for a source that is no item."""
+    worker: str = ""
+    """`firewall`, `summarizer`, `memory`, `indexer`."""
+    worker_version: str = ""
+    policy_version: int = 0
+    run: str = ""
+    """Names a re-derivation; empty for live work. Of one source, worker and run the first counts;
+    a later run supersedes."""
+
+
+class EnvelopeEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="envelope", tag_field="type"
+):
+    """The firewall's result for one untrusted item."""
+
+    origin: Origin
+    envelope: ResultEnvelope
+    v: int = 1
+
+
+class SummaryEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="summary", tag_field="type"
+):
+    """The short form of one long trusted item, or of a closed session (`item_id` empty)."""
+
+    origin: Origin
+    text: str
+    tokens: int
+    encoding: str
+    sensitivity: Sensitivity = Sensitivity.PUBLIC
+    """The highest of its sources."""
+    model: str = "extractive"
+    v: int = 1
+
+
+class MemoryFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`key=value`, true for a scope from its source's sequence on until a newer value."""
+
+    key: str
+    value: str
+    sources: tuple[str, ...]
+    """Item ids."""
+    sensitivity: Sensitivity = Sensitivity.PUBLIC
+
+
+class FactsEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="fact", tag_field="type"
+):
+    """All facts learned from one source; an empty list in a later run withdraws them."""
+
+    origin: Origin
+    scope: str
+    """`session:<id>` unless the item's metadata names one, such as `user:42`."""
+    facts: tuple[MemoryFact, ...]
+    v: int = 1
+
+
+class EpisodeEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="episode", tag_field="type"
+):
+    """A short summary of a past stretch of a session, for the header of later ones."""
+
+    origin: Origin
+    episode_id: str
+    scope: str
+    text: str
+    tokens: int
+    encoding: str
+    first_sequence: int
+    last_sequence: int
+    sources: tuple[str, ...] = ()
+    sensitivity: Sensitivity = Sensitivity.PUBLIC
+    v: int = 1
+
+
+class SessionClosedEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="session_closed", tag_field="type"
+):
+    """A session ended at `last_sequence` (0: at this event). Later items open it again."""
+
+    last_sequence: int = 0
+    reason: str = "closed"
+    """`closed` by the client or `idle`."""
+    v: int = 1
+
+
+class ParkedEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="parked", tag_field="type"
+):
+    """A worker gave this source up, so that it holds nobody up; the raw event stays in the log."""
+
+    origin: Origin
+    code: str
+    error: str
+    """Safe to show: never the body."""
+    attempts: int
+    v: int = 1
+
+
+class RevivedEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="revived", tag_field="type"
+):
+    """An operator replayed (`drop` false) or dropped a parked source."""
+
+    origin: Origin
+    drop: bool = False
+    v: int = 1
+
+
+class ErasedEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="erased", tag_field="type"
+):
+    """The tombstone of a session, or of a whole tenant (`session` null): the fold ignores it from
+    here on. Stands under the tenant's reserved session."""
+
+    session: str | None
+    reason: str = ""
+    v: int = 1
+
+
+class ErasureReceiptEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="erasure_receipt", tag_field="type"
+):
+    """What an erasure removed, in counts, and what it could not reach."""
+
+    session: str | None
+    tombstone_sequence: int
+    removed: dict[str, int]
+    unreachable: tuple[str, ...]
+    v: int = 1
+
+
+Event = (
+    ContextItem
+    | EnvelopeEvent
+    | SummaryEvent
+    | FactsEvent
+    | EpisodeEvent
+    | SessionClosedEvent
+    | ParkedEvent
+    | RevivedEvent
+    | ErasedEvent
+    | ErasureReceiptEvent
+    | ContextPolicy
+    | Catalog
+)
+
+EVENT_TYPES: dict[str, type[msgspec.Struct]] = {
+    str(cls.__struct_config__.tag): cls for cls in Event.__args__
+}
+
+
+class _Peek(msgspec.Struct):
+    type: str = ""
+    v: int = 1
+
+
+_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+_peek = msgspec.json.Decoder(_Peek)
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+def encode_event(event: Event) -> bytes:
+    """Canonical bytes: JSON with object keys in a fixed order; the same event, the same bytes.
+
+    Raises `InvalidInput` where the event cannot be written (a lone surrogate).
+    """
+    try:
+        return _encoder.encode(event)
+    except (UnicodeEncodeError, msgspec.MsgspecError, TypeError, RecursionError) as error:
+        raise InvalidInput(f"this {type(event).__name__} cannot be encoded: {error}") from None
+
+
+def decode_event(payload: bytes) -> Event:
+    """Decode and check one event.
+
+    Raises `UnknownVersion` for a version newer than this release knows, else `InvalidInput` with
+    the path of the field that is wrong.
+    """
+    try:
+        event = _decoder.decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _undecodable(payload, error) from None
+    if event.v > VERSION:
+        raise _unknown_version(str(type(event).__struct_config__.tag), event.v)
+    if event.v < 1:
+        raise InvalidInput(f"event has version {event.v} at `$.v`; versions start at 1")
+    return check_item(event) if isinstance(event, ContextItem) else event
+
+
+def _undecodable(payload: bytes, error: Exception) -> InvalidInput:
+    try:
+        seen = _peek.decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return InvalidInput(f"event is not an event in JSON: {error}; see schemas/jsonschema")
+    if seen.v > VERSION:
+        return _unknown_version(seen.type, seen.v)
+    return InvalidInput(f"event of type {seen.type!r}: {error}; see schemas/jsonschema")
+
+
+def _unknown_version(name: str, version: int) -> UnknownVersion:
+    return UnknownVersion(
+        f"event of type {name!r} has version {version}; this release knows up to {VERSION}: upgrade it"
+    )

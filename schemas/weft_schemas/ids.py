@@ -1,0 +1,80 @@
+"""Stable names for things: message ids, artifact handles, subject tokens. Pure functions."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+from weft_schemas.errors import InvalidInput
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")
+_ENCODED = re.compile(r"=[A-Za-z0-9_-]+\Z")
+
+TENANT_SESSION = "@tenant"
+"""The reserved session token that carries a tenant's own events: policies, catalogues, receipts."""
+
+
+def encode_token(name: str) -> str:
+    """A tenant or session id as one subject token, reversibly.
+
+    Ids of up to 128 characters of `[A-Za-z0-9_-]` stay as they are; any other becomes `=` and
+    its base64url form. Raises `InvalidInput` for an empty id or one over 256 bytes.
+    """
+    if _PLAIN.match(name):
+        return name
+    if name == TENANT_SESSION:
+        return name
+    try:
+        raw = name.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"id {name!r} is not valid Unicode; rename it") from None
+    if not 1 <= len(raw) <= 256:
+        raise InvalidInput(f"id {name[:40]!r} is {len(raw)} bytes; give 1 to 256")
+    return "=" + base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def decode_token(token: str) -> str:
+    """The id behind a subject token; the inverse of `encode_token`, and of nothing else.
+
+    Raises `InvalidInput` for a token that `encode_token` never makes.
+    """
+    if _PLAIN.match(token) or token == TENANT_SESSION:
+        return token
+    if _ENCODED.match(token):
+        try:
+            name = base64.urlsafe_b64decode(token[1:] + "=" * (-len(token[1:]) % 4)).decode()
+            if name != TENANT_SESSION and encode_token(name) == token:
+                return name
+        except (ValueError, InvalidInput):
+            pass
+    raise InvalidInput(f"subject token {token!r} is not a tenant or session id; see encode_token")
+
+
+def digest(*parts: str | bytes | int) -> str:
+    """Hex SHA-256 over length-prefixed parts, so that no two lists of parts collide."""
+    state = hashlib.sha256()
+    for part in parts:
+        raw = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+        state.update(b"%d:" % len(raw))
+        state.update(raw)
+    return state.hexdigest()
+
+
+def item_message_id(tenant: str, session: str, item_id: str, payload: bytes) -> str:
+    """`Nats-Msg-Id` of an agent's item: the same id with other content gets another one."""
+    return digest("item", tenant, session, item_id, payload)[:32]
+
+
+def derived_message_id(
+    source_sequence: int, worker: str, worker_version: str, policy_version: int, run: str, part: str
+) -> str:
+    """`Nats-Msg-Id` of a derived event: a redelivered source derives the same ids again."""
+    return digest("out", source_sequence, worker, worker_version, policy_version, run, part)[:32]
+
+
+def artifact_handle(tenant: str, session: str, item_id: str) -> str:
+    """The handle of an item's raw body: `art:` and 50 bits in base32. The same in every replay,
+    on every replica; looked up within one tenant."""
+    raw = bytes.fromhex(digest("artifact", tenant, session, item_id)[:14])
+    return "art:" + base64.b32encode(raw).decode().lower()[:10]

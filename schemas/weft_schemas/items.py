@@ -1,0 +1,146 @@
+"""ContextItem, the atomic unit of the log, and the levels and kinds it can have."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from weft_schemas.errors import InvalidInput
+
+MAX_ID_BYTES = 256
+
+
+class ItemKind(StrEnum):
+    """What an item is to the agent's loop; the subject carries it and decides trust."""
+
+    USER_TURN = "user_turn"
+    AGENT_MSG = "agent_msg"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    DOC_SNIPPET = "doc_snippet"
+    MEMORY_FACT = "memory_fact"
+    PLAN_STATE = "plan_state"
+    POLICY = "policy"
+
+
+class Sensitivity(StrEnum):
+    """Ordered: public < internal < confidential < restricted."""
+
+    PUBLIC = "public"
+    INTERNAL = "internal"
+    CONFIDENTIAL = "confidential"
+    RESTRICTED = "restricted"
+
+    @property
+    def level(self) -> int:
+        return _LEVELS[self]
+
+    def reaches(self, floor: Sensitivity) -> bool:
+        """Whether an item of this level is subject to `floor` (meets or exceeds it)."""
+        return self.level >= floor.level
+
+    def raised_to(self, other: Sensitivity) -> Sensitivity:
+        """The higher of the two levels."""
+        return self if self.level >= other.level else other
+
+
+_LEVELS = {level: order for order, level in enumerate(Sensitivity)}
+
+
+class BodyRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A body kept in the object store, content-addressed; the item's `text` is then empty."""
+
+    sha256: str
+    """Hex digest of the body's UTF-8 bytes; also the object's name."""
+    size: int
+    """Bytes."""
+
+
+class ReservedMetadata(msgspec.Struct, frozen=True):
+    """The keys of `ContextItem.metadata` whose meaning and type weft fixes; others are free."""
+
+    tool_name: str | None = None
+    """Of a tool_call or tool_result."""
+    call_id: str | None = None
+    """The provider's id of the call: ties a tool_result to its tool_call within a turn."""
+    arguments: dict[str, Any] | None = None
+    """Of a tool_call, as an object."""
+    turn_id: str | None = None
+    """Parallel calls of one turn share it."""
+    author: str | None = None
+    """Which agent or person, where a session has several."""
+    occurred_at: str | None = None
+    """RFC 3339 time of an imported item; else the publish time counts."""
+    scope: str | None = None
+    """Whose memory this is, such as `user:42`; default the session alone."""
+    content_type: str | None = None
+    """MIME type of a tool result, where the tool says it."""
+    is_error: bool | None = None
+    """The tool says that the call failed."""
+
+
+class ContextItem(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="item", tag_field="type"
+):
+    """One thing that happened in an agent's session. Published complete, never as a delta.
+
+    `id` is any UTF-8 up to 256 bytes, unique within its session; the first item with an id wins.
+    `parent_id` names what this answers: a tool_result its tool_call, a tool_call its turn.
+    `token_estimate` is the publisher's guess and only informs; weft counts itself.
+    """
+
+    id: str
+    kind: ItemKind
+    text: str = ""
+    parent_id: str | None = None
+    token_estimate: int | None = None
+    sensitivity: Sensitivity = Sensitivity.PUBLIC
+    metadata: dict[str, Any] = {}
+    body: BodyRef | None = None
+    v: int = 1
+
+    @property
+    def reserved(self) -> ReservedMetadata:
+        """The typed reserved keys of the metadata.
+
+        Raises `InvalidInput` naming the item and the key where one has the wrong type.
+        """
+        try:
+            return msgspec.convert(self.metadata, ReservedMetadata)
+        except msgspec.ValidationError as error:
+            path = str(error).replace("`$.", "`$.metadata.")
+            raise InvalidInput(f"item {self.id!r}: {path}; mend the reserved key") from None
+
+
+def check_item(item: ContextItem) -> ContextItem:
+    """The item itself, if it keeps the rules that types cannot say.
+
+    Raises `InvalidInput` naming the item, the field and what to do.
+    """
+    size = len(item.id.encode("utf-8", "surrogatepass"))
+    if not 1 <= size <= MAX_ID_BYTES:
+        raise InvalidInput(f"item {item.id[:40]!r}: $.id is {size} bytes; give 1 to {MAX_ID_BYTES}")
+    for field, value in (("id", item.id), ("parent_id", item.parent_id), ("text", item.text)):
+        if value is not None and not is_encodable(value):
+            raise InvalidInput(
+                f"item {item.id!r}: $.{field} has a lone surrogate; send valid Unicode"
+            )
+    if item.body is not None and item.text:
+        raise InvalidInput(f"item {item.id!r}: $.text and $.body are both set; send one of them")
+    if item.parent_id == item.id:
+        raise InvalidInput(f"item {item.id!r}: $.parent_id is the item itself; name another")
+    _ = item.reserved
+    return item
+
+
+def is_encodable(text: str) -> bool:
+    """Whether the text is valid Unicode (no lone surrogates)."""
+    if text.isascii():
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

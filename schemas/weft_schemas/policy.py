@@ -1,0 +1,156 @@
+"""ContextPolicy: every choice of a compile and of the workers, as data in the log."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from weft_schemas.items import ItemKind, Sensitivity
+
+
+class Phase(StrEnum):
+    """The step of the agent's loop that a prompt is for."""
+
+    ROUTE = "route"
+    CALL = "call"
+    INTERPRET = "interpret"
+    ANSWER = "answer"
+
+
+class SensitivityAction(StrEnum):
+    DROP = "drop"
+    REDACT = "redact"
+
+
+class ContextBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Tokens per phase."""
+
+    route: int = 2_000
+    call: int = 3_000
+    interpret: int = 4_000
+    answer: int = 6_000
+
+    def of(self, phase: Phase) -> int:
+        value: int = getattr(self, phase.value)
+        return value
+
+
+class PhaseRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one phase wants."""
+
+    kinds: tuple[ItemKind, ...]
+    """Kinds that may stand in the prompt at all."""
+    weights: dict[ItemKind, float] = {}
+    """Favour of a kind in a tie for the budget; 1.0 where absent."""
+    limits: dict[ItemKind, int] = {}
+    """Most items of a kind; no limit where absent."""
+
+
+_ALL = tuple(ItemKind)
+
+
+def _phases() -> dict[Phase, PhaseRule]:
+    kind = ItemKind
+    return {
+        Phase.ROUTE: PhaseRule(
+            _ALL,
+            {kind.USER_TURN: 2.0, kind.PLAN_STATE: 2.0, kind.POLICY: 2.0, kind.TOOL_RESULT: 0.6},
+        ),
+        Phase.CALL: PhaseRule(
+            _ALL,
+            {kind.USER_TURN: 1.5, kind.TOOL_CALL: 1.2, kind.TOOL_RESULT: 1.5, kind.AGENT_MSG: 0.8},
+        ),
+        Phase.INTERPRET: PhaseRule(
+            _ALL, {kind.TOOL_RESULT: 2.0, kind.TOOL_CALL: 1.5, kind.AGENT_MSG: 0.7}
+        ),
+        Phase.ANSWER: PhaseRule(
+            _ALL, {kind.USER_TURN: 2.0, kind.TOOL_RESULT: 1.5, kind.DOC_SNIPPET: 1.2}
+        ),
+    }
+
+
+class ToolRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the firewall treats the results of tools whose name matches `tool` (a glob)."""
+
+    tool: str
+    keep: tuple[str, ...] = ()
+    """Paths whose values stay exact, such as `invoices[].number`."""
+    threshold: int | None = None
+    """Tokens above which a result is summarised, instead of the policy's."""
+    passthrough: bool = False
+    """Never summarise (still scanned and bounded)."""
+    always_store: bool = False
+    """Give a handle even to a small result."""
+    sensitivity: Sensitivity | None = None
+    """Raise results at least to this level."""
+
+
+class PiiAction(StrEnum):
+    FLAG = "flag"
+    MASK = "mask"
+    RAISE = "raise"
+
+
+class FirewallRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    threshold: int = 500
+    """Tokens up to which a result passes whole."""
+    summary_tokens: int = 300
+    """Cap of a summary."""
+    max_facts: int = 40
+    untrusted_kinds: tuple[ItemKind, ...] = (ItemKind.TOOL_RESULT,)
+    """Kinds that never stand in a prompt before their envelope."""
+    pii: PiiAction = PiiAction.FLAG
+    pii_sensitivity: Sensitivity = Sensitivity.CONFIDENTIAL
+    """Level to which `raise` raises."""
+    tools: tuple[ToolRule, ...] = ()
+    """The first match counts."""
+
+
+class SummaryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    item_threshold: int = 400
+    """Tokens above which a trusted item gets a summary."""
+    item_tokens: int = 120
+    """Cap of an item's summary."""
+    session_tokens: int = 200
+    """Cap of a closed session's summary."""
+
+
+class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    fact_tokens: int = 120
+    """Cap of the facts in the header."""
+    episode_tokens: int = 160
+    """Cap of the episodes in the header."""
+    header_share: float = 0.15
+    """Most of a budget that the header takes, facts and episodes together."""
+
+
+class SelectionRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    recent: int = 200
+    """Newest items that are candidates without a match."""
+    matches: int = 200
+    """Best matches for the query that are candidates."""
+    neighbours: int = 2
+    """Items on each side of a match that come with it."""
+    duplicate_threshold: float = 0.85
+    """Jaccard similarity of word sets from which an item is a near-duplicate."""
+
+
+class ContextPolicy(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="context_policy", tag_field="type"
+):
+    """A versioned event under the tenant's reserved session; its version is its log sequence, and
+    0 is this default. `session` narrows it to one session."""
+
+    name: str = "default"
+    session: str | None = None
+    budgets: ContextBudget = ContextBudget()
+    phases: dict[Phase, PhaseRule] = msgspec.field(default_factory=_phases)
+    sensitivity_floor: Sensitivity = Sensitivity.CONFIDENTIAL
+    sensitivity_action: SensitivityAction = SensitivityAction.DROP
+    redaction_hook: str = "mask"
+    selection: SelectionRules = SelectionRules()
+    memory: MemoryRules = MemoryRules()
+    firewall: FirewallRules = FirewallRules()
+    summaries: SummaryRules = SummaryRules()
+    v: int = 1

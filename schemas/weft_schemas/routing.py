@@ -1,0 +1,145 @@
+"""What routing is about: things to select, catalogues of them, and the cards that a model sees."""
+
+from __future__ import annotations
+
+import warnings
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class SelectableKind(StrEnum):
+    TOOL = "tool"
+    AGENT = "agent"
+    SKILL = "skill"
+    INTERNAL = "internal"
+
+
+class SelectableItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Anything that the router can select."""
+
+    id: str
+    name: str
+    description: str = ""
+    kind: SelectableKind = SelectableKind.TOOL
+    tags: tuple[str, ...] = ()
+    namespace: str = ""
+    side_effects: bool = False
+    cost_hint: float = 0.0
+    """Relative cost of one call, 0 (free) upwards."""
+    args_schema: dict[str, Any] = {}
+    """JSON Schema of the arguments; never on a card."""
+    examples: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    """Ids of items that must have been used before."""
+
+
+class Catalog(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="catalog", tag_field="type"
+):
+    """One version of a named catalogue, whole; its version is its log sequence."""
+
+    name: str
+    items: tuple[SelectableItem, ...]
+    v: int = 1
+
+
+class ChoiceCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the model sees of a routed item: never the argument schema."""
+
+    id: str
+    name: str
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    score: float = 0.0
+    side_effects: str = ""
+    """A warning in words, empty where there are none."""
+    cost: float = 0.0
+    note: str = ""
+    """Such as a missing prerequisite or a recent failure."""
+
+
+class ChoiceNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A node of a ChoiceGraph: interior (has children) or leaf (has an item)."""
+
+    id: str
+    label: str
+    children: tuple[str, ...] = ()
+    item: str = ""
+
+
+class ChoiceGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A bounded DAG over a catalogue, children always after their parent in `nodes`, so it cannot
+    have a cycle."""
+
+    root: str
+    nodes: tuple[ChoiceNode, ...]
+    max_children: int
+    strategy: str
+    """`namespace`, `jaccard` or `alphabetical`."""
+    reason: str = ""
+    """Why the builder chose it."""
+
+
+class RouteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    query: str
+    catalog: str
+    top_k: int = 5
+    namespaces: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    v: int = 1
+
+
+class RouteReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    cards: tuple[ChoiceCard, ...]
+    catalog: str
+    catalog_version: int
+    query: str
+    """The routing query that was scored, after the transformer."""
+    abstain: bool = False
+    """Nothing fits."""
+    ambiguous: bool = False
+    reason: str = ""
+    leaves_scored: int = 0
+    total_leaves: int = 0
+    v: int = 1
+
+
+class ValueCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A value from the session that fits a parameter, and the item that states it."""
+
+    value: str
+    source: str
+    score: float
+
+
+class HydrateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tool: str
+    catalog: str
+    query: str = ""
+    after: int = 0
+    timeout: float = 2.0
+    v: int = 1
+
+
+class HydrationResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool, whole, with the session's values for its parameters."""
+
+    tool: SelectableItem
+    values: dict[str, tuple[ValueCandidate, ...]]
+    """Parameter name → candidates, best first."""
+    used: tuple[str, ...]
+    """Ids of the items that were used."""
+    sequence: int
+    v: int = 1
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ToolCard":
+        warnings.warn(
+            "ToolCard is deprecated, use SelectableItem", DeprecationWarning, stacklevel=2
+        )
+        return SelectableItem
+    raise AttributeError(name)

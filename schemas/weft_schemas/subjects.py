@@ -1,0 +1,87 @@
+"""Subjects of the log: what clients publish to, and the form in which the stream stores them.
+
+A client publishes to `weft.<tenant>.<session>.<in|out>.<event>`; the stream's subject transform
+stores `w.<in|out>.<partition>.<tenant>.<session>.<event>`, so that every consumer needs one filter.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft_schemas.errors import InvalidInput
+from weft_schemas.ids import decode_token, encode_token
+
+STREAM = "weft"
+AUDIT_STREAM = "weft_audit"
+BODIES_BUCKET = "weft_bodies"
+PARTITIONS = 16
+
+PUBLISHED = "weft.*.*.*.>"
+STORED = "w.>"
+TRANSFORM_DESTINATION = f"w.{{{{wildcard(3)}}}}.{{{{partition({PARTITIONS},1,2)}}}}.{{{{wildcard(1)}}}}.{{{{wildcard(2)}}}}.>"
+AUDIT_SUBJECTS = "weft-audit.>"
+
+SESSION_CLOSED = "session_closed"
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A stored subject, taken apart; tenant and session are decoded ids."""
+
+    direction: str
+    """`in` or `out`."""
+    partition: int
+    tenant: str
+    session: str
+    event: str
+
+
+def item_subject(tenant: str, session: str, kind: str) -> str:
+    """Where an agent publishes an item of `kind` (or `session_closed`)."""
+    return f"weft.{encode_token(tenant)}.{encode_token(session)}.in.{kind}"
+
+
+def derived_subject(tenant: str, session: str, event: str) -> str:
+    """Where a worker publishes what it derived, and an operator a tenant's own events."""
+    return f"weft.{encode_token(tenant)}.{encode_token(session)}.out.{event}"
+
+
+def audit_subject(tenant: str, session: str, event: str) -> str:
+    """Where a compile or a routing decision is recorded."""
+    return f"weft-audit.{encode_token(tenant)}.{encode_token(session)}.{event}"
+
+
+def request_subject(tenant: str, session: str, service: str) -> str:
+    """Where a service answers: `compile`, `drilldown`, `explain`, `route`, `hydrate`, `status`."""
+    return f"weft-rpc.{encode_token(tenant)}.{encode_token(session)}.{service}"
+
+
+def stored_filter(
+    tenant: str | None = None,
+    session: str | None = None,
+    direction: str = "*",
+    event: str = ">",
+) -> str:
+    """A filter over stored subjects; what is left out matches everything."""
+    tenant_token = encode_token(tenant) if tenant is not None else "*"
+    session_token = encode_token(session) if session is not None else "*"
+    return f"w.{direction}.*.{tenant_token}.{session_token}.{event}"
+
+
+def parse_stored(subject: str) -> Stored:
+    """Take a stored subject apart. Raises `InvalidInput` where it is not one."""
+    parts = subject.split(".")
+    if len(parts) != 6 or parts[0] != "w" or parts[1] not in ("in", "out"):
+        raise InvalidInput(
+            f"subject {subject!r} is not w.<in|out>.<partition>.<tenant>.<session>.<event>"
+        )
+    if not parts[2].isdigit():
+        raise InvalidInput(f"subject {subject!r}: {parts[2]!r} is not a partition number")
+    return Stored(parts[1], int(parts[2]), decode_token(parts[3]), decode_token(parts[4]), parts[5])
+
+
+def parse_request(subject: str) -> tuple[str, str, str]:
+    """Tenant, session and service of a request subject. Raises `InvalidInput`."""
+    parts = subject.split(".")
+    if len(parts) != 4 or parts[0] != "weft-rpc":
+        raise InvalidInput(f"subject {subject!r} is not weft-rpc.<tenant>.<session>.<service>")
+    return decode_token(parts[1]), decode_token(parts[2]), parts[3]

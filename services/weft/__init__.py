@@ -1,0 +1,1 @@
+"""Weft turns an agent's life into a log and the log into prompts."""

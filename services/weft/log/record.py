@@ -1,0 +1,32 @@
+"""One message of the log as a plain value: what every fold, worker and replay takes in."""
+
+from __future__ import annotations
+
+import msgspec
+from weft_schemas.events import Event, decode_event
+from weft_schemas.subjects import Stored, parse_stored
+
+
+class LogRecord(msgspec.Struct, frozen=True):
+    """A stored message."""
+
+    sequence: int
+    """Stream sequence, from 1."""
+    subject: str
+    """Stored form, `w.<in|out>.<partition>.<tenant>.<session>.<event>`."""
+    published_ns: int
+    """Server time of storing, nanoseconds since 1970 UTC."""
+    payload: bytes
+    message_id: str = ""
+    """`Nats-Msg-Id`, empty where the publisher gave none."""
+    traceparent: str = ""
+    deliveries: int = 1
+    """How often a consumer was given it; 1 in a plain replay."""
+
+    def address(self) -> Stored:
+        """Its subject, taken apart. Raises `InvalidInput`."""
+        return parse_stored(self.subject)
+
+    def event(self) -> Event:
+        """Its payload, decoded and checked. Raises `InvalidInput`."""
+        return decode_event(self.payload)

@@ -1,0 +1,132 @@
+"""What a compile reads: rows of one session at one sequence, and the view that gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.items import ItemKind, Sensitivity
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.routing import Catalog
+
+
+class ItemRow(msgspec.Struct, frozen=True):
+    """One item as it stood at the sequence read."""
+
+    sequence: int
+    """Log sequence of the item: its identity in the log and its place in time."""
+    ordinal: int
+    """Place within its session, from 0, without gaps."""
+    id: str
+    kind: ItemKind
+    text: str
+    """Prompt-facing: its own, or its envelope's summary; empty while pending."""
+    tokens: int
+    """Of `text`, in the read model's encoding."""
+    version: int
+    """Sequence of the event that `text` comes from."""
+    parent_id: str | None
+    sensitivity: Sensitivity
+    """Effective: the publisher's, or raised by its envelope."""
+    metadata: Mapping[str, Any]
+    published_ns: int
+    pending: bool = False
+    """Untrusted and without an envelope at this sequence."""
+    parked: bool = False
+    """A worker gave it up: it has no text and never will without an operator."""
+    envelope: ResultEnvelope | None = None
+    summary: str = ""
+    """Short form by the summarizer, empty where there is none."""
+    summary_tokens: int = 0
+    summary_version: int = 0
+    content_hash: str = ""
+
+
+class Match(msgspec.Struct, frozen=True):
+    sequence: int
+    """Of the item."""
+    ordinal: int
+    score: float
+    """BM25 over this session's items at or before the sequence read."""
+
+
+class FactRow(msgspec.Struct, frozen=True):
+    scope: str
+    key: str
+    value: str
+    sequence: int
+    """Of the source; the newest per scope and key is the one in force."""
+    version: int
+    """Of the fact event."""
+    sources: tuple[str, ...]
+    sensitivity: Sensitivity
+    session: str
+    """In which it was learned."""
+
+
+class EpisodeRow(msgspec.Struct, frozen=True):
+    scope: str
+    episode_id: str
+    text: str
+    tokens: int
+    version: int
+    first_sequence: int
+    last_sequence: int
+    sensitivity: Sensitivity
+    session: str
+
+
+class SessionView(Protocol):
+    """One session of one tenant at one sequence. Nothing later, and nothing of other sessions, can
+    change what it returns. Every list has a fixed order."""
+
+    tenant: str
+    session: str
+    sequence: int
+    """The sequence read."""
+    encoding: str
+    """In which `tokens` are counted."""
+
+    def item_count(self) -> int: ...
+
+    def recent(self, limit: int) -> list[ItemRow]:
+        """The newest items, newest first."""
+
+    def of_kind(self, kind: ItemKind, limit: int) -> list[ItemRow]:
+        """The newest items of a kind, newest first."""
+
+    def search(self, terms: Sequence[str], limit: int) -> list[Match]:
+        """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`."""
+
+    def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
+        """Items by log sequence, in order of sequence; unknown ones are left out."""
+
+    def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
+        """Items by ordinal, both ends included."""
+
+    def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
+        """Items by id, in order of sequence; unknown ones are left out."""
+
+    def children(self, ids: Iterable[str]) -> list[ItemRow]:
+        """Items whose parent_id is one of `ids`, in order of sequence."""
+
+    def pending(self) -> list[ItemRow]:
+        """Items that wait for their envelope, oldest first."""
+
+    def facts(self, scopes: Sequence[str]) -> list[FactRow]:
+        """Facts in force for these scopes, ordered by scope and key."""
+
+    def episodes(self, scopes: Sequence[str], limit: int) -> list[EpisodeRow]:
+        """Newest episodes of these scopes, newest first."""
+
+    def scopes(self) -> list[str]:
+        """`session:<id>` and every scope that an item of this session named, in order of first
+        use."""
+
+    def policy(self) -> tuple[int, ContextPolicy]:
+        """The policy in force: the session's newest, else the tenant's, else version 0."""
+
+    def catalog(self, name: str) -> tuple[int, Catalog] | None:
+        """The newest version of a catalogue of the tenant, with its sequence."""
