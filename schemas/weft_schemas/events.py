@@ -222,5 +222,6 @@ def _undecodable(payload: bytes, error: Exception) -> InvalidInput:
 
 def _unknown_version(name: str, version: int) -> UnknownVersion:
     return UnknownVersion(
-        f"event of type {name!r} has version {version}; this release knows up to {VERSION}: upgrade it"
+        f"event of type {name!r} has version {version}; this release knows up to {VERSION}: "
+        "upgrade it"
     )

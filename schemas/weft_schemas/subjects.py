@@ -18,7 +18,11 @@ PARTITIONS = 16
 
 PUBLISHED = "weft.*.*.*.>"
 STORED = "w.>"
-TRANSFORM_DESTINATION = f"w.{{{{wildcard(3)}}}}.{{{{partition({PARTITIONS},1,2)}}}}.{{{{wildcard(1)}}}}.{{{{wildcard(2)}}}}.>"
+TRANSFORM_DESTINATION = (
+    "w.{{wildcard(3)}}."
+    f"{{{{partition({PARTITIONS},1,2)}}}}."
+    "{{wildcard(1)}}.{{wildcard(2)}}.>"
+)
 AUDIT_SUBJECTS = "weft-audit.>"
 
 SESSION_CLOSED = "session_closed"

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import tiktoken
+
 from weft_schemas.errors import ConfigurationError
 
 DEFAULT_ENCODING = "cl100k_base"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+
 from weft_schemas.events import Event, decode_event
 from weft_schemas.subjects import Stored, parse_stored
 
