@@ -10,6 +10,9 @@ import msgspec
 from weft_schemas.errors import InvalidInput
 
 MAX_ID_BYTES = 256
+MAX_DEPTH = 64
+"""Nesting of metadata. Far below where a decoder runs out of stack, so that what one process can
+read every other can, too."""
 
 
 class ItemKind(StrEnum):
@@ -131,6 +134,10 @@ def check_item(item: ContextItem) -> ContextItem:
         raise InvalidInput(f"item {item.id!r}: $.text and $.body are both set; send one of them")
     if item.parent_id == item.id:
         raise InvalidInput(f"item {item.id!r}: $.parent_id is the item itself; name another")
+    if item.metadata and is_deeper(item.metadata, MAX_DEPTH):
+        raise InvalidInput(
+            f"item {item.id!r}: $.metadata is nested deeper than {MAX_DEPTH}; flatten it"
+        )
     _ = item.reserved
     return item
 
@@ -144,3 +151,19 @@ def is_encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def is_deeper(value: Any, limit: int) -> bool:
+    """Whether decoded JSON is nested deeper than `limit` levels of objects and arrays."""
+    level: list[Any] = [value]
+    for _ in range(limit):
+        level = [child for parent in level for child in _children(parent)]
+        if not level:
+            return False
+    return any(isinstance(value, dict | list) for value in level)
+
+
+def _children(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
