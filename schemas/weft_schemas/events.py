@@ -52,6 +52,13 @@ class SummaryEvent(
     sensitivity: Sensitivity = Sensitivity.PUBLIC
     """The highest of its sources."""
     model: str = "extractive"
+    scope: str = ""
+    """Of a session's summary: the one scope that its items name, else `session:<id>`."""
+    first_sequence: int = 0
+    """Of a session's summary: its first item since the session was last closed."""
+    last_sequence: int = 0
+    sources: tuple[str, ...] = ()
+    """Of a session's summary: ids of the items whose text it was made from."""
     v: int = 1
 
 

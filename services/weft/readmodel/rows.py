@@ -79,7 +79,21 @@ class EpisodeRow(msgspec.Struct, frozen=True):
     session: str
 
 
-class SessionView(Protocol):
+class FactStore(Protocol):
+    """What is known, as key and value: the header's facts are read through this."""
+
+    def facts(self, scopes: Sequence[str]) -> list[FactRow]:
+        """Facts in force for these scopes, ordered by scope and key."""
+
+
+class EpisodicStore(Protocol):
+    """Short summaries of past stretches, keyed by episode id: the header's episodes."""
+
+    def episodes(self, scopes: Sequence[str], limit: int) -> list[EpisodeRow]:
+        """Newest episodes of these scopes, newest first."""
+
+
+class SessionView(FactStore, EpisodicStore, Protocol):
     """One session of one tenant at one sequence. Nothing later, and nothing of other sessions, can
     change what it returns. Every list has a fixed order."""
 
@@ -115,12 +129,6 @@ class SessionView(Protocol):
 
     def pending(self) -> list[ItemRow]:
         """Items that wait for their envelope, oldest first."""
-
-    def facts(self, scopes: Sequence[str]) -> list[FactRow]:
-        """Facts in force for these scopes, ordered by scope and key."""
-
-    def episodes(self, scopes: Sequence[str], limit: int) -> list[EpisodeRow]:
-        """Newest episodes of these scopes, newest first."""
 
     def scopes(self) -> list[str]:
         """`session:<id>` and every scope that an item of this session named, in order of first
