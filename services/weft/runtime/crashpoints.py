@@ -1,0 +1,76 @@
+"""Named places between two steps of a process, where a test makes it die as `kill -9` would.
+
+`WEFT_CRASH_AT=firewall.after_publish:3` arms one: the process kills itself when it passes there for
+the third time. Unarmed, a point is an empty function.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+
+from weft_schemas.errors import ConfigurationError
+
+VARIABLE = "WEFT_CRASH_AT"
+
+_DERIVE_STEPS = ("fetch", "decode", "work", "publish", "ack")
+_STEPS = {
+    "firewall": _DERIVE_STEPS,
+    "summarizer": _DERIVE_STEPS,
+    "memory": _DERIVE_STEPS,
+    "indexer": ("fetch", "decode", "work", "commit"),
+    "publisher": ("store_body", "publish"),
+    "compiler": ("work", "publish"),
+}
+
+POINTS: tuple[str, ...] = tuple(
+    f"{process}.after_{step}" for process, steps in _STEPS.items() for step in steps
+)
+"""Every crash point there is."""
+
+
+def crash_point(name: str, environ: Mapping[str, str] = os.environ) -> Callable[[], None]:
+    """The function to call at the point `name`: empty unless the environment arms that point.
+
+    Raises `ConfigurationError` for a name that is not in `POINTS`, here or in the environment.
+    """
+    _check(name)
+    for armed, hits in _armed(environ.get(VARIABLE, "")).items():
+        if armed == name:
+            return _Countdown(hits)
+    return _nothing
+
+
+def _nothing() -> None:
+    return None
+
+
+class _Countdown:
+    """Kills the process at its n-th call, without clean-up of any kind."""
+
+    def __init__(self, hits: int) -> None:
+        self._left = hits
+
+    def __call__(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _armed(setting: str) -> dict[str, int]:
+    armed = {}
+    for entry in filter(None, setting.split(",")):
+        name, _, hits = entry.partition(":")
+        _check(name)
+        if not (hits or "1").isdigit() or int(hits or "1") < 1:
+            raise ConfigurationError(f"{VARIABLE}: {hits!r} is no number of hits; give 1 or more")
+        armed[name] = int(hits or "1")
+    return armed
+
+
+def _check(name: str) -> None:
+    if name not in POINTS:
+        raise ConfigurationError(
+            f"{VARIABLE}: {name!r} is no crash point; use one of {', '.join(POINTS)}"
+        )

@@ -1,0 +1,201 @@
+"""Every setting of a process, read from the environment once and then fixed.
+
+Each field is the variable `WEFT_<FIELD>`; all faults are reported together, at start. Imports
+nothing but msgspec, since the client reads its connection from here too.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from weft_schemas.errors import ConfigurationError, InvalidInput
+from weft_schemas.ids import encode_token
+
+SECRETS = frozenset({"password", "token", "fingerprint_key", "summary_api_key"})
+"""Fields that are never shown."""
+
+MASK = "********"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of one process; the defaults are those of a laptop."""
+
+    nats_url: str = "nats://127.0.0.1:4222"
+    """Server addresses, separated by commas."""
+    creds: Path | None = None
+    """A NATS credentials file."""
+    user: str | None = None
+    password: str | None = None
+    token: str | None = None
+    tls_ca: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+
+    tenant: str = "default"
+    data_dir: Path = Path("weft-data")
+    """Holds the embedded server's store and the replica's read model."""
+    encoding: str = "cl100k_base"
+    """In which tokens are counted."""
+    http_host: str = "127.0.0.1"
+    http_port: int = 0
+    """Of /metrics, /live and /ready; 0 takes a free one and logs it."""
+    log_level: str = "info"
+    durability: str = "process"
+    """What an acknowledged event survives: `process`, `power` or `cluster`."""
+    max_age_days: float = 0.0
+    """Events older than this leave the log; 0 keeps them."""
+    max_bytes: int = 0
+    """Size at which the log refuses more; 0 sets no limit."""
+    fingerprint_key: str = "weft"
+    """Keys the fingerprints that stand for secrets; set one of your own where logs are shared."""
+    idle_close_seconds: float = 0.0
+    """A session without an event for so long is closed by an event; 0 leaves it open."""
+    summary_url: str | None = None
+    """OpenAI-compatible endpoint of the summarizer; without one it extracts."""
+    summary_model: str | None = None
+    summary_api_key: str | None = None
+
+    def shown(self) -> dict[str, str]:
+        """Variable → value, fit for eyes and logs: secrets are masked."""
+        return {_variable(name): self._shown_value(name) for name in self.__struct_fields__}
+
+    def _shown_value(self, name: str) -> str:
+        value = getattr(self, name)
+        if value is None:
+            return ""
+        return MASK if name in SECRETS else str(value)
+
+
+def read_settings(environ: Mapping[str, str] = os.environ, **overrides: Any) -> Settings:
+    """The settings of this environment; `overrides` (a command's arguments) go first, where they
+    are not None.
+
+    Raises `ConfigurationError` that lists every fault.
+    """
+    faults = _misspelt(environ)
+    values: dict[str, Any] = {}
+    for field in msgspec.structs.fields(Settings):
+        text = overrides.get(field.name)
+        text = environ.get(_variable(field.name)) if text is None else text
+        if text is None or text == "":
+            continue
+        try:
+            values[field.name] = _CHECKS.get(field.name, str)(text)
+        except (ValueError, InvalidInput) as error:
+            shown = MASK if field.name in SECRETS else repr(text)
+            faults.append(f"{_variable(field.name)}={shown}: {error}")
+    faults += _contradictions(values)
+    if faults:
+        raise ConfigurationError("settings cannot be used:\n  " + "\n  ".join(faults))
+    return Settings(**values)
+
+
+def _variable(field: str) -> str:
+    return f"WEFT_{field.upper()}"
+
+
+_VARIABLES = tuple(_variable(name) for name in Settings.__struct_fields__)
+_SPELLING = 0.9
+"""Similarity from which an unknown variable counts as a slip of the pen; other programs' variables
+(`WEFT_DATA` of the tests) stay below it."""
+
+
+def _misspelt(environ: Mapping[str, str]) -> list[str]:
+    unknown = sorted(name for name in environ if name.startswith("WEFT_"))
+    faults = []
+    for name in unknown:
+        close = difflib.get_close_matches(name, _VARIABLES, 1, _SPELLING)
+        if name not in _VARIABLES and close:
+            faults.append(f"{name}: no such setting; did you mean {close[0]}?")
+    return faults
+
+
+def _contradictions(values: dict[str, Any]) -> list[str]:
+    """Faults that only several settings together have."""
+    faults = []
+    if ("tls_cert" in values) != ("tls_key" in values):
+        faults.append("WEFT_TLS_CERT and WEFT_TLS_KEY: set both or none")
+    if ("user" in values) != ("password" in values):
+        faults.append("WEFT_USER and WEFT_PASSWORD: set both or none")
+    ways = [name for name in ("creds", "user", "token") if name in values]
+    if len(ways) > 1:
+        names = ", ".join(_variable(name) for name in ways)
+        faults.append(f"{names}: several ways to sign in; keep one")
+    if ("summary_url" in values) != ("summary_model" in values):
+        faults.append("WEFT_SUMMARY_URL and WEFT_SUMMARY_MODEL: set both or none")
+    return faults
+
+
+def _existing_file(text: str | Path) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise ValueError("no such file")
+    return path
+
+
+def _tenant(text: str) -> str:
+    encode_token(text)
+    return text
+
+
+def _address(text: str) -> str:
+    for part in text.split(","):
+        if not part.strip().startswith(("nats://", "tls://", "ws://", "wss://")):
+            raise ValueError("an address starts with nats://, tls://, ws:// or wss://")
+    return text
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def check(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise ValueError("not a whole number") from None
+        if not low <= value <= high:
+            raise ValueError(f"give {low} to {high}")
+        return value
+
+    return check
+
+
+def _not_negative(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError("not a number") from None
+    if not 0 <= value < float("inf"):
+        raise ValueError("give 0 or more")
+    return value
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"give one of {', '.join(words)}")
+        return text
+
+    return check
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "nats_url": _address,
+    "creds": _existing_file,
+    "tls_ca": _existing_file,
+    "tls_cert": _existing_file,
+    "tls_key": _existing_file,
+    "tenant": _tenant,
+    "data_dir": Path,
+    "encoding": _one_of("cl100k_base", "o200k_base"),
+    "http_port": _whole(0, 65_535),
+    "log_level": _one_of("debug", "info", "warning", "error"),
+    "durability": _one_of("process", "power", "cluster"),
+    "max_age_days": _not_negative,
+    "max_bytes": _whole(0, 2**63 - 1),
+    "idle_close_seconds": _not_negative,
+}

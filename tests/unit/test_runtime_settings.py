@@ -1,0 +1,75 @@
+"""Settings: read once, every fault at once, secrets never shown."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.runtime.settings import MASK, Settings, read_settings
+from weft_schemas.errors import ConfigurationError
+
+
+def test_an_empty_environment_gives_the_defaults():
+    assert read_settings({}) == Settings()
+
+
+def test_variables_become_typed_fields():
+    settings = read_settings(
+        {"WEFT_HTTP_PORT": "8080", "WEFT_DATA_DIR": "/srv/weft", "WEFT_IDLE_CLOSE_SECONDS": "1.5"}
+    )
+    assert settings.http_port == 8080
+    assert settings.data_dir == Path("/srv/weft")
+    assert settings.idle_close_seconds == 1.5
+
+
+def test_a_commands_argument_goes_before_the_environment():
+    environ = {"WEFT_TENANT": "acme", "WEFT_NATS_URL": "nats://a:1"}
+    settings = read_settings(environ, tenant="globex", nats_url=None)
+    assert (settings.tenant, settings.nats_url) == ("globex", "nats://a:1")
+
+
+def test_all_faults_are_listed_at_once():
+    with pytest.raises(ConfigurationError) as raised:
+        read_settings(
+            {
+                "WEFT_HTTP_PORT": "eighty",
+                "WEFT_ENCODING": "p50k",
+                "WEFT_NATS_URL": "localhost:4222",
+                "WEFT_CREDS": "/nowhere/at/all",
+                "WEFT_TOKEN": "s3cret",
+                "WEFT_USER": "ann",
+                "WEFT_IDLE_CLOSE_SECONDS": "nan",
+                "WEFT_LOG_LEVL": "debug",
+            }
+        )
+    message = str(raised.value)
+    for expected in (
+        "WEFT_HTTP_PORT='eighty': not a whole number",
+        "WEFT_ENCODING='p50k': give one of cl100k_base, o200k_base",
+        "WEFT_NATS_URL='localhost:4222'",
+        "WEFT_CREDS='/nowhere/at/all': no such file",
+        "WEFT_USER and WEFT_PASSWORD: set both or none",
+        "WEFT_USER, WEFT_TOKEN: several ways to sign in",
+        "WEFT_IDLE_CLOSE_SECONDS='nan': give 0 or more",
+        "WEFT_LOG_LEVL: no such setting; did you mean WEFT_LOG_LEVEL?",
+    ):
+        assert expected in message
+    assert "s3cret" not in message
+
+
+def test_secrets_are_masked_when_shown():
+    shown = read_settings({"WEFT_TOKEN": "s3cret", "WEFT_FINGERPRINT_KEY": "k3y"}).shown()
+    assert shown["WEFT_TOKEN"] == shown["WEFT_FINGERPRINT_KEY"] == MASK
+    assert shown["WEFT_PASSWORD"] == ""
+    assert shown["WEFT_HTTP_PORT"] == "0"
+
+
+def test_the_client_can_read_settings_without_the_workers_packages():
+    program = (
+        "import sys, weft.runtime.settings\n"
+        "heavy = {'faststream', 'tiktoken', 'prometheus_client', 'nats'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
