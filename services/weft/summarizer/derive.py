@@ -1,0 +1,78 @@
+"""What the summarizer derives, as functions over values: an item's summary, a session's summary."""
+
+from __future__ import annotations
+
+from weft import tokens
+from weft.summarizer.stretch import Stretch
+from weft.summarizer.summarizer import Summarizer
+from weft_schemas.events import Origin, SummaryEvent
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import SummaryRules
+
+WORKER = "summarizer"
+VERSION = "1"
+
+
+def summary_of_item(
+    item: ContextItem,
+    text: str,
+    origin: Origin,
+    rules: SummaryRules,
+    summarizer: Summarizer,
+    encoding: str,
+    untrusted: tuple[ItemKind, ...] = (ItemKind.TOOL_RESULT,),
+) -> SummaryEvent | None:
+    """The summary of one item, None where it is short enough or the firewall's to shorten.
+
+    `text` is its whole text (fetched, where the item holds a BodyRef); `origin.item_id` is its id.
+    """
+    if item.kind in untrusted or not _exceeds(text, rules.item_threshold, encoding):
+        return None
+    summary = summarizer.summarise(text, rules.item_tokens, encoding)
+    if not summary:
+        return None
+    return SummaryEvent(
+        origin=origin,
+        text=summary,
+        tokens=tokens.count(summary, encoding),
+        encoding=encoding,
+        sensitivity=item.sensitivity,
+        model=summarizer.name,
+    )
+
+
+def summary_of_session(
+    stretch: Stretch,
+    origin: Origin,
+    rules: SummaryRules,
+    summarizer: Summarizer,
+    encoding: str,
+) -> SummaryEvent | None:
+    """The summary of a closed stretch (`origin` is the closing event, its `item_id` empty), None
+    where nothing in it may be told."""
+    if not stretch.sources:
+        return None
+    summary = stretch.transcript
+    if _exceeds(summary, rules.session_tokens, encoding):
+        summary = summarizer.summarise(summary, rules.session_tokens, encoding)
+    if not summary:
+        return None
+    return SummaryEvent(
+        origin=origin,
+        text=summary,
+        tokens=tokens.count(summary, encoding),
+        encoding=encoding,
+        sensitivity=stretch.sensitivity,
+        model=summarizer.name,
+        scope=stretch.scope,
+        first_sequence=stretch.first_sequence,
+        last_sequence=stretch.last_sequence,
+        sources=stretch.sources,
+    )
+
+
+def _exceeds(text: str, limit: int, encoding: str) -> bool:
+    # A token is at least one byte, so most short texts need no counting.
+    return len(text.encode("utf-8", "surrogatepass")) > limit and (
+        tokens.count(text, encoding) > limit
+    )

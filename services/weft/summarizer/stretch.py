@@ -1,0 +1,169 @@
+"""A stretch of a session: what was said between its last closing and this one, as a transcript
+that may stand in another session's header.
+
+So it holds no text of a tool result (only which tools ran and how it went) and none of an item at
+or above the sensitivity floor: leaving out keeps the summary usable, raising it would lose it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+
+from weft_schemas.envelope import ResultStatus
+from weft_schemas.events import EnvelopeEvent, Event, SessionClosedEvent, SummaryEvent
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+
+_Derived = TypeVar("_Derived", EnvelopeEvent, SummaryEvent)
+
+_LONGEST = 1_200
+"""Characters of one item in the transcript, where it has no summary."""
+
+_SPEAKER = {
+    ItemKind.USER_TURN: "User",
+    ItemKind.AGENT_MSG: "Agent",
+    ItemKind.PLAN_STATE: "Plan",
+}
+"""Kinds whose words tell what happened. Policies, documents and facts live longer than a session
+and are kept elsewhere."""
+
+
+class Stretch(msgspec.Struct, frozen=True):
+    """What a session's summary is made from."""
+
+    transcript: str
+    sources: tuple[str, ...]
+    """Ids of the items whose text is in the transcript."""
+    sensitivity: Sensitivity
+    """The highest of the sources."""
+    scope: str
+    first_sequence: int
+    last_sequence: int
+    pending: tuple[str, ...]
+    """Ids of tool calls' results that have no envelope yet: wait for them, if you can."""
+
+
+def stretch_of(
+    session: str,
+    events: Iterable[tuple[int, Event]],
+    closing: int,
+    floor: Sensitivity,
+    untrusted: tuple[ItemKind, ...] = (ItemKind.TOOL_RESULT,),
+) -> Stretch | None:
+    """The stretch that the `session_closed` event at sequence `closing` ends.
+
+    `events` are the session's, in and out, with their sequences, in any order; later ones than
+    the closing count only where they derive from an item of the stretch. None where nothing was
+    published since the closing before.
+    """
+    ordered = sorted(events, key=lambda pair: pair[0])
+    items = _items(ordered, *_bounds(ordered, closing))
+    if not items:
+        return None
+    envelopes = _first_by_source(ordered, EnvelopeEvent)
+    results = [(sequence, item) for sequence, item in items if item.kind in untrusted]
+    told = _told(items, _first_by_source(ordered, SummaryEvent), floor, untrusted)
+    sensitivity = Sensitivity.PUBLIC
+    for item, _ in told:
+        sensitivity = sensitivity.raised_to(item.sensitivity)
+    lines = [line for _, line in told]
+    tools = _tools(results, envelopes, floor)
+    return Stretch(
+        transcript="\n".join([*lines, tools] if tools else lines),
+        sources=tuple(item.id for item, _ in told),
+        sensitivity=sensitivity,
+        scope=_scope(session, [item for _, item in items]),
+        first_sequence=items[0][0],
+        last_sequence=items[-1][0],
+        pending=tuple(item.id for sequence, item in results if sequence not in envelopes),
+    )
+
+
+def _first_by_source(ordered: list[tuple[int, Event]], kind: type[_Derived]) -> dict[int, _Derived]:
+    """Source sequence → the first event of `kind` derived from it, the one that counts."""
+    found: dict[int, _Derived] = {}
+    for _, event in ordered:
+        if isinstance(event, kind):
+            found.setdefault(event.origin.sequence, event)
+    return found
+
+
+def _told(
+    items: list[tuple[int, ContextItem]],
+    summaries: dict[int, SummaryEvent],
+    floor: Sensitivity,
+    untrusted: tuple[ItemKind, ...],
+) -> list[tuple[ContextItem, str]]:
+    """The items whose words the transcript may hold, each with its line."""
+    lines = [
+        (item, _line(item, summaries.get(sequence)))
+        for sequence, item in items
+        if item.kind not in untrusted and not item.sensitivity.reaches(floor)
+    ]
+    return [(item, line) for item, line in lines if line]
+
+
+def _bounds(ordered: list[tuple[int, Event]], closing: int) -> tuple[int, int]:
+    """First and last sequence of the stretch."""
+    start, last = 1, closing
+    for sequence, event in ordered:
+        if isinstance(event, SessionClosedEvent):
+            end = event.last_sequence or sequence
+            if sequence < closing:
+                start = end + 1
+            elif sequence == closing:
+                last = end
+    return start, last
+
+
+def _items(
+    ordered: list[tuple[int, Event]], start: int, last: int
+) -> list[tuple[int, ContextItem]]:
+    """The stretch's items; the first with an id is the one that counts."""
+    first: dict[str, tuple[int, ContextItem]] = {}
+    for sequence, event in ordered:
+        if isinstance(event, ContextItem):
+            first.setdefault(event.id, (sequence, event))
+    return [(sequence, item) for sequence, item in first.values() if start <= sequence <= last]
+
+
+def _line(item: ContextItem, summary: SummaryEvent | None) -> str:
+    """`User: what was said`, on one line."""
+    speaker = _SPEAKER.get(item.kind)
+    text = " ".join((summary.text if summary else item.text).split())
+    if speaker is None or not text:
+        return ""
+    author = item.reserved.author
+    name = " ".join(author.split())[:40] if author else speaker
+    return f"{name}: {text[:_LONGEST]}"
+
+
+def _tools(
+    results: list[tuple[int, ContextItem]],
+    envelopes: dict[int, EnvelopeEvent],
+    floor: Sensitivity,
+) -> str:
+    """`Tools used: search x3 (1 failed), book.` in order of first use."""
+    used: dict[str, list[int]] = {}
+    for sequence, item in results:
+        event = envelopes.get(sequence)
+        name = item.reserved.tool_name
+        if not name or event is None or event.envelope.sensitivity.reaches(floor):
+            continue
+        tally = used.setdefault(" ".join(name.split())[:60], [0, 0])
+        tally[0] += 1
+        tally[1] += event.envelope.status is ResultStatus.ERROR
+    parts = [
+        name + (f" x{count}" if count > 1 else "") + (f" ({failed} failed)" if failed else "")
+        for name, (count, failed) in used.items()
+    ]
+    return f"Tools used: {', '.join(parts)}." if parts else ""
+
+
+def _scope(session: str, items: list[ContextItem]) -> str:
+    """The one scope that the items name. With several, what was said for one would reach another,
+    so it stays with the session."""
+    named = {item.reserved.scope for item in items if item.reserved.scope}
+    return named.pop() if len(named) == 1 else f"session:{session}"
