@@ -1,0 +1,1 @@
+"""Revenue per day from the shop's order export."""

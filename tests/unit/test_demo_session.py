@@ -1,0 +1,56 @@
+"""The recorded session: every kind, every size, nothing of the machine that recorded it."""
+
+import re
+
+from weft.cli.demo_session import KEY_MARK, SESSION_FILE, demo_key, load
+from weft.tokens import count
+from weft_schemas.items import ItemKind, Sensitivity, check_item
+
+
+def test_it_holds_all_eight_kinds_with_unique_ids():
+    items = load()
+    assert {item.kind for item in items} == set(ItemKind)
+    assert len({item.id for item in items}) == len(items)
+    assert 40 <= len(items) <= 80
+    for item in items:
+        check_item(item)
+
+
+def test_every_call_has_its_result_and_two_turns_call_in_parallel():
+    items = load()
+    calls = {item.id: item for item in items if item.kind is ItemKind.TOOL_CALL}
+    results = [item for item in items if item.kind is ItemKind.TOOL_RESULT]
+    assert sorted(result.parent_id or "" for result in results) == sorted(calls)
+    for result in results:
+        assert result.reserved.call_id == calls[result.parent_id or ""].reserved.call_id
+    turns = [call.reserved.turn_id for call in calls.values()]
+    assert len(turns) - len(set(turns)) >= 2
+
+
+def test_results_reach_from_a_few_tokens_to_more_than_the_object_store_threshold():
+    texts = [item.text for item in load() if item.kind is ItemKind.TOOL_RESULT]
+    assert min(count(text) for text in texts) < 20
+    assert sum(len(text.encode()) > 256 * 1024 for text in texts) == 1
+    assert sum(count(text) > 500 for text in texts) >= 4
+    assert any(text.count("\n") > 2_000 for text in texts)
+
+
+def test_the_fake_key_is_in_a_result_and_not_in_the_file():
+    assert demo_key() not in SESSION_FILE.read_text()
+    assert KEY_MARK in SESSION_FILE.read_text()
+    holders = [item for item in load() if demo_key() in item.text]
+    assert [item.kind for item in holders] == [ItemKind.TOOL_RESULT]
+
+
+def test_the_file_is_small_and_names_no_machine():
+    raw = SESSION_FILE.read_text()
+    assert len(raw) < 1_500_000
+    assert not re.search(
+        r"/root/|/home/(?!agent/)|/tmp/(?!build)|127\.0\.0\.1|https?://(?!orders\.example)", raw
+    )
+
+
+def test_one_turn_is_at_the_default_floor():
+    assert [item.kind for item in load() if item.sensitivity.reaches(Sensitivity.CONFIDENTIAL)] == [
+        ItemKind.USER_TURN
+    ]
