@@ -1,0 +1,82 @@
+"""Anthropic messages to items: content blocks, tool_use and tool_result, the system prompt."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from weft.adapters.content import Content, result_text, text_of
+from weft.adapters.drafting import Draft
+from weft.adapters.records import Record, Source
+from weft_schemas.items import ContextItem, ItemKind
+
+
+class _Message(msgspec.Struct, frozen=True):
+    role: Literal["user", "assistant"]
+    content: Content
+
+
+class _ToolUse(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    input: dict[str, Any] = {}
+
+
+class _ToolResult(msgspec.Struct, frozen=True):
+    tool_use_id: str
+    content: Content = None
+    is_error: bool | None = None
+
+
+SYSTEM_INDEX = -1
+"""Place of the system prompt, which stands beside the messages: its item is `m-1`."""
+
+
+def items(source: Source) -> list[ContextItem]:
+    """The items of a conversation; `system` becomes the first, a policy item.
+
+    Thinking blocks are the model's own and are left out. Raises `InvalidInput` with file, line and
+    field.
+    """
+    draft = Draft()
+    system = source.around.get("system")
+    if system:
+        file = source.records[0].file if source.records else "-"
+        record = Record(SYSTEM_INDEX, 1, {"role": "user", "content": system}, file)
+        text = text_of(record, record.to(_Message).content, "$.system")
+        draft.add(record, ItemKind.POLICY, text)
+    for record in source.records:
+        _read(draft, record, record.to(_Message))
+    return draft.items
+
+
+def _read(draft: Draft, record: Record, message: _Message) -> None:
+    kind = ItemKind.USER_TURN if message.role == "user" else ItemKind.AGENT_MSG
+    blocks = message.content or ()
+    if isinstance(blocks, str):
+        blocks = [{"type": "text", "text": blocks}]
+    used = any(block.get("type") == "tool_use" for block in blocks)
+    turn_id = f"m{record.index}" if used else None
+    said: str | None = None
+    for at, block in enumerate(blocks):
+        path = f"$.content[{at}]"
+        match block.get("type"):
+            case "tool_use":
+                use = record.to(_ToolUse, block, path)
+                draft.call(record, use.name, use.input, use.id, said, turn_id=turn_id)
+            case "tool_result":
+                _result(draft, record, record.to(_ToolResult, block, path))
+            case "thinking" | "redacted_thinking":
+                pass
+            case _:
+                text = text_of(record, [block], "$.content")
+                if text.strip():
+                    said = draft.add(record, kind, text, turn_id=turn_id)
+
+
+def _result(draft: Draft, record: Record, result: _ToolResult) -> None:
+    text, content_type = result_text(result.content)
+    draft.result(
+        record, text, result.tool_use_id, content_type=content_type, is_error=result.is_error
+    )

@@ -1,0 +1,137 @@
+"""Items of one transcript in the making: ids by place, results tied to their calls.
+
+Ids come from the record's place alone, so the same file gives the same items, and a file that grew
+at its end gives the same items and some more.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from weft.adapters.records import Record
+from weft_schemas.errors import InvalidInput
+from weft_schemas.events import encode_event
+from weft_schemas.items import ContextItem, ItemKind, check_item
+
+
+class Draft:
+    """What the readers of chat formats fill."""
+
+    def __init__(self) -> None:
+        self.items: list[ContextItem] = []
+        self._parts: dict[int, int] = {}
+        self._open: dict[str, list[str]] = {}
+        self._answered: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self._last_turn: str | None = None
+
+    def add(
+        self,
+        record: Record,
+        kind: ItemKind,
+        text: str,
+        parent_id: str | None = None,
+        **metadata: Any,
+    ) -> str:
+        """Append an item and return its id; metadata that is None is left out."""
+        item_id = self._id(record)
+        kept = {key: value for key, value in metadata.items() if value is not None}
+        self.items.append(
+            checked(record, ContextItem(item_id, kind, text, parent_id, metadata=kept))
+        )
+        if kind is ItemKind.USER_TURN:
+            self._last_turn = item_id
+        return item_id
+
+    def call(
+        self,
+        record: Record,
+        name: str,
+        arguments: Any,
+        call_id: str | None,
+        said: str | None = None,
+        **metadata: Any,
+    ) -> str:
+        """Append a tool call; `said` is the id of the message that it came with, if any.
+
+        `arguments` may be an object or its JSON text; text that is no object is kept in the item's
+        text alone.
+        """
+        parsed, shown = _arguments(arguments)
+        item_id = self.add(
+            record,
+            ItemKind.TOOL_CALL,
+            f"{name}({shown})",
+            said or self._last_turn,
+            tool_name=name,
+            call_id=call_id,
+            arguments=parsed,
+            **metadata,
+        )
+        self._open.setdefault(call_id or "", []).append(item_id)
+        self._names[item_id] = name
+        return item_id
+
+    def result(
+        self,
+        record: Record,
+        text: str,
+        call_id: str | None,
+        tool_name: str | None = None,
+        parent_id: str | None = None,
+        **metadata: Any,
+    ) -> str:
+        """Append a result under the oldest call of its `call_id` that still waits for one.
+
+        Providers' call ids repeat within long sessions, so an id alone does not name a call.
+        """
+        parent = parent_id or self._answer(call_id)
+        if parent is not None and tool_name is None:
+            tool_name = self._names.get(parent)
+        return self.add(
+            record,
+            ItemKind.TOOL_RESULT,
+            text,
+            parent,
+            tool_name=tool_name,
+            call_id=call_id,
+            **metadata,
+        )
+
+    def _answer(self, call_id: str | None) -> str | None:
+        key = call_id or ""
+        waiting = self._open.get(key)
+        if waiting:
+            self._answered[key] = waiting.pop(0)
+        # A second result of one call belongs to it too.
+        return self._answered.get(key)
+
+    def _id(self, record: Record) -> str:
+        part = self._parts.get(record.index, 0)
+        self._parts[record.index] = part + 1
+        return f"m{record.index}.{part}" if part else f"m{record.index}"
+
+
+def checked(record: Record, item: ContextItem) -> ContextItem:
+    """The item, if it can be published as it is. Raises `InvalidInput` with file and line."""
+    try:
+        encode_event(check_item(item))
+    except InvalidInput as error:
+        record.fail(str(error))
+    return item
+
+
+def compact(value: Any) -> str:
+    """JSON in the fewest characters that keep it readable."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _arguments(arguments: Any) -> tuple[dict[str, Any] | None, str]:
+    if not isinstance(arguments, str):
+        return (arguments if isinstance(arguments, dict) else None), compact(arguments)
+    try:
+        parsed = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return None, arguments
+    return (parsed, compact(parsed)) if isinstance(parsed, dict) else (None, arguments)

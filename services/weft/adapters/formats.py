@@ -1,0 +1,149 @@
+"""Which format a file is in, and its transcripts: most files hold one, data sets hold many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from weft.adapters import anthropic, contextweaver, locomo, openai, openhands, weft
+from weft.adapters.records import LIST_KEYS, Record, Source, read_source
+from weft_schemas.errors import InvalidInput
+from weft_schemas.items import ContextItem, ItemKind
+
+_READERS: dict[str, Callable[[Source], list[ContextItem]]] = {
+    "weft": weft.items,
+    "openai": openai.items,
+    "anthropic": anthropic.items,
+    "contextweaver": contextweaver.items,
+    "openhands": openhands.items,
+}
+
+FORMATS = tuple(_READERS)
+
+_NAME_KEYS = ("sample_id", "instance_id", "task_id", "id")
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """One session out of a file."""
+
+    name: str
+    """The data set's own name for it, else its number."""
+    format: str
+    items: tuple[ContextItem, ...]
+    value: Any = None
+    """The record it came from, where the file holds several: labels, gold, costs."""
+
+
+def read_items(content: bytes, format: str = "auto", file: str = "-") -> list[ContextItem]:
+    """The items of a file with one transcript.
+
+    Raises `InvalidInput` with file, line and field; for a file of several, names how many.
+    """
+    found = read_transcripts(content, format, file)
+    if len(found) != 1:
+        raise InvalidInput(
+            f"{file}: holds {len(found)} transcripts; choose one (--transcript 0 to "
+            f"{len(found) - 1}) or publish each to a session of its own (--each)"
+        )
+    return list(found[0].items)
+
+
+def read_transcripts(content: bytes, format: str = "auto", file: str = "-") -> list[Transcript]:
+    """Every transcript of a file: a chat, an event stream, or a data set of either.
+
+    Raises `InvalidInput` with file, line and field.
+    """
+    if format != "auto" and format not in _READERS:
+        raise InvalidInput(f"format {format!r} is unknown; use auto or {', '.join(FORMATS)}")
+    source = read_source(content, file)
+    if source.lines and source.records and _inner(source.records[0]) is not None:
+        return list(_many(source, format))
+    if not source.records:
+        raise InvalidInput(f"{file}, line 1: no items in this file; nothing was published")
+    return [_transcript("0", source, format)]
+
+
+def detect(source: Source) -> str:
+    """The format of a file's records. Raises `InvalidInput` where none fits."""
+    for record in source.records:
+        if not isinstance(record.value, dict):
+            record.fail(f"expected an object, got `{type(record.value).__name__}`")
+    first: dict[str, Any] = source.records[0].value
+    if "role" in first:
+        return "anthropic" if _is_anthropic(source) else "openai"
+    if "action" in first or "observation" in first:
+        return "openhands"
+    if "kind" in first:
+        return "weft"
+    if first.get("type") in set(ItemKind):
+        return "contextweaver"
+    source.records[0].fail(
+        f"no format that we read has records with the keys {', '.join(sorted(first)[:8])}; "
+        f"say which it is with --format {'|'.join(FORMATS)}"
+    )
+
+
+def _transcript(name: str, source: Source, format: str, value: Any = None) -> Transcript:
+    chosen = detect(source) if format == "auto" else format
+    return Transcript(name, chosen, tuple(_READERS[chosen](source)), value)
+
+
+def _many(source: Source, format: str) -> Iterator[Transcript]:
+    for record in source.records:
+        key = _inner(record)
+        if key is None:
+            record.fail(f"expected a transcript with one of {', '.join(LIST_KEYS)}, like the first")
+        name = _name(record)
+        if key == "conversation":
+            items = locomo.items(record, record.value["conversation"])
+            yield Transcript(name, "locomo", tuple(items), record.value)
+        elif record.value[key]:
+            yield _transcript(name, _nested(record, key), format, record.value)
+        else:
+            yield Transcript(name, format, (), record.value)
+
+
+def _inner(record: Record) -> str | None:
+    """The key under which a record holds a whole transcript."""
+    value = record.value
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("conversation"), dict):
+        return "conversation"
+    return next((key for key in LIST_KEYS if isinstance(value.get(key), list)), None)
+
+
+def _nested(record: Record, key: str) -> Source:
+    inner = (
+        Record(index, record.line, value, record.file)
+        for index, value in enumerate(record.value[key])
+    )
+    around = {name: held for name, held in record.value.items() if name != key}
+    return Source(tuple(inner), around)
+
+
+def _name(record: Record) -> str:
+    """`task_id` and the trial where a data set runs each task several times."""
+    value = record.value
+    for key in _NAME_KEYS:
+        if isinstance(value.get(key), str | int):
+            trial = value.get("trial")
+            return f"{value[key]}-{trial}" if isinstance(trial, int) else str(value[key])
+    return str(record.index)
+
+
+_ANTHROPIC_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking"}
+
+
+def _is_anthropic(source: Source) -> bool:
+    if "system" in source.around:
+        return True
+    contents = (record.value.get("content") for record in source.records)
+    return any(
+        isinstance(part, dict) and part.get("type") in _ANTHROPIC_BLOCKS
+        for content in contents
+        if isinstance(content, list)
+        for part in content
+    )

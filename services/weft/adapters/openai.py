@@ -1,0 +1,82 @@
+"""OpenAI chat messages to items: text, content parts, parallel tool calls and their results."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from weft.adapters.content import Content, result_text, text_of
+from weft.adapters.drafting import Draft
+from weft.adapters.records import Record, Source
+from weft_schemas.items import ContextItem, ItemKind
+
+
+class _Function(msgspec.Struct, frozen=True):
+    name: str
+    arguments: str | dict[str, Any] = "{}"
+
+
+class _ToolCall(msgspec.Struct, frozen=True):
+    function: _Function
+    id: str | None = None
+
+
+class _Message(msgspec.Struct, frozen=True):
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Content = None
+    name: str | None = None
+    refusal: str | None = None
+    tool_calls: tuple[_ToolCall, ...] | None = None
+    tool_call_id: str | None = None
+    function_call: _Function | None = None
+
+
+def items(source: Source) -> list[ContextItem]:
+    """The items of a chat. Raises `InvalidInput` with file, line and field."""
+    draft = Draft()
+    for record in source.records:
+        _read(draft, record, record.to(_Message))
+    return draft.items
+
+
+def _read(draft: Draft, record: Record, message: _Message) -> None:
+    match message.role:
+        case "system" | "developer":
+            _say(draft, record, message, ItemKind.POLICY)
+        case "user":
+            _say(draft, record, message, ItemKind.USER_TURN)
+        case "assistant":
+            _assistant(draft, record, message)
+        case "tool" | "function":
+            text, content_type = result_text(message.content)
+            draft.result(
+                record, text, message.tool_call_id, message.name, content_type=content_type
+            )
+
+
+def _say(draft: Draft, record: Record, message: _Message, kind: ItemKind) -> None:
+    text = text_of(record, message.content)
+    if text.strip():
+        draft.add(record, kind, text, author=message.name)
+
+
+def _assistant(draft: Draft, record: Record, message: _Message) -> None:
+    calls = message.tool_calls or ()
+    if message.function_call is not None:
+        calls = (*calls, _ToolCall(message.function_call))
+    turn_id = f"m{record.index}" if calls else None
+    text = text_of(record, message.content) or message.refusal or ""
+    said = None
+    if text.strip():
+        said = draft.add(record, ItemKind.AGENT_MSG, text, author=message.name, turn_id=turn_id)
+    for call in calls:
+        draft.call(
+            record,
+            call.function.name,
+            call.function.arguments,
+            call.id,
+            said,
+            turn_id=turn_id,
+            author=message.name,
+        )

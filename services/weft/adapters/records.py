@@ -1,0 +1,175 @@
+"""A transcript file as records that know their line, so that every fault can be named by it.
+
+A file is one JSON array, one JSON object that holds such an array under a known key, or JSON lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from weft_schemas.errors import InvalidInput
+
+T = TypeVar("T")
+
+LIST_KEYS = ("messages", "traj", "history", "items", "events", "trajectory")
+"""Keys under which the formats that we read keep their list: chat requests and LiveMCPBench,
+tau-bench, OpenHands, weft."""
+
+_SPACE = " \t\n\r"
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One message, event or item of a file."""
+
+    index: int
+    """Place among the records, from 0: what its item's id is made of."""
+    line: int
+    """Line on which it starts, from 1."""
+    value: Any
+    file: str = "-"
+
+    def fail(self, what: str) -> NoReturn:
+        """Raise `InvalidInput` that names file and line."""
+        raise InvalidInput(f"{self.file}, line {self.line}: {what}; nothing was published")
+
+    def to(self, kind: type[T], value: Any = None, path: str = "$") -> T:
+        """The record (or `value`, which stands at `path` in it) as a Struct."""
+        try:
+            return msgspec.convert(self.value if value is None else value, kind)
+        except msgspec.ValidationError as error:
+            message, _, field = str(error).partition(" - at ")
+            inner = field.strip("`") or "$"
+            self.fail(f"{path}{inner[1:]}: {message[0].lower()}{message[1:]}")
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A file taken apart."""
+
+    records: tuple[Record, ...]
+    around: dict[str, Any] = {}
+    """What stands beside the list where the file is one object, such as `system`."""
+    lines: bool = False
+    """JSON lines, or a bare array: each record may be a transcript of its own."""
+
+
+def read_source(content: bytes, file: str = "-") -> Source:
+    """Take a file apart. Raises `InvalidInput` with file and line where it is not JSON."""
+    text = _decoded(content, file)
+    scanner = _Scanner(text, file)
+    start = scanner.skip(0)
+    if start == len(text):
+        raise InvalidInput(f"{file}, line 1: the file is empty; nothing was published")
+    if text[start] == "[":
+        return Source(tuple(scanner.array(start)), lines=True)
+    value, end = scanner.value(start)
+    if scanner.skip(end) < len(text):
+        return Source(tuple(scanner.json_lines()), lines=True)
+    return _object(scanner, start, value)
+
+
+def _object(scanner: _Scanner, start: int, value: Any) -> Source:
+    if isinstance(value, dict):
+        for key in LIST_KEYS:
+            if isinstance(value.get(key), list):
+                at = scanner.member(start, key)
+                around = {name: held for name, held in value.items() if name != key}
+                return Source(tuple(scanner.array(at)), around)
+    return Source((Record(0, scanner.line(start), value, scanner.file),), lines=True)
+
+
+def _decoded(content: bytes, file: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InvalidInput(
+            f"{file}, line {line}: byte {error.start} is not UTF-8; nothing was published"
+        ) from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+class _Scanner:
+    """Walks JSON text with the standard decoder and keeps count of lines."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text = text
+        self.file = file
+        self._decode = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
+        self._counted = 0
+        self._line = 1
+
+    def line(self, at: int) -> int:
+        """Line of a place; cheap where places come in order."""
+        if at < self._counted:
+            self._counted, self._line = 0, 1
+        self._line += self.text.count("\n", self._counted, at)
+        self._counted = at
+        return self._line
+
+    def skip(self, at: int) -> int:
+        """The next place that is not white space."""
+        while at < len(self.text) and self.text[at] in _SPACE:
+            at += 1
+        return at
+
+    def value(self, at: int) -> tuple[Any, int]:
+        """The value at a place, and where it ends."""
+        try:
+            return self._decode(self.text, at)
+        except json.JSONDecodeError as error:
+            self._fail(error.pos, f"not JSON: {error.msg} (column {error.colno})")
+        except (ValueError, RecursionError) as error:
+            self._fail(at, f"not JSON that can be read: {error}")
+
+    def array(self, at: int) -> Iterator[Record]:
+        """The elements of the array at a place."""
+        at = self.skip(at + 1)
+        index = 0
+        while not self.text.startswith("]", at):
+            value, end = self.value(at)
+            yield Record(index, self.line(at), value, self.file)
+            index += 1
+            at = self.skip(end)
+            if self.text.startswith(",", at):
+                at = self.skip(at + 1)
+            elif not self.text.startswith("]", at):
+                self._fail(at, "not JSON: expected `,` or `]`")
+
+    def json_lines(self) -> Iterator[Record]:
+        """One value a line; empty lines are skipped, and do not count for `index`."""
+        at = self.skip(0)
+        index = 0
+        while at < len(self.text):
+            value, end = self.value(at)
+            line = self.line(at)
+            rest = self.text.find("\n", end)
+            rest = len(self.text) if rest < 0 else rest
+            if self.text[end:rest].strip():
+                self._fail(end, "more than one value on a line")
+            yield Record(index, line, value, self.file)
+            index += 1
+            at = self.skip(rest)
+
+    def member(self, at: int, key: str) -> int:
+        """Where the value of `key` starts in the object at a place, known to be valid JSON."""
+        found = at
+        at = self.skip(at + 1)
+        while not self.text.startswith("}", at):
+            name, end = self.value(at)
+            start = self.skip(self.skip(end) + 1)
+            found = start if name == key else found
+            _, end = self.value(start)
+            at = self.skip(end)
+            at = self.skip(at + 1) if self.text.startswith(",", at) else at
+        return found
+
+    def _fail(self, at: int, what: str) -> NoReturn:
+        line = self.text.count("\n", 0, at) + 1
+        raise InvalidInput(f"{self.file}, line {line}: {what}; nothing was published")
