@@ -1,0 +1,36 @@
+"""Keys of facts: one spelling for one thing, so that a newer value finds the one it supersedes."""
+
+from __future__ import annotations
+
+import re
+
+MAX_VALUE = 200
+"""Characters: a longer value is no fact but a text, which the log holds anyway."""
+
+_MAX_KEY = 80
+_APART = re.compile(r"[^\w.]+")
+_SECRET = re.compile(
+    r"pass(word|phrase|code|wd)|secret|token|credential|private_?key|api_?key|cvv|cvc|(^|_)pin(_|$)"
+    r"|(^|_)ssn(_|$)|social_security|card_number|credit_card|iban"
+)
+_FILLER = re.compile(
+    r"an?|the|to|of|in|on|at|for|and|or|that|this|is|are|was|be|i|my|me|we|our|you|your|it"
+)
+
+
+def key_from(words: str) -> str:
+    """`Time  Zone` → `time_zone`; empty where no letter or digit is left."""
+    return _APART.sub("_", words.casefold()).strip("_.")[:_MAX_KEY]
+
+
+def note_key(text: str) -> str:
+    """A key for a remark that has none: its first four telling words."""
+    words = [
+        word for word in key_from(text[:400]).split("_") if word and not _FILLER.fullmatch(word)
+    ]
+    return "note_" + "_".join(words[:4]) if words else ""
+
+
+def is_secret(key: str) -> bool:
+    """Whether a key asks to be forgotten: memory stands in every later prompt."""
+    return _SECRET.search(key) is not None
