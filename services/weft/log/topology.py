@@ -1,0 +1,260 @@
+"""What must exist on the server, as values: desired, compared with what is there, and applied.
+
+A change that would lose events, or store new ones unlike the old, is refused and never made.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from nats.aio.client import Client
+
+from weft.log.api import call
+from weft.log.server import Durability
+from weft_schemas.errors import ConfigurationError, NotFound
+from weft_schemas.subjects import (
+    AUDIT_STREAM,
+    AUDIT_SUBJECTS,
+    BODIES_BUCKET,
+    PUBLISHED,
+    STORED,
+    STREAM,
+    TRANSFORM_DESTINATION,
+)
+
+BODIES_STREAM = f"OBJ_{BODIES_BUCKET}"
+SECOND = 1_000_000_000
+DUPLICATE_WINDOW = 120 * SECOND
+ACK_WAIT = 30 * SECOND
+MAX_ACK_PENDING = 4_096
+"""Delivered and not yet acknowledged, over all processes of a worker: bounds what a crash makes
+the others do again."""
+WORKERS = {"firewall": "w.in.>", "summarizer": STORED, "memory": STORED}
+"""Durable consumer → its filter."""
+
+Config = dict[str, Any]
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What the log may hold; at the limit it refuses new events and keeps the old."""
+
+    max_bytes: int = -1
+    """Bytes of the log, -1 for no limit."""
+    max_age: float = 0.0
+    """Seconds, 0 for ever."""
+    max_messages: int = -1
+
+
+UNLIMITED = Limits()
+
+
+class Topology(msgspec.Struct, frozen=True):
+    """Stream name → configuration, and (stream, durable) → configuration, as the API takes them."""
+
+    streams: dict[str, Config]
+    consumers: dict[tuple[str, str], Config]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One difference between desired and actual."""
+
+    action: Literal["create", "update", "refuse"]
+    target: str
+    """`stream weft` or `consumer weft/firewall`."""
+    field: str = ""
+    have: Any = None
+    want: Any = None
+
+    def __str__(self) -> str:
+        if self.action == "create":
+            return f"create {self.target}"
+        return f"{self.target}: {self.field} is {self.have!r}, wanted {self.want!r}"
+
+
+def desired(
+    durability: Durability = "process",
+    limits: Limits = UNLIMITED,
+    server: tuple[int, int] = (2, 14),
+) -> Topology:
+    """Everything that this release needs, for a server of version `(major, minor)`."""
+    replicas = 3 if durability == "cluster" else 1
+    common: Config = {
+        "storage": "file",
+        "retention": "limits",
+        "num_replicas": replicas,
+        "allow_direct": True,
+        "metadata": {"weft.durability": durability},
+    }
+    batches: Config = {}
+    if server >= (2, 12):
+        batches["allow_atomic"] = True
+    if server >= (2, 14):
+        batches["allow_batched"] = True
+    log: Config = {
+        "name": STREAM,
+        "subjects": [PUBLISHED],
+        "subject_transform": {"src": PUBLISHED, "dest": TRANSFORM_DESTINATION},
+        "discard": "new",
+        "duplicate_window": _window(limits.max_age),
+        "max_bytes": limits.max_bytes,
+        "max_msgs": limits.max_messages,
+        "max_age": int(limits.max_age * SECOND),
+        **common,
+        **batches,
+    }
+    audit: Config = {
+        "name": AUDIT_STREAM,
+        "subjects": [AUDIT_SUBJECTS],
+        "discard": "new",
+        "duplicate_window": DUPLICATE_WINDOW,
+        **common,
+        **batches,
+    }
+    bodies: Config = {
+        "name": BODIES_STREAM,
+        "subjects": [f"$O.{BODIES_BUCKET}.C.>", f"$O.{BODIES_BUCKET}.M.>"],
+        "discard": "new",
+        "allow_rollup_hdrs": True,
+        **common,
+    }
+    streams = {config["name"]: config for config in (log, audit, bodies)}
+    consumers = {(STREAM, name): _worker(name, subjects) for name, subjects in WORKERS.items()}
+    return Topology(streams, consumers)
+
+
+def diff(wanted: Topology, actual: Topology) -> list[Change]:
+    """What to do to `actual`, in order; `actual` may hold more than is compared."""
+    changes: list[Change] = []
+    for name, config in wanted.streams.items():
+        changes += _compare(f"stream {name}", config, actual.streams.get(name), _stream_action)
+    for (stream, name), config in wanted.consumers.items():
+        have = actual.consumers.get((stream, name))
+        changes += _compare(f"consumer {stream}/{name}", config, have, _consumer_action)
+    return changes
+
+
+async def actual(connection: Client, wanted: Topology) -> Topology:
+    """What the server has of the streams and consumers in `wanted`."""
+    streams: dict[str, Config] = {}
+    consumers: dict[tuple[str, str], Config] = {}
+    for name in wanted.streams:
+        try:
+            streams[name] = (await call(connection, f"STREAM.INFO.{name}"))["config"]
+        except NotFound:
+            continue
+    for stream, name in wanted.consumers:
+        try:
+            info = await call(connection, f"CONSUMER.INFO.{stream}.{name}")
+        except NotFound:
+            continue
+        consumers[stream, name] = info["config"]
+    return Topology(streams, consumers)
+
+
+async def apply(connection: Client, wanted: Topology) -> list[Change]:
+    """Make the server have what is wanted; a second time does nothing. Returns what it did.
+
+    Raises `ConfigurationError`, before changing anything, where a change would lose events.
+    """
+    have = await actual(connection, wanted)
+    changes = diff(wanted, have)
+    refused = [str(change) for change in changes if change.action == "refuse"]
+    if refused:
+        raise ConfigurationError(
+            "the server holds a log that this configuration does not fit: "
+            + "; ".join(refused)
+            + ". Change the settings to match it, or move the events to a new stream"
+        )
+    for target in dict.fromkeys(change.target for change in changes):
+        await _make(connection, target, wanted, have)
+    return changes
+
+
+async def provision(
+    connection: Client, durability: Durability = "process", limits: Limits = UNLIMITED
+) -> list[Change]:
+    """`apply` what this release desires of this server's version."""
+    version = connection.connected_server_version
+    return await apply(connection, desired(durability, limits, (version.major, version.minor)))
+
+
+async def _make(connection: Client, target: str, wanted: Topology, have: Topology) -> None:
+    kind, name = target.split(" ")
+    if kind == "stream":
+        known = have.streams.get(name)
+        verb = "CREATE" if known is None else "UPDATE"
+        config = _without_read_only({**(known or {}), **wanted.streams[name]})
+        await call(connection, f"STREAM.{verb}.{name}", config)
+        return
+    stream, durable = name.split("/")
+    config = {**have.consumers.get((stream, durable), {}), **wanted.consumers[stream, durable]}
+    body = {"stream_name": stream, "config": config}
+    await call(connection, f"CONSUMER.CREATE.{stream}.{durable}.{config['filter_subject']}", body)
+
+
+def _without_read_only(config: Config) -> Config:
+    metadata = {k: v for k, v in config.get("metadata", {}).items() if not k.startswith("_nats.")}
+    return {**config, "metadata": metadata}
+
+
+def _worker(name: str, subjects: str) -> Config:
+    return {
+        "durable_name": name,
+        "name": name,
+        "filter_subject": subjects,
+        "ack_policy": "explicit",
+        "deliver_policy": "all",
+        "replay_policy": "instant",
+        "ack_wait": ACK_WAIT,
+        "max_deliver": -1,
+        "max_ack_pending": MAX_ACK_PENDING,
+    }
+
+
+def _window(max_age: float) -> int:
+    """The server refuses a duplicate window longer than the age limit."""
+    return min(DUPLICATE_WINDOW, int(max_age * SECOND)) if max_age else DUPLICATE_WINDOW
+
+
+def _compare(target: str, want: Config, have: Config | None, action: Any) -> list[Change]:
+    if have is None:
+        return [Change("create", target)]
+    return [
+        Change(action(field, have.get(field), value), target, field, have.get(field), value)
+        for field, value in want.items()
+        if not _same(field, have.get(field), value)
+    ]
+
+
+def _same(field: str, have: Any, want: Any) -> bool:
+    if field == "metadata":
+        return all((have or {}).get(key) == value for key, value in want.items())
+    if field == "subjects":
+        return sorted(have or []) == sorted(want)
+    return bool(have == want) or (not have and not want)
+
+
+_STREAM_FIXED = frozenset({"subjects", "subject_transform", "storage", "retention"})
+_CONSUMER_MOVABLE = frozenset({"ack_wait", "max_deliver", "max_ack_pending"})
+
+
+def _stream_action(field: str, have: Any, want: Any) -> Literal["update", "refuse"]:
+    if field in _STREAM_FIXED:
+        return "refuse"
+    if field in ("max_bytes", "max_msgs", "max_age"):
+        return "refuse" if _lower(have, want) else "update"
+    if field == "num_replicas":
+        return "refuse" if want < have else "update"
+    return "update"
+
+
+def _lower(have: Any, want: Any) -> bool:
+    """Whether a limit gets tighter, which makes the server delete events. 0 and -1 are none."""
+    if want in (None, 0, -1):
+        return False
+    return have in (None, 0, -1) or want < have
+
+
+def _consumer_action(field: str, have: Any, want: Any) -> Literal["update", "refuse"]:
+    return "update" if field in _CONSUMER_MOVABLE else "refuse"

@@ -1,0 +1,42 @@
+"""A real nats-server for each test module, and the log provisioned on it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from weft.log.api import call
+from weft.log.connection import Connection, connect
+from weft.log.server import EmbeddedServer
+from weft.log.topology import desired, provision
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[EmbeddedServer]:
+    """An embedded server on a free port of loopback; one per test module."""
+    async with EmbeddedServer(tmp_path_factory.mktemp("nats")) as running:
+        yield running
+
+
+@pytest_asyncio.fixture
+async def log(server: EmbeddedServer) -> AsyncIterator[Connection]:
+    """A connection to an empty, provisioned log."""
+    connection = await connect(server.url)
+    await empty(connection)
+    await provision(connection)
+    yield connection
+    await connection.close()
+
+
+async def empty(connection: Connection) -> None:
+    """Delete every stream of the log, whatever a test before left of it."""
+    names = (await call(connection, "STREAM.NAMES"))["streams"] or []
+    for name in set(names) & set(desired().streams):
+        await call(connection, f"STREAM.DELETE.{name}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder for a server or a read model of the test's own."""
+    return tmp_path / "data"
