@@ -46,9 +46,9 @@ def _from_json(text: str) -> list[tuple[str, str]]:
 
 
 def _from_lines(text: str) -> list[tuple[str, str]]:
-    """All lines (or all parts between semicolons) must be pairs: else it is prose."""
+    """All parts between semicolons, or all lines, must be pairs: else it is prose."""
     head = text[:_MOST_TEXT]
-    for parts in (head.splitlines(), head.split(";")):
+    for parts in (head.split(";"), head.splitlines()):
         matches = [_PAIR.match(part) for part in parts if part.strip()]
         pairs = [(match["key"], match["value"]) for match in matches if match]
         if pairs and len(pairs) == len(matches) and all(len(key.split()) < 5 for key, _ in pairs):

@@ -45,7 +45,7 @@ def facts_of_profile(tool: str, envelope: ResultEnvelope) -> list[tuple[str, str
     for fact in envelope.facts:
         attribute = _attribute(tool, fact.name)
         if attribute and re.fullmatch(_FORMS[attribute], fact.value):
-            found.setdefault(f"{key_from(tool)[:40]}.{attribute}", fact.value)
+            found.setdefault(f"{key_from(_snake(tool))[:40]}.{attribute}", fact.value)
     return list(found.items())
 
 

@@ -1,0 +1,80 @@
+"""What a user says becomes a fact; what they ask, suppose or quote does not."""
+
+import pytest
+
+from weft.memory.statements import facts_said
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("my timezone is UTC", {"user_timezone": "UTC"}),
+        ("My time zone is now Europe/Berlin. Thanks!", {"user_timezone": "Europe/Berlin"}),
+        ("my timezone: UTC+2", {"user_timezone": "UTC+2"}),
+        ("I'm on UTC+2 by the way", {"user_timezone": "UTC+2"}),
+        ("I think my timezone is UTC, can you check?", {"user_timezone": "UTC"}),
+        ("Please change my timezone to CET.", {"user_timezone": "CET"}),
+        ("Sure, my user ID is `mia_li_3668`.", {"user_id": "mia_li_3668"}),
+        (
+            "Hi, I'm Mei Lee and my zip code is 12345.",
+            {"user_name": "Mei Lee", "user_zip_code": "12345"},
+        ),
+        ("my e-mail address is a.b@c.org, ok?", {"user_email": "a.b@c.org"}),
+        ("You can reach me at mei@example.org.", {"user_email": "mei@example.org"}),
+        ("I live in Lisbon but travel a lot", {"user_location": "Lisbon"}),
+        ("I work at Acme", {"user_employer": "Acme"}),
+        ("I'm allergic to peanuts.", {"user_allergy": "peanuts"}),
+        ("My favourite colour is dark green", {"user_favourite_colour": "dark green"}),
+        ("The reservation number is XCV12B.", {"reservation_number": "XCV12B"}),
+        ("our deploy region is eu-west-1", {"deploy_region": "eu-west-1"}),
+        ("From now on, answer in German", {"user_instruction_german": "answer in German"}),
+        ("Remember that the deploy day is Monday", {"deploy_day": "Monday"}),
+        ("please remember that I hate mondays", {"note_hate_mondays": "I hate mondays"}),
+    ],
+)
+def test_said(text: str, facts: dict[str, str]) -> None:
+    assert dict(facts_said(text)) == facts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is my timezone UTC?",
+        "so my timezone is UTC?",
+        "if my timezone is UTC then tell me",
+        "I don't know what my timezone is.",
+        "my timezone is not UTC",
+        "my flight is delayed",
+        "my question is how this works",
+        "Do you remember that we met?",
+        "> my timezone is UTC",
+        "```\nmy timezone is UTC\n```",
+        "my password is hunter2",
+        "remember that my api key is abc",
+        "",
+    ],
+)
+def test_not_said(text: str) -> None:
+    assert facts_said(text) == []
+
+
+def test_a_preference_is_keyed_by_what_it_is_about() -> None:
+    (aisle,), (window,) = facts_said("I prefer aisle seats"), facts_said("I'd prefer window seats")
+    assert aisle[0] == window[0] == "user_preference_seats"
+    assert window[1] == "window seats"
+
+
+def test_several_people_do_not_share_a_key() -> None:
+    assert facts_said("my job is nurse", "caroline") == [("caroline_job", "nurse")]
+
+
+def test_of_one_key_the_last_counts() -> None:
+    said = facts_said("My timezone is UTC. Sorry, my timezone is CET.")
+    assert said == [("user_timezone", "CET")]
+
+
+def test_work_and_output_are_bounded() -> None:
+    text = "".join(f"my {letter}{n} id is {n}. " for letter in "abcdefgh" for n in range(9_999))
+    assert len(facts_said(text)) <= 20
+    assert facts_said("my " * 100_000) == []
+    assert facts_said("my timezone is " + "x" * 100_000) == [("user_timezone", "x" * 200)]
