@@ -63,6 +63,7 @@ class Connection(Client):
         self._handlers: dict[int, Handler] = {}
         self._violations: dict[str, str] = {}
         self._reconnect_watchers: list[Callable[[], None]] = []
+        self._down = False
 
     async def listen(self, subject: str, handler: Handler) -> Listener:
         """Subscribe `handler` to a subject; it outlives reconnects."""
@@ -74,11 +75,17 @@ class Connection(Client):
         self._handlers.pop(subscription._id, None)
 
     def write_soon(self, commands: bytes) -> None:
-        """Queue protocol commands for the next write to the socket."""
+        """Queue protocol commands for the next write to the socket.
+
+        While the connection is down they are dropped: kept, they would overtake what was lost in
+        the old socket. Who waits for an answer sends again when told of the reconnect.
+        """
+        if self._down or not self.is_connected:
+            return
         self._pending.append(commands)
         self._pending_data_size += len(commands)
         queue = self._flush_queue
-        if self.is_connected and queue is not None and queue.empty():
+        if queue is not None and queue.empty():
             queue.put_nowait(asyncio.get_running_loop().create_future())
 
     async def write(self, commands: bytes) -> None:
@@ -112,13 +119,13 @@ class Connection(Client):
         _log.info("nats: %s", str(error) or type(error).__name__)
 
     async def _on_disconnect(self) -> None:
-        # What was queued for the old socket must not overtake what was lost in it: whoever waits
-        # for an answer sends again, in order.
+        self._down = True
         self._pending = []
         self._pending_data_size = 0
 
     async def _on_reconnect(self) -> None:
         _log.info("nats: connected again to %s", self.connected_url and self.connected_url.netloc)
+        self._down = False
         for watcher in tuple(self._reconnect_watchers):
             watcher()
 

@@ -1,0 +1,137 @@
+"""Publishing: every outcome is known, nothing acknowledged is lost, nothing is stored twice."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from weft.log.api import call
+from weft.log.connection import Connection, connect
+from weft.log.publishing import Ack, Message, Publisher, event_headers
+from weft.log.server import EmbeddedServer
+from weft.log.topology import Limits, provision
+from weft_schemas.errors import Forbidden, InvalidInput, Overloaded, Unavailable
+from weft_schemas.subjects import item_subject
+
+SUBJECT = item_subject("acme", "s1", "user_turn")
+
+
+def messages(count: int, size: int = 1_000, prefix: str = "m") -> Iterator[Message]:
+    for number in range(count):
+        yield Message(SUBJECT, b"%08d" % number + b"x" * size, f"{prefix}{number}")
+
+
+async def stored_numbers(log: Connection) -> list[int]:
+    """The number that opens each stored payload, in order of the stream."""
+    state = (await call(log, "STREAM.INFO.weft"))["state"]
+    js = log.jetstream()
+    found = []
+    for sequence in range(state["first_seq"], state["last_seq"] + 1):
+        data = (await js.get_msg("weft", sequence, direct=True)).data or b""
+        found.append(int(data[:8]))
+    return found
+
+
+async def test_one_message_is_acknowledged_with_its_sequence(log: Connection) -> None:
+    async with Publisher(log) as publisher:
+        headers = event_headers("id", "weft.user_turn", "agent", "00-a-b-01")
+        ack = await publisher.publish(SUBJECT, b"{}", "m1", headers)
+    stored = await log.jetstream().get_msg("weft", ack.sequence, direct=True)
+    assert ack == Ack(1)
+    assert stored.headers is not None
+    assert stored.headers["ce-type"] == "weft.user_turn"
+    assert stored.headers["traceparent"] == "00-a-b-01"
+    assert stored.headers["Nats-Msg-Id"] == "m1"
+
+
+async def test_the_same_message_id_again_is_a_duplicate_of_the_first(log: Connection) -> None:
+    async with Publisher(log) as publisher:
+        await publisher.publish(SUBJECT, b"{}", "m1")
+        assert await publisher.publish(SUBJECT, b"{}", "m1") == Ack(1, duplicate=True)
+
+
+async def test_many_are_acknowledged_in_their_order(log: Connection) -> None:
+    async with Publisher(log, window=100) as publisher:
+        acks = await publisher.publish_many(messages(1_000))
+    assert [ack.sequence for ack in acks] == list(range(1, 1_001))
+    assert await stored_numbers(log) == list(range(1_000))
+
+
+async def test_a_server_killed_in_the_middle_loses_and_doubles_nothing(folder: Path) -> None:
+    async with EmbeddedServer(folder) as server:
+        log = await connect(server.url)
+        await provision(log)
+        async with Publisher(log, window=500) as publisher:
+            work = asyncio.create_task(publisher.publish_many(messages(5_000)))
+            while (await call(log, "STREAM.INFO.weft"))["state"]["messages"] < 1_000:
+                await asyncio.sleep(0)
+            await server.kill()
+            await server.start()
+            acks = await work
+        assert sorted({ack.sequence for ack in acks}) == list(range(1, 5_001))
+        assert await stored_numbers(log) == list(range(5_000))
+        await log.close()
+
+
+async def test_a_full_stream_refuses_and_keeps_what_it_has(log: Connection) -> None:
+    config = (await call(log, "STREAM.INFO.weft"))["config"]
+    await call(log, "STREAM.UPDATE.weft", {**config, "max_msgs": 2})
+    async with Publisher(log) as publisher:
+        outcomes = await publisher.attempt_many(messages(3))
+        assert outcomes[:2] == [Ack(1), Ack(2)]
+        with pytest.raises(Overloaded, match="raise the stream's limits"):
+            await publisher.publish(SUBJECT, b"{}", "m9")
+    assert await stored_numbers(log) == [0, 1]
+
+
+async def test_without_a_stream_the_outcome_is_unavailable(server: EmbeddedServer) -> None:
+    connection = await connect(server.url)
+    async with Publisher(connection, timeout=0.3) as publisher:
+        with pytest.raises(Unavailable):
+            await publisher.publish("nobody.listens", b"{}", "m1")
+    await connection.close()
+
+
+async def test_an_oversized_message_is_refused_before_it_is_sent(log: Connection) -> None:
+    async with Publisher(log) as publisher:
+        with pytest.raises(InvalidInput, match="max_payload"):
+            await publisher.publish(SUBJECT, b"x" * (8 * 1024 * 1024 + 1), "big")
+        assert (await publisher.publish(SUBJECT, b"{}", "m1")).sequence == 1
+
+
+async def test_a_line_break_in_a_header_is_refused(log: Connection) -> None:
+    async with Publisher(log) as publisher:
+        with pytest.raises(InvalidInput, match="line break"):
+            await publisher.publish(SUBJECT, b"{}", "m1\r\nNats-Rollup: all")
+
+
+async def test_a_forbidden_subject_is_said_to_be_forbidden(folder: Path) -> None:
+    rules = (
+        "authorization { users = [ { user: agent, password: pw, permissions: {"
+        ' publish: { allow: ["weft.acme.*.in.>"] }, subscribe: { allow: ["_INBOX.>"] } } } ] }'
+    )
+    async with EmbeddedServer(folder, extra=rules) as server:
+        agent = await connect(server.url, user="agent", password="pw")
+        async with Publisher(agent, timeout=0.5) as publisher:
+            with pytest.raises(Forbidden, match=r"weft\.other"):
+                await publisher.publish(item_subject("other", "s1", "user_turn"), b"{}", "m1")
+        await agent.close()
+        with pytest.raises(Forbidden, match="refused the credential"):
+            await connect(server.url, user="agent", password="wrong")
+
+
+async def test_nobody_there_is_one_clear_line(server: EmbeddedServer) -> None:
+    with pytest.raises(Unavailable, match=r"no nats-server answers at nats://127\.0\.0\.1:9"):
+        await connect("nats://127.0.0.1:9", timeout=0.5)
+
+
+async def test_limits_hold_from_the_start(folder: Path) -> None:
+    async with EmbeddedServer(folder) as server:
+        log = await connect(server.url)
+        await provision(log, limits=Limits(max_bytes=100_000))
+        async with Publisher(log) as publisher:
+            outcomes = await publisher.attempt_many(messages(200))
+        assert isinstance(outcomes[0], Ack)
+        assert isinstance(outcomes[-1], Overloaded)
+        await log.close()
