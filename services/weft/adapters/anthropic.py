@@ -1,14 +1,17 @@
-"""Anthropic messages to items: content blocks, tool_use and tool_result, the system prompt."""
+"""Anthropic messages to items and back: content blocks, tool_use, tool_result, system."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
+from weft.adapters.conversation import Step, conversation
 from weft.adapters.drafting import Draft
 from weft.adapters.records import Record, Source
+from weft_schemas.compile import PackEntry
 from weft_schemas.items import ContextItem, ItemKind
 
 
@@ -80,3 +83,58 @@ def _result(draft: Draft, record: Record, result: _ToolResult) -> None:
     draft.result(
         record, text, result.tool_use_id, content_type=content_type, is_error=result.is_error
     )
+
+
+OMITTED = "(earlier turns are left out)"
+"""Stands first where a pack begins with the assistant: the API wants a user's message there."""
+CONTINUE = "(continue)"
+"""Stands last where a pack ends with the assistant: newer models refuse a prefilled answer."""
+
+
+def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
+    """A pack's entries as keyword arguments for `messages.create`.
+
+    Roles alternate from the user on; each turn's tool_use blocks are followed at once by all their
+    results. Give your own `tools` beside them: the API wants them where there are tool blocks.
+    """
+    talk = conversation(entries)
+    turns: list[tuple[str, list[dict[str, Any]]]] = []
+    for step in talk.steps:
+        for role, blocks in _blocks(step):
+            if turns and turns[-1][0] == role:
+                turns[-1][1].extend(blocks)
+            else:
+                turns.append((role, blocks))
+    if turns and turns[0][0] == "assistant":
+        turns.insert(0, ("user", [_text(OMITTED)]))
+    if (turns[-1][0] == "assistant") if turns else talk.system:
+        turns.append(("user", [_text(CONTINUE)]))
+    out: dict[str, Any] = {"system": talk.system} if talk.system else {}
+    out["messages"] = [{"role": role, "content": _content(blocks)} for role, blocks in turns]
+    return out
+
+
+def _blocks(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
+    if not step.calls:
+        return [(step.role, [_text(step.text)])]
+    uses = [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
+        for call in step.calls
+    ]
+    results = [
+        {"type": "tool_result", "tool_use_id": call.id, "content": call.result}
+        for call in step.calls
+    ]
+    return [("assistant", uses), ("user", results)]
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _content(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """One text alone is written as a string, which costs fewer tokens."""
+    if len(blocks) == 1 and blocks[0]["type"] == "text":
+        text: str = blocks[0]["text"]
+        return text
+    return blocks

@@ -1,14 +1,17 @@
-"""OpenAI chat messages to items: text, content parts, parallel tool calls and their results."""
+"""OpenAI chat messages to items and back: text, content parts, parallel tool calls, results."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
-from weft.adapters.drafting import Draft
+from weft.adapters.conversation import Step, conversation
+from weft.adapters.drafting import Draft, compact
 from weft.adapters.records import Record, Source
+from weft_schemas.compile import PackEntry
 from weft_schemas.items import ContextItem, ItemKind
 
 
@@ -80,3 +83,42 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
             turn_id=turn_id,
             author=message.name,
         )
+
+
+def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
+    """A pack's entries as keyword arguments for `chat.completions.create`.
+
+    Every call is answered at once, parallel calls together. Give your own `tools` beside them.
+    """
+    talk = conversation(entries)
+    out: list[dict[str, Any]] = []
+    if talk.system:
+        out.append({"role": "system", "content": talk.system})
+    for step in talk.steps:
+        if step.calls:
+            out.extend(_called(step, _said_before(out)))
+        else:
+            out.append({"role": step.role, "content": step.text})
+    return {"messages": out}
+
+
+def _said_before(out: list[dict[str, Any]]) -> str | None:
+    """Take what the assistant said just before its calls: one message holds both."""
+    if out and out[-1]["role"] == "assistant" and "tool_calls" not in out[-1]:
+        said: str = out.pop()["content"]
+        return said
+    return None
+
+
+def _called(step: Step, said: str | None) -> Iterator[dict[str, Any]]:
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": compact(call.arguments)},
+        }
+        for call in step.calls
+    ]
+    yield {"role": "assistant", "content": said, "tool_calls": calls}
+    for call in step.calls:
+        yield {"role": "tool", "tool_call_id": call.id, "content": call.result}
