@@ -4,6 +4,7 @@ the true output of its call, and no path or address of the recording machine is 
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import re
 import socket
@@ -73,9 +74,10 @@ class Recorder:
             {"tool_name": tool, "call_id": f"call_{number}", "turn_id": f"turn_{self._turn}"}
             for (tool, _), number in zip(calls, numbers, strict=True)
         ]
-        for (_, arguments), tag in zip(calls, tags, strict=True):
+        for (tool, arguments), tag in zip(calls, tags, strict=True):
             call = tag | {"arguments": arguments, "author": "agent"}
-            self._add(tag["call_id"], ItemKind.TOOL_CALL, "", parent, call)
+            shown = f"{tool}({json.dumps(arguments, ensure_ascii=False, separators=(',', ':'))})"
+            self._add(tag["call_id"], ItemKind.TOOL_CALL, shown, parent, call)
         outputs = [self._tools[tool](**arguments) for tool, arguments in calls]
         for output, tag in zip(outputs, tags, strict=True):
             result = tag | {"content_type": output.content_type, "is_error": output.is_error}
