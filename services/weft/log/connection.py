@@ -96,7 +96,7 @@ class Connection(Client):
 
     def violation(self, subject: str) -> str:
         """What the server last refused this client on the subject, empty where nothing."""
-        return self._violations.get(subject, "")
+        return self._violations.get(subject.lower(), "")
 
     def on_reconnect(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` after each reconnect; returns how to stop that."""
@@ -115,7 +115,8 @@ class Connection(Client):
     async def _on_error(self, error: Exception) -> None:
         match = _VIOLATION.search(str(error))
         if match:
-            self._violations[match.group(2)] = f"{match.group(1)} on {match.group(2)}"
+            # nats-py gives the server's text in lower case.
+            self._violations[match.group(2).lower()] = f"{match.group(1)} on {match.group(2)}"
         _log.info("nats: %s", str(error) or type(error).__name__)
 
     async def _on_disconnect(self) -> None:
