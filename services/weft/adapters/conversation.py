@@ -33,6 +33,10 @@ MAX_NAME = 64
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 """Call ids that both take: OpenAI's length, Anthropic's letters."""
 
+_UNSAFE = re.compile(r"[^\w .@-]+")
+"""What an author's name may not hold, so that it cannot pass for somebody else's turn."""
+_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)", re.ASCII)
+
 
 class Answered(msgspec.Struct, frozen=True):
     """One call with its result."""
@@ -164,8 +168,8 @@ def _answered(
 
 
 def _arguments(entry: PackEntry) -> dict[str, Any]:
-    """What was asked. A redacted or shortened call shows its text, never the arguments behind."""
-    if entry.arguments is not None and entry.view == "whole":
+    """What was asked, as far as shown; a redacted call never gives the arguments behind it."""
+    if entry.arguments is not None and entry.view != "redacted":
         return entry.arguments
     return {"input": entry.text}
 
@@ -193,15 +197,16 @@ class _Texts:
     def step(self, entry: PackEntry) -> Step:
         role = "assistant" if entry.kind in _ASSISTANT else "user"
         label = _LABELS.get(entry.kind)
-        head = f"[{label}] " if label else f"{entry.author}: " if entry.author else ""
+        name = _UNSAFE.sub(" ", entry.author or "")[:MAX_NAME].strip()
+        head = f"[{label}] " if label else f"{name}: " if name else ""
         return Step(role, f"{self._new_day(entry)}{head}{entry.text}")
 
     def _new_day(self, entry: PackEntry) -> str:
-        day = (entry.occurred_at or "")[:10]
-        if not day or day == self._day:
+        found = _DAY.match(entry.occurred_at or "")
+        if found is None or found[0] == self._day:
             return ""
-        self._day = day
-        return f"[{day}] "
+        self._day = found[0]
+        return f"[{self._day}] "
 
 
 _ASSISTANT = frozenset({ItemKind.AGENT_MSG, ItemKind.TOOL_CALL})
