@@ -1,0 +1,115 @@
+"""Stage 2: what belongs together. A tool call and its results are one group, kept or dropped as
+one; every other item is a group of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from weft.readmodel.rows import ItemRow, SessionView
+from weft_schemas.compile import DroppedItem
+from weft_schemas.items import ItemKind
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Items that stand or fall together, in order of sequence."""
+
+    rows: tuple[ItemRow, ...]
+
+    @property
+    def key(self) -> int:
+        """Its identity within one compile: the sequence of its first item."""
+        return self.rows[0].sequence
+
+
+class Closed(msgspec.Struct, frozen=True):
+    groups: tuple[Group, ...]
+    """In order of their first items."""
+    dropped: tuple[DroppedItem, ...]
+    total: int
+    """Items after closure, those dropped here included."""
+    added: int
+    """Items that came because a call or a result needed them."""
+
+
+def close(view: SessionView, rows: Iterable[ItemRow]) -> Closed:
+    """Complete calls and results, form groups, and drop what cannot be complete: orphans, and
+    groups that wait for an envelope."""
+    given = {row.sequence: row for row in rows}
+    complete = _completed(view, given)
+    groups, orphans = _group(complete)
+    dropped = [_orphan(row) for row in orphans]
+    ready = []
+    for group in groups:
+        waiting = [row for row in group.rows if row.pending or row.parked]
+        if waiting:
+            dropped += [_pending(row, waiting[0]) for row in group.rows]
+        else:
+            ready.append(group)
+    return Closed(tuple(ready), tuple(dropped), len(complete), len(complete) - len(given))
+
+
+def _completed(view: SessionView, given: dict[int, ItemRow]) -> dict[int, ItemRow]:
+    complete = dict(given)
+    held = {row.id for row in given.values() if row.kind is ItemKind.TOOL_CALL}
+    wanted = {
+        row.parent_id
+        for row in given.values()
+        if row.kind is ItemKind.TOOL_RESULT and row.parent_id and row.parent_id not in held
+    }
+    calls = [row for row in view.by_ids(sorted(wanted)) if row.kind is ItemKind.TOOL_CALL]
+    complete.update((row.sequence, row) for row in calls)
+    parents = sorted(held.union(row.id for row in calls))
+    if parents:
+        complete.update(
+            (row.sequence, row)
+            for row in view.children(parents)
+            if row.kind is ItemKind.TOOL_RESULT
+        )
+    return complete
+
+
+def _group(rows: dict[int, ItemRow]) -> tuple[list[Group], list[ItemRow]]:
+    results: dict[str, list[ItemRow]] = {}
+    for row in _ordered(rows):
+        if row.kind is ItemKind.TOOL_RESULT:
+            results.setdefault(row.parent_id or "", []).append(row)
+    groups, orphans = [], []
+    for row in _ordered(rows):
+        if row.kind is ItemKind.TOOL_CALL:
+            # A result that was stored before its call answers something else.
+            answers = [
+                result for result in results.get(row.id, ()) if result.sequence > row.sequence
+            ]
+            if answers:
+                groups.append(Group((row, *answers)))
+            else:
+                orphans.append(row)
+        elif row.kind is not ItemKind.TOOL_RESULT:
+            groups.append(Group((row,)))
+    grouped = {row.sequence for group in groups for row in group.rows}
+    orphans += [
+        row
+        for row in _ordered(rows)
+        if row.kind is ItemKind.TOOL_RESULT and row.sequence not in grouped
+    ]
+    return groups, orphans
+
+
+def _ordered(rows: dict[int, ItemRow]) -> list[ItemRow]:
+    return [rows[sequence] for sequence in sorted(rows)]
+
+
+def _orphan(row: ItemRow) -> DroppedItem:
+    if row.pending or row.parked:
+        return _pending(row, row)
+    missing = "no result yet" if row.kind is ItemKind.TOOL_CALL else "its call is not in the log"
+    return DroppedItem(row.id, "orphan", missing)
+
+
+def _pending(row: ItemRow, waiting: ItemRow) -> DroppedItem:
+    state = "parked" if waiting.parked else "waits for its envelope"
+    if row is waiting:
+        return DroppedItem(row.id, "pending", state)
+    return DroppedItem(row.id, "pending", f"{waiting.id} {state}")

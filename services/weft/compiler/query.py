@@ -1,0 +1,40 @@
+"""What a request ranks by: the terms of its query, or of the latest user turn where it has none."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import msgspec
+
+from weft.readmodel.terms import analyse
+
+STOP_WORDS = frozenset(
+    analyse(
+        "a about after all also am an and any are as at be been but by can could did do does done "
+        "for from get had has have he her here him his how i if in into is it its just like me "
+        "more my no not of on or our out she so some than that the their them then there these "
+        "they this to up us very was we were what when where which while who whom whose why will "
+        "with would you your s t d ll m re ve don didn doesn isn wasn hasn haven"
+    )
+)
+"""Words too common in English to tell one item from another."""
+
+_NAME = re.compile(r"\b[A-Z][\w'-]*[^\W\d_]")
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A query, understood."""
+
+    terms: tuple[str, ...]
+    """As `readmodel.terms` makes them, stop words out, in order of first use."""
+    names: frozenset[str]
+    """Capitalised words, folded: people and things that an author or a tool may be called."""
+
+
+@lru_cache(maxsize=256)
+def understand(text: str) -> Question:
+    """The terms and names of a query."""
+    terms = tuple(term for term in analyse(text) if term not in STOP_WORDS)
+    names = frozenset(word.casefold().removesuffix("'s") for word in _NAME.findall(text))
+    return Question(terms or tuple(analyse(text)), names)

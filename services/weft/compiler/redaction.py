@@ -1,0 +1,44 @@
+"""Redaction hooks by name: what is shown of an item whose sensitivity reaches the floor."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from weft.readmodel.rows import ItemRow
+from weft_schemas.errors import ConfigurationError
+from weft_schemas.items import Sensitivity
+
+ENTRY_POINTS = "weft.redaction_hooks"
+"""Group under which a package offers hooks of its own; each loads to a hook or its class."""
+
+
+class RedactionHook(Protocol):
+    """Gives the text that may be shown. It must not depend on anything but its arguments."""
+
+    def __call__(self, text: str, sensitivity: Sensitivity, row: ItemRow) -> str: ...
+
+
+class MaskRedactionHook:
+    """The default: the level and nothing else; the item's metadata stay."""
+
+    def __call__(self, text: str, sensitivity: Sensitivity, row: ItemRow) -> str:
+        return f"[REDACTED: {sensitivity.value}]"
+
+
+@cache
+def redaction_hook(name: str) -> RedactionHook:
+    """The hook of this name. Raises `ConfigurationError` where no package offers it."""
+    if name == "mask":
+        return MaskRedactionHook()
+    offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    if name not in offered:
+        known = ", ".join(["mask", *sorted(offered)])
+        raise ConfigurationError(
+            f"redaction hook {name!r} is not installed; use one of {known}, or install the package "
+            f"that offers it under {ENTRY_POINTS}"
+        )
+    loaded = offered[name].load()
+    hook: RedactionHook = loaded() if isinstance(loaded, type) else loaded
+    return hook
