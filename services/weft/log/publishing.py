@@ -21,7 +21,7 @@ from weft.log.wire import header_block, publish_command, status
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 
 TIMEOUT_SECONDS = 15.0
-"""Until a publish counts as unknown: more than twice a cluster's measured failover of 4.4 to 5.9 s."""
+"""Until a publish counts as unknown: over twice a cluster's measured failover of 4.4 to 5.9 s."""
 RETRY_SECONDS = 2.0
 """Without an answer for so long, a message is sent again."""
 WINDOW = 4_096

@@ -1,0 +1,221 @@
+"""A worker's side of a shared durable consumer: batches in, explicit acks out.
+
+Every delivery that a living process holds is kept from being delivered to another, up to
+`HOLD_SECONDS`; what a process held when it died comes again after the consumer's ack wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Self
+
+from weft.log.api import call
+from weft.log.connection import Connection
+from weft.log.pulling import Puller, Raw
+from weft.log.record import LogRecord
+from weft.log.wire import delivered
+from weft_schemas.errors import ConfigurationError, NotFound, Unavailable, WeftError
+from weft_schemas.subjects import STREAM
+
+BATCH = 256
+"""Deliveries handed on at once, at most."""
+HELD_BYTES = 32 * 1024 * 1024
+"""Of payloads held by one process, above which it asks for no more."""
+EXTEND_SECONDS = 10.0
+"""A third of the ack wait: how often what is held is said to be in progress."""
+HOLD_SECONDS = 300.0
+"""From then on a delivery that nobody settled goes to another process."""
+GONE_SECONDS = 10.0
+"""How long a missing consumer may take to be provisioned again."""
+
+_log = logging.getLogger(__name__)
+
+
+class Delivery:
+    """One event to work on. Settle it with `ack` or `nak`; both are sent with the next write."""
+
+    __slots__ = ("_consumer", "_reply", "record")
+
+    def __init__(self, record: LogRecord, reply: bytes, consumer: Consumer) -> None:
+        self.record = record
+        self._reply = reply
+        self._consumer = consumer
+
+    def ack(self) -> None:
+        """It is done: never deliver it again."""
+        self._consumer.settle(self._reply, b"+ACK")
+
+    def nak(self, delay: float = 0.0) -> None:
+        """Deliver it again, to any process, after `delay` seconds."""
+        verb = b'-NAK {"delay":%d}' % int(delay * 1e9) if delay else b"-NAK"
+        self._consumer.settle(self._reply, verb)
+
+    def in_progress(self) -> None:
+        """Start its ack wait and its hold time anew, for work longer than `HOLD_SECONDS`."""
+        self._consumer.extend(self._reply)
+
+
+class Consumer:
+    """`async with Consumer(connection, "firewall") as consumer: async for batch in consumer:`
+
+    A batch is what has arrived, from one delivery up to `batch`; it never waits for more. At most
+    `2 * batch` deliveries are held or on their way. After `stop`, the iteration ends. A consumer
+    that vanished is waited for, `GONE_SECONDS`, then `ConfigurationError` is raised.
+    """
+
+    def __init__(
+        self, connection: Connection, durable: str, *, stream: str = STREAM, batch: int = BATCH
+    ) -> None:
+        self.durable = durable
+        self.stream = stream
+        self._connection = connection
+        self._batch = batch
+        self._held: dict[bytes, _Hold] = {}
+        self._held_bytes = 0
+        self._out: list[bytes] = []
+        self._stopped = False
+        self._keeper: asyncio.Task[None] | None = None
+        self._puller = Puller(connection, stream, self._wanted)
+        self._puller.consumer = durable
+        self._puller.on_message = self._hold
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing can come at the moment, empty while all is well."""
+        return self._puller.trouble
+
+    async def __aenter__(self) -> Self:
+        await self._puller.open()
+        await self._until_there()
+        self._keeper = asyncio.create_task(self._keep())
+        self._puller.reset()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Hand back at once what was not handed on; acks on their way are sent."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
+        await self._puller.close()
+        for raw in self._puller.buffer:
+            self.settle(raw.reply, b"-NAK")
+        self._puller.buffer.clear()
+        self._flush()
+        if self._connection.is_connected:
+            await self._connection.flush(timeout=2)
+
+    def stop(self) -> None:
+        """End the iteration after the batch in work."""
+        self._stopped = True
+        self._puller.wake()
+
+    async def __aiter__(self) -> AsyncIterator[list[Delivery]]:
+        while not self._stopped:
+            batch = await self._next()
+            if batch:
+                yield batch
+
+    async def _next(self) -> list[Delivery]:
+        await asyncio.sleep(0)
+        if self._puller.trouble:
+            await self._recover()
+        await self._puller.wait()
+        if self._connection.is_closed:
+            raise Unavailable(f"the connection of consumer {self.durable} was closed; connect anew")
+        buffer = self._puller.buffer
+        raws = [buffer.popleft() for _ in range(min(self._batch, len(buffer)))]
+        self._puller.top_up()
+        return [Delivery(raw.record(delivered(raw.reply)), raw.reply, self) for raw in raws]
+
+    def settle(self, reply: bytes, verb: bytes) -> None:
+        """Answer for a delivery; the second answer for the same one is not sent."""
+        hold = self._held.pop(reply, None)
+        if hold is None:
+            return
+        self._held_bytes -= hold.size
+        self._send(reply, verb)
+        self._puller.top_up()
+
+    def extend(self, reply: bytes) -> None:
+        hold = self._held.get(reply)
+        if hold is not None:
+            hold.since = hold.said = asyncio.get_running_loop().time()
+            self._send(reply, b"+WPI")
+
+    def _send(self, reply: bytes, verb: bytes) -> None:
+        if not self._out:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._out.append(b"PUB %b %d\r\n%b\r\n" % (reply, len(verb), verb))
+
+    def _flush(self) -> None:
+        if self._out:
+            self._connection.write_soon(b"".join(self._out))
+            self._out.clear()
+
+    def _wanted(self) -> int:
+        """Beside what was handed on and is not settled."""
+        if self._stopped or self._held_bytes > HELD_BYTES:
+            return 0
+        in_work = len(self._held) - len(self._puller.buffer)
+        return max(0, 2 * self._batch - in_work)
+
+    def _hold(self, raw: Raw) -> None:
+        self._held[raw.reply] = _Hold(len(raw.payload), asyncio.get_running_loop().time())
+        self._held_bytes += len(raw.payload)
+
+    async def _keep(self) -> None:
+        clock = asyncio.get_running_loop().time
+        while True:
+            await asyncio.sleep(EXTEND_SECONDS / 2)
+            now = clock()
+            for reply, hold in tuple(self._held.items()):
+                if now - hold.since > HOLD_SECONDS:
+                    self._held.pop(reply)
+                    self._held_bytes -= hold.size
+                elif now - hold.said > EXTEND_SECONDS / 2:
+                    hold.said = now
+                    self._send(reply, b"+WPI")
+
+    async def _recover(self) -> None:
+        _log.info("consumer %s: %s; asking anew", self.durable, self._puller.trouble)
+        await self._until_there()
+        self._puller.reset()
+
+    async def _until_there(self) -> None:
+        """Wait for the consumer; for a server without end, for a missing consumer not for long."""
+        clock = asyncio.get_running_loop().time
+        missing_since: float | None = None
+        while not self._stopped and not self._connection.is_closed:
+            try:
+                await call(self._connection, f"CONSUMER.INFO.{self.stream}.{self.durable}")
+                return
+            except NotFound:
+                missing_since = missing_since or clock()
+                if clock() - missing_since > GONE_SECONDS:
+                    raise self._gone() from None
+            except Unavailable:
+                missing_since = None
+            await asyncio.sleep(0.2)
+
+    def _gone(self) -> WeftError:
+        return ConfigurationError(
+            f"consumer {self.durable} of stream {self.stream} does not exist; provision the log "
+            "(weft up does), then start this worker again"
+        )
+
+
+class _Hold:
+    __slots__ = ("said", "since", "size")
+
+    def __init__(self, size: int, now: float) -> None:
+        self.size = size
+        self.since = now
+        self.said = now

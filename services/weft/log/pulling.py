@@ -1,0 +1,162 @@
+"""Pull requests on one consumer, overlapping, so that the server always has somewhere to send.
+
+A lone message arrives as soon as it is stored, and a full stream arrives without a round trip per
+batch. Idle heartbeats tell a quiet log from a dead consumer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from weft.log.connection import Connection, Listener
+from weft.log.record import LogRecord
+from weft.log.wire import MESSAGE_ID, TRACEPARENT, Delivered, header, publish_command, status
+
+HEARTBEAT_SECONDS = 1.0
+SILENCE_SECONDS = 2.5
+"""Two heartbeats missed."""
+EXPIRES_SECONDS = 30.0
+PULL_BYTES = 16 * 1024 * 1024
+"""Of one pull request: twice the largest message, or a large one would never be delivered."""
+
+_NANO = 1_000_000_000
+_LOST = ("consumer deleted", "leadership change", "server shutdown", "consumer is push based")
+
+
+class Raw(NamedTuple):
+    """A message as it came off the wire."""
+
+    subject: bytes
+    reply: bytes
+    payload: bytes
+    headers: bytes | None
+
+    def record(self, place: Delivered) -> LogRecord:
+        headers = self.headers
+        return LogRecord(
+            sequence=place.stream_sequence,
+            subject=self.subject.decode(),
+            published_ns=place.published_ns,
+            payload=self.payload,
+            message_id=header(headers, MESSAGE_ID),
+            traceparent=header(headers, TRACEPARENT),
+            deliveries=place.deliveries,
+        )
+
+
+class Puller:
+    """Keeps `wanted()` messages requested or buffered, and says when the consumer is in trouble."""
+
+    def __init__(self, connection: Connection, stream: str, wanted: Callable[[], int]) -> None:
+        self.consumer = ""
+        """Name of the consumer; may change between `reset`s."""
+        self.buffer: deque[Raw] = deque()
+        self.trouble = ""
+        """Why nothing can come, until `reset`; empty while all is well."""
+        self.on_message: Callable[[Raw], None] = lambda _: None
+        self._connection = connection
+        self._stream = stream
+        self._wanted = wanted
+        self._requested = 0
+        self._inbox = connection.new_inbox()
+        self._pulls = 0
+        self._heard = 0.0
+        self._arrived = asyncio.Event()
+        self._listener: Listener | None = None
+        self._unwatch: Callable[[], None] = lambda: None
+
+    async def open(self) -> None:
+        self._listener = await self._connection.listen(f"{self._inbox}.*", self._take)
+        self._unwatch = self._connection.on_reconnect(self._reconnected)
+
+    async def close(self) -> None:
+        """Stop asking; what is on its way still lands in the buffer before this returns."""
+        self._unwatch()
+        if self._listener is not None:
+            await self._listener.close()
+
+    def reset(self) -> None:
+        """Forget what was asked for and ask anew."""
+        self._requested = 0
+        self.trouble = ""
+        self._heard = asyncio.get_running_loop().time()
+        self.top_up()
+
+    def top_up(self) -> None:
+        """Ask for more once half of what is wanted has come."""
+        wanted = self._wanted()
+        missing = wanted - self._requested - len(self.buffer)
+        if self.trouble or missing <= 0 or missing * 2 < wanted:
+            return
+        self._pulls += 1
+        self._requested += missing
+        body = _Pull(
+            batch=missing,
+            expires=int(EXPIRES_SECONDS * _NANO),
+            idle_heartbeat=int(HEARTBEAT_SECONDS * _NANO),
+            max_bytes=PULL_BYTES,
+        )
+        subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._stream}.{self.consumer}"
+        reply = f"{self._inbox}.{self._pulls}"
+        self._connection.write_soon(publish_command(subject, reply, b"", _encode(body)))
+
+    async def wait(self) -> None:
+        """Until a message is there, or trouble, or `HEARTBEAT_SECONDS` have passed."""
+        if self.buffer or self.trouble:
+            return
+        self._arrived.clear()
+        try:
+            await asyncio.wait_for(self._arrived.wait(), HEARTBEAT_SECONDS)
+        except TimeoutError:
+            self._check_silence()
+
+    def wake(self) -> None:
+        self._arrived.set()
+
+    def _check_silence(self) -> None:
+        quiet = asyncio.get_running_loop().time() - self._heard
+        if self._requested and self._connection.is_connected and quiet > SILENCE_SECONDS:
+            self.trouble = f"no heartbeat for {quiet:.1f} s"
+
+    def _reconnected(self) -> None:
+        self.trouble = "reconnected"
+        self._arrived.set()
+
+    def _take(self, subject: bytes, reply: bytes, payload: bytes, headers: bytes | None) -> None:
+        self._heard = asyncio.get_running_loop().time()
+        code, text = status(headers)
+        if code:
+            self._note(code, text, headers)
+            return
+        self._requested = max(0, self._requested - 1)
+        raw = Raw(subject, reply, payload, headers)
+        self.on_message(raw)
+        self.buffer.append(raw)
+        self._arrived.set()
+
+    def _note(self, code: int, text: str, headers: bytes | None) -> None:
+        if code == 100:
+            return
+        if code == 503 or code == 400 or text.lower().startswith(_LOST):
+            self.trouble = text or "nobody answers for the consumer"
+            self._arrived.set()
+            return
+        # The pull ended (expired, or its bytes are used up) with so many messages not sent.
+        unsent = header(headers, b"Nats-Pending-Messages")
+        self._requested = max(0, self._requested - int(unsent)) if unsent.isdigit() else 0
+        self.top_up()
+
+
+class _Pull(msgspec.Struct):
+    batch: int
+    expires: int
+    idle_heartbeat: int
+    max_bytes: int
+
+
+_encode = msgspec.json.Encoder().encode

@@ -1,0 +1,159 @@
+"""Consuming: shared work, nothing lost with a process, no silence when something is gone."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from weft.log import consuming
+from weft.log.api import call
+from weft.log.connection import Connection, connect
+from weft.log.consuming import Consumer
+from weft.log.publishing import Message, Publisher
+from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
+from weft_schemas.errors import ConfigurationError
+from weft_schemas.subjects import item_subject
+
+SUBJECT = item_subject("acme", "s1", "user_turn")
+
+
+async def publish(log: Connection, first: int, count: int, size: int = 0) -> None:
+    async with Publisher(log) as publisher:
+        await publisher.publish_many(
+            Message(SUBJECT, b"%d " % number + b"x" * size, f"m{number}")
+            for number in range(first, first + count)
+        )
+
+
+async def work(consumer: Consumer, done: Callable[[int], bool]) -> None:
+    """Ack everything, and stop when `done` says so of the sequence just acked."""
+    async for batch in consumer:
+        for delivery in batch:
+            delivery.ack()
+            if done(delivery.record.sequence):
+                consumer.stop()
+
+
+async def test_a_lone_message_is_handed_on_without_waiting_for_more(log: Connection) -> None:
+    async with Consumer(log, "firewall") as consumer:
+        batches = aiter(consumer)
+        await publish(log, 0, 1)
+        (delivery,) = await anext(batches)
+        record = delivery.record
+        assert (record.sequence, record.payload, record.message_id) == (1, b"0 ", "m0")
+        assert (record.deliveries, record.address().session) == (1, "s1")
+        delivery.ack()
+
+
+async def test_two_processes_share_the_work_and_do_all_of_it(
+    log: Connection, server: EmbeddedServer
+) -> None:
+    other = await connect(server.url)
+    await publish(log, 0, 3_000)
+    seen: list[int] = []
+
+    def done(sequence: int) -> bool:
+        seen.append(sequence)
+        return len(seen) >= 3_000
+
+    async with (
+        Consumer(log, "firewall", batch=50) as one,
+        Consumer(other, "firewall", batch=50) as two,
+    ):
+
+        def both(sequence: int) -> bool:
+            if done(sequence):
+                one.stop()
+                two.stop()
+            return False
+
+        await asyncio.gather(work(one, both), work(two, both))
+    assert sorted(seen) == list(range(1, 3_001))
+    assert (await call(log, "CONSUMER.INFO.weft.firewall"))["ack_floor"]["stream_seq"] == 3_000
+    await other.close()
+
+
+async def test_what_was_not_handed_on_goes_to_another_process_at_once(log: Connection) -> None:
+    await publish(log, 0, 100)
+    async with Consumer(log, "firewall", batch=10) as first:
+        batch = await anext(aiter(first))
+        for delivery in batch:
+            delivery.ack()
+    seen: set[int] = {delivery.record.sequence for delivery in batch}
+    async with Consumer(log, "firewall") as second:
+        await work(second, lambda sequence: seen.add(sequence) or len(seen) == 100)
+    assert seen == set(range(1, 101))
+
+
+async def test_a_refused_message_comes_again_and_says_so(log: Connection) -> None:
+    await publish(log, 0, 1)
+    async with Consumer(log, "firewall") as consumer:
+        batches = aiter(consumer)
+        (delivery,) = await anext(batches)
+        delivery.nak(0.05)
+        (again,) = await anext(batches)
+        assert (again.record.sequence, again.record.deliveries) == (1, 2)
+        again.ack()
+
+
+async def test_no_more_is_held_than_can_be_worked(log: Connection) -> None:
+    await publish(log, 0, 1_000)
+    async with Consumer(log, "firewall", batch=10) as consumer:
+        await anext(aiter(consumer))
+        await asyncio.sleep(0.2)
+        assert (await call(log, "CONSUMER.INFO.weft.firewall"))["num_ack_pending"] <= 20
+
+
+async def test_large_messages_all_come(log: Connection) -> None:
+    await publish(log, 0, 12, size=6_000_000)
+    seen: set[int] = set()
+    async with Consumer(log, "firewall") as consumer:
+        await work(consumer, lambda sequence: seen.add(sequence) or len(seen) == 12)
+    assert seen == set(range(1, 13))
+
+
+async def test_a_consumer_that_comes_back_is_consumed_again(log: Connection) -> None:
+    async with Consumer(log, "firewall") as consumer:
+        batches = aiter(consumer)
+        await publish(log, 0, 1)
+        (first,) = await anext(batches)
+        first.ack()
+        await call(log, "CONSUMER.DELETE.weft.firewall")
+        waiting = asyncio.ensure_future(anext(batches))
+        await asyncio.sleep(0.3)
+        await provision(log)
+        assert (await waiting)[0].record.sequence == 1
+
+
+async def test_a_consumer_that_stays_away_is_an_error(
+    log: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consuming, "GONE_SECONDS", 0.3)
+    async with Consumer(log, "firewall") as consumer:
+        await call(log, "STREAM.DELETE.weft")
+        with pytest.raises(ConfigurationError, match="consumer firewall of stream weft"):
+            await anext(aiter(consumer))
+
+
+async def test_a_killed_server_is_consumed_on_when_it_is_back(folder: Path) -> None:
+    async with EmbeddedServer(folder) as server:
+        log = await connect(server.url)
+        await provision(log)
+        await publish(log, 0, 2_000)
+        seen: set[int] = set()
+
+        async def kill_once() -> None:
+            while len(seen) < 500:
+                await asyncio.sleep(0)
+            await server.kill()
+            await server.start()
+            await publish(log, 2_000, 1_000)
+
+        async with Consumer(log, "firewall", batch=50) as consumer:
+            killing = asyncio.create_task(kill_once())
+            await work(consumer, lambda sequence: seen.add(sequence) or len(seen) == 3_000)
+            await killing
+        assert seen == set(range(1, 3_001))
+        await log.close()
