@@ -1,0 +1,68 @@
+"""A server under the shipped permissions with two tenants, acme and rival, and signing in to it."""
+
+import os
+import re
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.data import ROOT
+from weft.log.connection import Connection, connect
+from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
+
+PLATFORM = ("admin", "firewall", "worker", "replica")
+TENANT_USERS = tuple(
+    f"{tenant}-{role}" for tenant in ("acme", "rival") for role in ("agent", "reader", "operator")
+)
+USERS = (*PLATFORM, *TENANT_USERS)
+
+
+@asynccontextmanager
+async def guarded_server(folder: Path) -> AsyncIterator[EmbeddedServer]:
+    """A server with the shipped permissions and a provisioned log."""
+    with pytest.MonkeyPatch.context() as environment:
+        _install(folder, environment)
+        async with EmbeddedServer(folder, extra='include "permissions.conf"\n') as server:
+            async with signed_in(server, "admin") as admin:
+                await provision(admin)
+            yield server
+
+
+@asynccontextmanager
+async def signed_in(server: EmbeddedServer, user: str) -> AsyncIterator[Connection]:
+    """A connection of this user."""
+    connection = await connect(server.url, user=user, password=password(user))
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+def password(user: str) -> str:
+    name = user.upper().replace("-", "_")
+    return os.environ[f"WEFT_{name}_PASSWORD" if user in PLATFORM else f"{name}_PASSWORD"]
+
+
+async def answered(connection: Connection) -> None:
+    """Wait until the server has refused whatever it refuses of what was sent."""
+    # nats-py can send the first PING ahead of what waits to be written, so that takes two.
+    await connection.flush()
+    await connection.flush()
+
+
+def _install(folder: Path, environment: pytest.MonkeyPatch) -> None:
+    """The shipped files, and a second tenant made as their comment says."""
+    shutil.copytree(ROOT / "deploy" / "nats", folder, dirs_exist_ok=True)
+    acme = (folder / "tenants" / "acme.conf").read_text()
+    rival = acme.replace("acme", "rival").replace("ACME", "RIVAL")
+    (folder / "tenants" / "rival.conf").write_text(rival)
+    file = folder / "permissions.conf"
+    line = '  include "tenants/acme.conf"\n'
+    file.write_text(file.read_text().replace(line, line + '  include "tenants/rival.conf"\n'))
+    for path in folder.rglob("*.conf"):
+        for name in re.findall(r": \$(\w+)", path.read_text()):
+            environment.setenv(name, "p-" + name.lower())

@@ -1,0 +1,149 @@
+"""The shipped permissions, on a real server: every role against every subject that is not its own.
+
+A cell of the matrix is one publish or one subscription, and whether the server refused it.
+"""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from tests.guarded import PLATFORM, USERS, answered, guarded_server, signed_in
+
+from weft.log.connection import Connection
+from weft.log.server import EmbeddedServer
+
+PUBLISHERS = {
+    "weft.acme.s1.in.user_turn": {"acme-agent", "acme-operator"},
+    "weft.acme.s1.in.session_closed": {"acme-agent", "acme-operator", "worker"},
+    "weft.rival.s1.in.user_turn": {"rival-agent", "rival-operator"},
+    "weft.acme.@tenant.in.policy": set(),
+    "weft.acme.@tenant.out.context_policy": {"acme-operator"},
+    "weft.rival.@tenant.out.erased": {"rival-operator"},
+    "weft.acme.s1.out.envelope": {"firewall"},
+    "weft.acme.s1.out.summary": {"worker"},
+    "weft.acme.s1.out.fact": {"worker"},
+    "weft.acme.s1.out.parked": {"firewall", "worker"},
+    "weft-rpc.acme.s1.compile": {"acme-agent", "acme-reader", "acme-operator"},
+    "weft-rpc.acme.s1.drilldown": {"acme-agent", "acme-reader", "acme-operator"},
+    "weft-rpc.rival.s1.compile": {"rival-agent", "rival-reader", "rival-operator"},
+    "weft-audit.acme.s1.compiled": {"replica"},
+    "w.in.3.acme.s1.user_turn": set(),
+    "w.out.3.acme.s1.envelope": set(),
+    "$O.weft_bodies.M.name": set(),
+    "$KV.any.key": set(),
+    "$SYS.REQ.SERVER.PING": set(),
+    "$SYS.REQ.ACCOUNT.ACME.CONNZ": set(),
+    "_INBOX.of.another": {"replica"},
+}
+"""Subject → who may publish to it, besides `admin`, who may everything in its account."""
+
+STREAMS = ("weft", "weft_audit", "OBJ_weft_bodies")
+API = (
+    *("$JS.API.INFO", "$JS.API.ACCOUNT.PURGE.WEFT", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST"),
+    "$JS.API.META.LEADER.STEPDOWN",
+    *(
+        f"$JS.API.{verb}.{stream}{tail}"
+        for stream in STREAMS
+        for verb, tail in (
+            ("STREAM.CREATE", ""),
+            ("STREAM.UPDATE", ""),
+            ("STREAM.DELETE", ""),
+            ("STREAM.PURGE", ""),
+            ("STREAM.INFO", ""),
+            ("STREAM.SNAPSHOT", ""),
+            ("STREAM.RESTORE", ""),
+            ("STREAM.MSG.GET", ""),
+            ("STREAM.MSG.DELETE", ""),
+            ("STREAM.PEER.REMOVE", ""),
+            ("STREAM.LEADER.STEPDOWN", ""),
+            ("DIRECT.GET", ""),
+            ("DIRECT.GET", ".w.in.3.acme.s1.tool_result"),
+            ("CONSUMER.NAMES", ""),
+            ("CONSUMER.LIST", ""),
+            ("CONSUMER.CREATE", ""),
+            ("CONSUMER.CREATE", ".mine"),
+            ("CONSUMER.CREATE", ".mine.w.in.3.acme.s1.tool_result"),
+            ("CONSUMER.DURABLE.CREATE", ".mine"),
+            ("CONSUMER.INFO", ".firewall"),
+            ("CONSUMER.DELETE", ".firewall"),
+            ("CONSUMER.PAUSE", ".firewall"),
+            ("CONSUMER.UNPIN", ".firewall"),
+            ("CONSUMER.RESET", ".firewall"),
+            ("CONSUMER.LEADER.STEPDOWN", ".firewall"),
+            ("CONSUMER.MSG.NEXT", ".firewall"),
+            ("CONSUMER.MSG.NEXT", ".summarizer"),
+        )
+    ),
+    *(f"$JS.ACK.weft.{worker}.1.5.5.1.0" for worker in ("firewall", "summarizer", "memory")),
+    "$JS.FC.weft.any",
+)
+"""Every request that nats-server 2.15 takes about streams and consumers."""
+
+CHANGING = re.compile(
+    r"CREATE|UPDATE|DELETE|PURGE|SNAPSHOT|RESTORE|REMOVE|STEPDOWN|PAUSE|UNPIN|RESET|\.MSG\.GET"
+)
+
+SUBSCRIBED = {
+    ">": set(),
+    "weft.>": set(),
+    "weft.acme.s1.in.tool_result": set(),
+    "w.>": set(),
+    "weft-rpc.>": set(),
+    "weft-rpc.*.*.compile": {"replica"},
+    "weft-rpc.acme.s1.compile": {"replica"},
+    "weft-audit.>": set(),
+    "$JS.API.>": set(),
+    "$JS.EVENT.ADVISORY.>": set(),
+    "$O.weft_bodies.>": set(),
+    "$SYS.>": set(),
+    "_INBOX.>": set(USERS),
+}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[EmbeddedServer]:
+    async with guarded_server(tmp_path_factory.mktemp("guarded")) as server:
+        yield server
+
+
+async def may_publish(connection: Connection, subject: str) -> bool:
+    # A body that no request of the API takes: an allowed one is refused by its handler.
+    await connection.publish(subject, b"\0", reply=connection.new_inbox())
+    await answered(connection)
+    return not connection.violation(subject)
+
+
+async def may_subscribe(connection: Connection, subject: str) -> bool:
+    subscription = await connection.subscribe(subject)
+    await answered(connection)
+    allowed = not connection.violation(subject)
+    if allowed:
+        await subscription.unsubscribe()
+    return allowed
+
+
+@pytest.mark.parametrize("user", USERS)
+async def test_a_role_publishes_to_its_own_subjects_and_no_others(guarded, user):
+    async with signed_in(guarded, user) as connection:
+        wanted = {s: user == "admin" or user in allowed for s, allowed in PUBLISHERS.items()}
+        assert {subject: await may_publish(connection, subject) for subject in wanted} == wanted
+
+
+@pytest.mark.parametrize("user", [user for user in USERS if user != "admin"])
+async def test_no_role_changes_a_stream_and_no_tenant_reaches_the_api(guarded, user):
+    async with signed_in(guarded, user) as connection:
+        allowed = {subject for subject in API if await may_publish(connection, subject)}
+    assert {subject for subject in allowed if CHANGING.search(subject)} == set()
+    if user not in PLATFORM:
+        assert allowed == set()
+    for worker in ("firewall", "summarizer"):
+        reached = {subject for subject in allowed if subject.endswith(f".{worker}")}
+        assert bool(reached) is (user == {"summarizer": "worker"}.get(worker, worker))
+
+
+@pytest.mark.parametrize("user", [user for user in USERS if user != "admin"])
+async def test_a_role_listens_to_its_replies_and_to_nothing_else(guarded, user):
+    async with signed_in(guarded, user) as connection:
+        wanted = {subject: user in allowed for subject, allowed in SUBSCRIBED.items()}
+        assert {subject: await may_subscribe(connection, subject) for subject in wanted} == wanted
