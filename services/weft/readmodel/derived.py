@@ -1,0 +1,242 @@
+"""Folding what workers derived: it counts only where its source is known, in the same session, and
+outranks what is there."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+import msgspec
+
+from weft import tokens
+from weft.readmodel.memories import Memory, remember, withdraw
+from weft.readmodel.precedence import Derivation, Verdict, judge
+from weft.readmodel.sessions import SessionState
+from weft.readmodel.sql import statements
+from weft.readmodel.store import OPEN
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.errors import InvalidInput
+from weft_schemas.events import (
+    EnvelopeEvent,
+    EpisodeEvent,
+    Event,
+    FactsEvent,
+    Origin,
+    ParkedEvent,
+    RevivedEvent,
+    SummaryEvent,
+    encode_event,
+)
+from weft_schemas.subjects import Stored
+
+_sql = statements("fold")
+
+_MOST = 1 << 53
+"""Largest whole number that every JSON reader keeps exact."""
+
+AddDocument = Callable[[SessionState, int, int, str], None]
+Supersede = Callable[[int, int], None]
+
+
+class Contradiction(InvalidInput):
+    """A derived event whose source is unknown or belongs elsewhere: the fold ignores and counts
+    it, so this never leaves the fold."""
+
+    code = "contradiction"
+
+
+class _Source(msgspec.Struct, frozen=True):
+    anchor: int
+    """Sequence of the item, or of the closing, that the source is about."""
+    session: int
+    item_id: str
+    type: str
+
+
+class DerivedFold:
+    """Folds derived events within the fold's transaction."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        encoding: str,
+        add_document: AddDocument,
+        supersede: Supersede,
+    ) -> None:
+        self._db = db
+        self._encoding = encoding
+        self._add_document = add_document
+        self._supersede = supersede
+
+    def apply(self, version: int, address: Stored, state: SessionState, event: Event) -> bool:
+        """False where the event is a duplicate or outranked. Raises `Contradiction`."""
+        match event:
+            case EnvelopeEvent():
+                return self._envelope(version, state, event)
+            case SummaryEvent():
+                return self._summary(version, state, event)
+            case FactsEvent():
+                return self._facts(version, address, state, event)
+            case EpisodeEvent():
+                return self._episode(version, address, state, event)
+            case ParkedEvent():
+                return self._parked(version, address, state, event)
+            case RevivedEvent():
+                return self._revived(version, address, state, event)
+        raise InvalidInput(f"the fold does not know {type(event).__name__}; upgrade it")
+
+    def _envelope(self, version: int, state: SessionState, event: EnvelopeEvent) -> bool:
+        source = self._source(version, state, event.origin)
+        if source.type != "item":
+            raise Contradiction(f"envelope of sequence {event.origin.sequence}, which is no item")
+        if not self._counts(version, "envelope", source, event.origin, "", ()):
+            return False
+        envelope = event.envelope
+        known = envelope.encoding == self._encoding
+        count = bounded(envelope.summary_tokens) if known else self._count(envelope.summary)
+        row = (version, source.anchor, count, msgspec.json.encode(envelope))
+        self._db.execute(_sql.add_envelope, row)
+        self._db.execute(_sql.settle, (version, source.anchor, version))
+        self._supersede(source.anchor, version)
+        self._add_document(state, source.anchor, version, envelope_text(envelope))
+        return True
+
+    def _summary(self, version: int, state: SessionState, event: SummaryEvent) -> bool:
+        source = self._source(version, state, event.origin)
+        if not self._counts(version, "summary", source, event.origin, "", ()):
+            return False
+        count = self._tokens(event)
+        row = (version, source.anchor, count, event.sensitivity.value, event.text)
+        self._db.execute(_sql.add_summary, row)
+        return True
+
+    def _facts(self, version: int, address: Stored, state: SessionState, event: FactsEvent) -> bool:
+        source = self._source(version, state, event.origin)
+        kind = f"fact of {source.type}"
+        if not self._counts(version, kind, source, event.origin, event.scope, self._withdraw):
+            return False
+        for fact in event.facts:
+            memory = Memory(
+                "fact", address.tenant, event.scope, fact.key, source.anchor, version,
+                state.number, 0, msgspec.json.encode(fact),
+            )  # fmt: skip
+            remember(self._db, memory)
+        return True
+
+    def _episode(
+        self, version: int, address: Stored, state: SessionState, event: EpisodeEvent
+    ) -> bool:
+        source = self._source(version, state, event.origin)
+        kind = f"episode of {source.type}"
+        part = f"{event.scope}\n{event.episode_id}"
+        if not self._counts(version, kind, source, event.origin, part, self._withdraw):
+            return False
+        count = self._tokens(event)
+        memory = Memory(
+            "episode", address.tenant, event.scope, event.episode_id, source.anchor, version,
+            state.number, count, encode_event(event),
+        )  # fmt: skip
+        remember(self._db, memory)
+        return True
+
+    def _parked(
+        self, version: int, address: Stored, state: SessionState, event: ParkedEvent
+    ) -> bool:
+        origin = event.origin
+        self._source_or_fault(version, address, state, origin)
+        place = (state.number, origin.sequence, origin.worker)
+        if self._db.execute(_sql.open_parked, place).fetchone():
+            return False
+        row = (version, *place, origin.item_id, event.code, event.error, bounded(event.attempts))
+        self._db.execute(_sql.add_parked, row)
+        if origin.worker == "firewall":
+            self._db.execute(_sql.settle, (version, origin.sequence, version))
+        return True
+
+    def _revived(
+        self, version: int, address: Stored, state: SessionState, event: RevivedEvent
+    ) -> bool:
+        origin = event.origin
+        self._source_or_fault(version, address, state, origin)
+        place = (state.number, origin.sequence, origin.worker, origin.worker)
+        if not self._db.execute(_sql.revive, (version, event.drop, *place)).rowcount:
+            return False
+        if not event.drop and self._waits(origin):
+            wait = (origin.sequence, version, OPEN, state.number)
+            self._db.execute(_sql.add_wait, wait)
+        return True
+
+    def _waits(self, origin: Origin) -> bool:
+        if origin.worker not in ("", "firewall"):
+            return False
+        item = self._db.execute(_sql.item, (origin.sequence,)).fetchone()
+        enveloped = self._db.execute(_sql.has_envelope, (origin.sequence,)).fetchone()
+        return bool(item and item[2] and not enveloped)
+
+    def _source(self, version: int, state: SessionState, origin: Origin) -> _Source:
+        if not 0 < origin.sequence < version:
+            raise Contradiction(f"source {origin.sequence} does not come before this event")
+        row = self._db.execute(_sql.source, (origin.sequence,)).fetchone()
+        if row is None:
+            raise Contradiction(f"source {origin.sequence} is no item or derived event known here")
+        source = _Source(*row)
+        if source.session != state.number:
+            raise Contradiction(f"source {origin.sequence} belongs to another session")
+        if origin.item_id and origin.item_id != source.item_id:
+            raise Contradiction(f"source {origin.sequence} is not the item that it names")
+        return source
+
+    def _source_or_fault(
+        self, version: int, address: Stored, state: SessionState, origin: Origin
+    ) -> None:
+        """A parked source may be a record that nobody can decode."""
+        if not 0 < origin.sequence < version:
+            raise Contradiction(f"source {origin.sequence} does not come before this event")
+        place = (origin.sequence, address.tenant, address.session)
+        if not self._db.execute(_sql.fault_in_session, place).fetchone():
+            self._source(version, state, origin)
+
+    def _counts(
+        self,
+        version: int,
+        kind: str,
+        source: _Source,
+        origin: Origin,
+        part: str,
+        supersede: Callable[[int, int], None] | tuple[()],
+    ) -> bool:
+        """Judge a derived event and, if it counts, note it and supersede what it outranks."""
+        place = (source.anchor, kind, origin.worker)
+        known = [Derivation(*row) for row in self._db.execute(_sql.derivations, place)]
+        new = Derivation(origin.sequence, origin.run, part, version)
+        verdict, superseded = judge(new, known)
+        if verdict is not Verdict.COUNTS:
+            return False
+        row = (*place, origin.sequence, origin.run, part, version)
+        self._db.execute(_sql.add_derivation, row)
+        if supersede:
+            for old in superseded:
+                supersede(old.version, version)
+        return True
+
+    def _withdraw(self, version: int, at: int) -> None:
+        withdraw(self._db, version, at)
+
+    def _tokens(self, event: SummaryEvent | EpisodeEvent) -> int:
+        known = event.encoding == self._encoding
+        return bounded(event.tokens) if known else self._count(event.text)
+
+    def _count(self, text: str) -> int:
+        return tokens.count(text, self._encoding)
+
+
+def bounded(number: int) -> int:
+    """A count that a stranger sent, as one that SQLite can hold."""
+    return max(0, min(number, _MOST))
+
+
+def envelope_text(envelope: ResultEnvelope) -> str:
+    """The text by which an enveloped result is found: its summary and facts."""
+    if envelope.passthrough:
+        return envelope.summary
+    return "\n".join([envelope.summary, *(f"{fact.name} {fact.value}" for fact in envelope.facts)])

@@ -1,0 +1,333 @@
+"""The fold: records of the log in, rows and checkpoint out, in one transaction.
+
+Exactly once by construction: rows and checkpoint commit together, and a record at or before the
+checkpoint is skipped. What the rows say is a function of the records alone, in any batches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from weft import tokens
+from weft.log.record import LogRecord
+from weft.readmodel.derived import Contradiction, DerivedFold, bounded
+from weft.readmodel.erasure import erase_session, erase_tenant
+from weft.readmodel.postings import IndexWriter, clip
+from weft.readmodel.sessions import Sessions, SessionState
+from weft.readmodel.sql import statements
+from weft.readmodel.store import OPEN, get_meta, set_meta, transaction
+from weft.readmodel.terms import analyse
+from weft_schemas.errors import ConfigurationError, InvalidInput
+from weft_schemas.events import (
+    ErasedEvent,
+    ErasureReceiptEvent,
+    Event,
+    ParkedEvent,
+    SessionClosedEvent,
+    encode_event,
+)
+from weft_schemas.ids import TENANT_SESSION, artifact_handle
+from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.routing import Catalog
+from weft_schemas.subjects import Stored
+
+_sql = statements("fold")
+_json = msgspec.json.Encoder(order="deterministic")
+_STUB_METADATA = frozenset(
+    (
+        "tool_name",
+        "call_id",
+        "turn_id",
+        "author",
+        "occurred_at",
+        "scope",
+        "content_type",
+        "is_error",
+    )
+)
+"""Metadata kept of an untrusted item: short keys whose meaning weft fixes."""
+
+
+class Folded(msgspec.Struct):
+    """What one batch came to."""
+
+    records: int = 0
+    skipped: int = 0
+    """At or before the checkpoint."""
+    items: int = 0
+    duplicates: int = 0
+    conflicts: int = 0
+    faults: int = 0
+    erased: int = 0
+    """Tombstones folded: scrub the file afterwards."""
+    ignored: int = 0
+    """Records of erased sessions."""
+
+
+class Fold:
+    """Folds records into a writer's connection. One thread uses it."""
+
+    def __init__(self, db: sqlite3.Connection, encoding: str = tokens.DEFAULT_ENCODING) -> None:
+        self._db = db
+        self.encoding = encoding
+        stored = get_meta(db, "encoding")
+        if stored not in (None, encoding):
+            raise ConfigurationError(
+                f"the read model counts in {stored}, not in {encoding}: rebuild it"
+            )
+        if stored is None:
+            set_meta(db, "encoding", encoding)
+        self.checkpoint = int(get_meta(db, "checkpoint") or 0)
+        self._index = IndexWriter(db)
+        self._sessions = Sessions(db)
+        self._derived = DerivedFold(db, encoding, self._add_document, self._index.supersede)
+        self._tombstones: set[tuple[str, str]] = set(db.execute(_sql.tombstones))
+        self._untrusted: dict[tuple[str, str], tuple[ItemKind, ...]] = {}
+
+    def apply(
+        self, records: Iterable[LogRecord], step: Callable[[str], None] = lambda name: None
+    ) -> Folded:
+        """Fold a batch, in order of sequence, in one transaction.
+
+        `step` is called with `rows` before and `commit` after the transaction commits: the seams
+        where a test crashes the process.
+        """
+        folded = Folded()
+        last: LogRecord | None = None
+        try:
+            with transaction(self._db):
+                for record in records:
+                    if record.sequence <= (last.sequence if last else self.checkpoint):
+                        folded.skipped += 1
+                        continue
+                    self._one(record, folded)
+                    last = record
+                if last is not None:
+                    self._finish(last)
+                step("rows")
+        except BaseException:
+            self._forget()
+            raise
+        if last is not None:
+            self.checkpoint = last.sequence
+        step("commit")
+        return folded
+
+    def _finish(self, last: LogRecord) -> None:
+        self._index.flush()
+        self._sessions.flush()
+        set_meta(self._db, "checkpoint", last.sequence)
+        self._db.execute(_sql.add_landmark, (last.sequence, message_hash(last)))
+        self._db.execute(_sql.trim_landmarks)
+
+    def _forget(self) -> None:
+        self._index.discard()
+        self._sessions.forget()
+        self._untrusted.clear()
+        self._tombstones = set(self._db.execute(_sql.tombstones))
+
+    def _one(self, record: LogRecord, folded: Folded) -> None:
+        folded.records += 1
+        address = None
+        try:
+            address = record.address()
+            if self._is_erased(address):
+                folded.ignored += 1
+                return
+            event = record.event()
+            check_place(address, event)
+            self._event(record, address, event, folded)
+        except InvalidInput as error:
+            folded.faults += 1
+            self._fault(record, address, error.code, str(error))
+
+    def _fault(self, record: LogRecord, address: Stored | None, code: str, error: str) -> None:
+        tenant, session = (address.tenant, address.session) if address else ("", "")
+        safe = error.encode("utf-8", "replace").decode()[:500]
+        self._db.execute(_sql.add_fault, (record.sequence, tenant, session, code, safe))
+
+    def _is_erased(self, address: Stored) -> bool:
+        if address.session == TENANT_SESSION and address.event in ("erased", "erasure_receipt"):
+            return False
+        graves = self._tombstones
+        return (address.tenant, "") in graves or (address.tenant, address.session) in graves
+
+    def _event(self, record: LogRecord, address: Stored, event: Event, folded: Folded) -> None:
+        version, tenant = record.sequence, address.tenant
+        match event:
+            case ContextItem():
+                self._item(record, address, event, folded)
+            case SessionClosedEvent():
+                state = self._sessions.get(tenant, address.session, record.published_ns)
+                last = bounded(event.last_sequence) or version
+                closing = (version, state.number, last, event.reason)
+                self._db.execute(_sql.add_closing, closing)
+                state.close(max(state.closed, last))
+            case ErasedEvent():
+                folded.erased += 1
+                self._erase(tenant, event, version)
+            case ErasureReceiptEvent():
+                self._db.execute(_sql.add_receipt, (version, tenant, encode_event(event)))
+            case ContextPolicy():
+                session = event.session or ""
+                if (tenant, session) not in self._tombstones:
+                    policy = (version, tenant, session, encode_event(event))
+                    self._db.execute(_sql.add_policy, policy)
+                self._untrusted.clear()
+            case Catalog():
+                catalog = (version, tenant, event.name, encode_event(event))
+                self._db.execute(_sql.add_catalog, catalog)
+            case _:
+                state = self._state_of_derived(record, address, event)
+                if not self._derived.apply(version, address, state, event):
+                    folded.duplicates += 1
+
+    def _state_of_derived(self, record: LogRecord, address: Stored, event: Event) -> SessionState:
+        """What is derived makes no session, but for the parking of a record without one."""
+        if isinstance(event, ParkedEvent):
+            return self._sessions.get(address.tenant, address.session, record.published_ns)
+        state = self._sessions.find(address.tenant, address.session)
+        if state is None:
+            raise Contradiction(f"session {address.session!r} has no items")
+        return state
+
+    def _item(self, record: LogRecord, address: Stored, item: ContextItem, folded: Folded) -> None:
+        state = self._sessions.get(address.tenant, address.session, record.published_ns)
+        content_hash = hashlib.sha256(encode_event(item)).digest()
+        untrusted = item.kind in self._untrusted_kinds(address, record.sequence)
+        row = self._item_row(record, state, item, untrusted, content_hash)
+        if not self._db.execute(_sql.add_item, row).rowcount:
+            self._collision(record, state, item, content_hash, folded)
+            return
+        folded.items += 1
+        state.add_item(record.sequence, record.published_ns)
+        scope = item.metadata.get("scope")
+        if scope:
+            self._db.execute(_sql.add_scope, (state.number, scope, record.sequence))
+        if untrusted or item.body is not None:
+            handle = artifact_handle(address.tenant, address.session, item.id)
+            self._db.execute(_sql.add_artifact, (address.tenant, handle, record.sequence))
+        if untrusted:
+            wait = (record.sequence, record.sequence, OPEN, state.number)
+            self._db.execute(_sql.add_wait, wait)
+        else:
+            self._add_document(state, record.sequence, record.sequence, searchable(item))
+
+    def _item_row(
+        self,
+        record: LogRecord,
+        state: SessionState,
+        item: ContextItem,
+        untrusted: bool,
+        content_hash: bytes,
+    ) -> tuple[object, ...]:
+        metadata = item.metadata
+        if untrusted:
+            metadata = {key: metadata[key] for key in metadata if key in _STUB_METADATA}
+        text = "" if untrusted else item.text
+        size = bounded(item.body.size) if item.body else len(item.text.encode())
+        return (
+            record.sequence,
+            state.number,
+            state.items,
+            item.id,
+            item.parent_id,
+            item.kind.value,
+            text,
+            tokens.count(text, self.encoding) if text else 0,
+            size,
+            item.sensitivity.value,
+            untrusted,
+            _json.encode(metadata) if metadata else None,
+            record.published_ns,
+            content_hash,
+            item.body.sha256 if item.body else None,
+        )
+
+    def _collision(
+        self,
+        record: LogRecord,
+        state: SessionState,
+        item: ContextItem,
+        content_hash: bytes,
+        folded: Folded,
+    ) -> None:
+        first = self._db.execute(_sql.item_hash, (state.number, item.id)).fetchone()[0]
+        conflict = first != content_hash
+        row = (state.number, record.sequence, item.id, conflict, content_hash)
+        self._db.execute(_sql.add_collision, row)
+        if conflict:
+            folded.conflicts += 1
+        else:
+            folded.duplicates += 1
+            state.add_duplicate()
+
+    def _add_document(self, state: SessionState, item: int, version: int, text: str) -> None:
+        counts = clip(analyse(text)) if text else Counter[str]()
+        if not counts:
+            return
+        length = counts.total()
+        document = state.add_document(length)
+        self._index.add(
+            state.number, document, item, version, counts, words=state.words, length=length
+        )
+
+    def _untrusted_kinds(self, address: Stored, at: int) -> tuple[ItemKind, ...]:
+        key = (address.tenant, address.session)
+        kinds = self._untrusted.get(key)
+        if kinds is None:
+            found = self._db.execute(_sql.policy, (*key, at)).fetchone()
+            policy = msgspec.json.decode(found[1], type=ContextPolicy) if found else ContextPolicy()
+            kinds = self._untrusted[key] = policy.firewall.untrusted_kinds
+        return kinds
+
+    def _erase(self, tenant: str, event: ErasedEvent, version: int) -> None:
+        row = (version, tenant, event.session or "", event.reason)
+        self._db.execute(_sql.add_tombstone, row)
+        self._tombstones.add((tenant, event.session or ""))
+        self._index.flush()
+        self._sessions.flush()
+        if event.session is None:
+            erase_tenant(self._db, tenant, version)
+        else:
+            erase_session(self._db, tenant, event.session, version)
+        self._sessions.forget()
+        self._untrusted.clear()
+
+
+def message_hash(record: LogRecord) -> bytes:
+    """What tells two messages at one sequence apart: SHA-256 of subject and payload."""
+    return hashlib.sha256(record.subject.encode() + b"\0" + record.payload).digest()
+
+
+def searchable(item: ContextItem) -> str:
+    """The text by which an item is found: its own; of a tool call also its tool and arguments."""
+    if item.kind is not ItemKind.TOOL_CALL:
+        return item.text
+    name = item.metadata.get("tool_name") or ""
+    arguments = item.metadata.get("arguments")
+    extra = "" if arguments is None else _json.encode(arguments).decode()
+    return "\n".join(part for part in (item.text, name, extra) if part and part != item.text)
+
+
+def check_place(address: Stored, event: Event) -> None:
+    """Whether the event stands where its type belongs. Raises `InvalidInput`."""
+    name = str(type(event).__struct_config__.tag)
+    expected = event.kind.value if isinstance(event, ContextItem) else name
+    if address.event != expected:
+        raise InvalidInput(f"event {expected!r} stands on a subject that ends in {address.event!r}")
+    if isinstance(event, ContextItem):
+        direction_fits = address.direction == "in"
+    else:
+        direction_fits = address.direction == "out" or isinstance(event, SessionClosedEvent)
+    if not direction_fits:
+        raise InvalidInput(f"event {expected!r} stands on an {address.direction!r} subject")
+    tenants_own = isinstance(event, ContextPolicy | Catalog | ErasedEvent | ErasureReceiptEvent)
+    if tenants_own != (address.session == TENANT_SESSION):
+        raise InvalidInput(f"event {expected!r} does not belong in session {address.session!r}")

@@ -1,0 +1,114 @@
+-- name: sessions
+SELECT number, items, documents, words, closed_sequence FROM sessions
+WHERE tenant = ? AND session = ?
+
+-- name: add_session
+INSERT INTO sessions (tenant, session, first_ns, last_ns) VALUES (?, ?, ?, ?)
+
+-- name: update_session
+UPDATE sessions SET items = ?, documents = ?, words = ?, duplicates = duplicates + ?,
+    last_ns = max(last_ns, ?), last_sequence = max(last_sequence, ?), closed_sequence = ?
+WHERE number = ?
+
+-- name: add_item
+INSERT OR IGNORE INTO items (sequence, session, ordinal, id, parent_id, kind, text, tokens, size,
+    sensitivity, untrusted, metadata, published_ns, hash, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: item_hash
+SELECT hash FROM items WHERE session = ? AND id = ?
+
+-- name: add_collision
+INSERT INTO collisions (session, sequence, id, conflict, hash) VALUES (?, ?, ?, ?, ?)
+
+-- name: add_artifact
+INSERT OR IGNORE INTO artifacts (tenant, handle, item) VALUES (?, ?, ?)
+
+-- name: add_wait
+INSERT OR REPLACE INTO waits (item, since, until, session) VALUES (?, ?, ?, ?)
+
+-- name: settle
+UPDATE waits SET until = ? WHERE item = ? AND until > ?
+
+-- name: add_scope
+INSERT OR IGNORE INTO scopes (session, scope, sequence) VALUES (?, ?, ?)
+
+-- name: item
+SELECT session, id, untrusted FROM items WHERE sequence = ?
+
+-- name: source
+SELECT sequence, session, id, 'item' FROM items WHERE sequence = ?1
+UNION ALL
+SELECT i.sequence, i.session, i.id, 'envelope'
+FROM envelopes e JOIN items i ON i.sequence = e.item WHERE e.version = ?1
+UNION ALL
+SELECT i.sequence, i.session, i.id, 'summary'
+FROM summaries s JOIN items i ON i.sequence = s.item WHERE s.version = ?1
+UNION ALL
+SELECT c.version, c.session, '', 'closing' FROM closings c WHERE c.version = ?1
+UNION ALL
+SELECT c.version, c.session, '', 'summary'
+FROM summaries s JOIN closings c ON c.version = s.item WHERE s.version = ?1
+
+-- name: derivations
+SELECT origin, run, part, version FROM derivations WHERE anchor = ? AND type = ? AND worker = ?
+
+-- name: add_derivation
+INSERT INTO derivations (anchor, type, worker, origin, run, part, version)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: add_envelope
+INSERT INTO envelopes (version, item, tokens, body) VALUES (?, ?, ?, ?)
+
+-- name: has_envelope
+SELECT 1 FROM envelopes WHERE item = ?
+
+-- name: add_summary
+INSERT INTO summaries (version, item, tokens, sensitivity, text) VALUES (?, ?, ?, ?, ?)
+
+-- name: add_closing
+INSERT INTO closings (version, session, last_sequence, reason) VALUES (?, ?, ?, ?)
+
+-- name: add_parked
+INSERT INTO parked (version, session, source, worker, item_id, code, error, attempts)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: open_parked
+SELECT 1 FROM parked WHERE session = ? AND source = ? AND worker = ? AND revived IS NULL
+
+-- name: revive
+UPDATE parked SET revived = ?, dropped = ?
+WHERE session = ? AND source = ? AND (worker = ? OR ? = '') AND revived IS NULL
+
+-- name: add_policy
+INSERT INTO policies (version, tenant, session, body) VALUES (?, ?, ?, ?)
+
+-- name: policy
+SELECT version, body FROM policies
+WHERE tenant = ?1 AND session IN (?2, '') AND version <= ?3
+ORDER BY session = '', version DESC LIMIT 1
+
+-- name: add_catalog
+INSERT INTO catalogs (version, tenant, name, body) VALUES (?, ?, ?, ?)
+
+-- name: add_receipt
+INSERT INTO receipts (version, tenant, body) VALUES (?, ?, ?)
+
+-- name: add_fault
+INSERT OR REPLACE INTO faults (sequence, tenant, session, code, error) VALUES (?, ?, ?, ?, ?)
+
+-- name: fault_in_session
+SELECT 1 FROM faults WHERE sequence = ? AND tenant = ? AND session = ?
+
+-- name: tombstones
+SELECT tenant, session FROM tombstones
+
+-- name: add_tombstone
+INSERT INTO tombstones (version, tenant, session, reason) VALUES (?, ?, ?, ?)
+
+-- name: add_landmark
+INSERT OR REPLACE INTO landmarks (sequence, hash) VALUES (?, ?)
+
+-- name: trim_landmarks
+DELETE FROM landmarks WHERE sequence NOT IN (
+    SELECT sequence FROM landmarks ORDER BY sequence DESC LIMIT 64)

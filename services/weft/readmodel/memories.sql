@@ -1,0 +1,35 @@
+-- name: in_force
+SELECT number, source, version FROM memories
+WHERE tenant = ? AND type = ? AND scope = ? AND name = ? AND until = ?
+
+-- name: add
+INSERT INTO memories
+    (type, tenant, scope, name, source, version, since, until, session, tokens, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: end
+UPDATE memories SET until = ? WHERE number = ?
+
+-- name: of_version
+SELECT number, type, tenant, scope, name, until FROM memories
+WHERE version = ? AND withdrawn IS NULL
+
+-- name: withdraw
+UPDATE memories SET withdrawn = ?, until = min(until, ?) WHERE number = ?
+
+-- name: best_left
+SELECT number FROM memories
+WHERE tenant = ? AND type = ? AND scope = ? AND name = ? AND withdrawn IS NULL
+ORDER BY source DESC, version DESC, number DESC LIMIT 1
+
+-- name: again
+INSERT INTO memories
+    (type, tenant, scope, name, source, version, since, until, session, tokens, body)
+SELECT type, tenant, scope, name, source, version, ?, ?, session, tokens, body
+FROM memories WHERE number = ?
+
+-- name: of_session
+SELECT number, type, tenant, scope, name, until FROM memories WHERE session = ?
+
+-- name: forget
+DELETE FROM memories WHERE number = ?

@@ -1,0 +1,92 @@
+"""ReadModel: what a compiler, a test or a notebook opens to get views of sessions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from weft import tokens
+from weft.log.record import LogRecord
+from weft.readmodel.fold import Fold
+from weft.readmodel.store import get_meta, open_reader, open_writer
+from weft.readmodel.view import View
+from weft_schemas.events import Event, encode_event
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ContextItem
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.routing import Catalog
+from weft_schemas.subjects import derived_subject, item_subject
+
+_BATCH = 500
+
+
+class ReadModel:
+    """A read model opened for reading. One thread at a time uses it."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db = db
+
+    @classmethod
+    def open(cls, path: Path | str) -> ReadModel:
+        """Open a file read-only. Raises `Corrupt` where it is none, or of another schema."""
+        return cls(open_reader(path))
+
+    @classmethod
+    def in_memory(
+        cls, records: Iterable[LogRecord], encoding: str = tokens.DEFAULT_ENCODING
+    ) -> ReadModel:
+        """Fold records, in order of sequence, into a read model that lives in memory."""
+        db = open_writer(":memory:")
+        fold = Fold(db, encoding)
+        batch: list[LogRecord] = []
+        for record in records:
+            batch.append(record)
+            if len(batch) == _BATCH:
+                fold.apply(batch)
+                batch.clear()
+        fold.apply(batch)
+        return cls(db)
+
+    def view(self, tenant: str, session: str, as_of: int | None = None) -> View:
+        """A session at `as_of`, or at the newest folded sequence. An unknown one is empty."""
+        return View(self.db, tenant, session, as_of)
+
+    def watermark(self) -> int:
+        """The newest folded log sequence, 0 where there is none."""
+        return int(get_meta(self.db, "checkpoint") or 0)
+
+    def encoding(self) -> str:
+        """Name of the encoding in which tokens are counted."""
+        return str(get_meta(self.db, "encoding") or "")
+
+    def close(self) -> None:
+        self.db.close()
+
+
+def records_of(
+    events: Sequence[Event],
+    tenant: str = "default",
+    session: str = "session",
+    first_sequence: int = 1,
+    published_ns: int = 0,
+) -> list[LogRecord]:
+    """Events as the log would hold them, one after the other: for tests and notebooks.
+
+    Origins must name these sequences. Every record gets `published_ns` as its time.
+    """
+    return [
+        LogRecord(sequence, _subject(tenant, session, event), published_ns, encode_event(event))
+        for sequence, event in enumerate(events, first_sequence)
+    ]
+
+
+def _subject(tenant: str, session: str, event: Event) -> str:
+    if isinstance(event, ContextItem):
+        published = item_subject(tenant, session, event.kind.value)
+    else:
+        name = str(type(event).__struct_config__.tag)
+        own = isinstance(event, ContextPolicy | Catalog) or name in ("erased", "erasure_receipt")
+        published = derived_subject(tenant, TENANT_SESSION if own else session, name)
+    _, tenant_token, session_token, direction, name = published.split(".")
+    return f"w.{direction}.0.{tenant_token}.{session_token}.{name}"

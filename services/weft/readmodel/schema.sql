@@ -1,0 +1,235 @@
+-- The read model. Rows are append-only and carry log sequences, so that the world at a sequence is
+-- a WHERE clause; `until` closes an interval (first sequence at which it no longer holds).
+
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+-- Hashes of folded messages, newest last: they tell whether the log is still the one folded.
+CREATE TABLE landmarks (sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL);
+
+-- Counters here are of now; what a view reads is computed from rows at or before its sequence.
+CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    session TEXT NOT NULL,
+    items INTEGER NOT NULL DEFAULT 0,
+    documents INTEGER NOT NULL DEFAULT 0,
+    words INTEGER NOT NULL DEFAULT 0,
+    duplicates INTEGER NOT NULL DEFAULT 0,
+    first_ns INTEGER NOT NULL,
+    last_ns INTEGER NOT NULL,
+    last_sequence INTEGER NOT NULL DEFAULT 0,
+    closed_sequence INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (tenant, session)
+);
+
+-- One row per item, the first in the log with its id. An untrusted one has no text here, ever.
+CREATE TABLE items (
+    sequence INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    parent_id TEXT,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    sensitivity TEXT NOT NULL,
+    untrusted INTEGER NOT NULL,
+    metadata BLOB,
+    published_ns INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    body TEXT
+);
+CREATE UNIQUE INDEX items_ordinal ON items (session, ordinal);
+CREATE UNIQUE INDEX items_id ON items (session, id);
+CREATE INDEX items_parent ON items (session, parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX items_kind ON items (session, kind, ordinal);
+
+-- Items whose id was taken: the same content again (a duplicate) or other content (a conflict).
+CREATE TABLE collisions (
+    session INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    conflict INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    PRIMARY KEY (session, sequence)
+) WITHOUT ROWID;
+
+-- When an untrusted item waited for its envelope.
+CREATE TABLE waits (
+    item INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    PRIMARY KEY (item, since)
+) WITHOUT ROWID;
+CREATE INDEX waits_open ON waits (session, until, item);
+
+CREATE TABLE artifacts (
+    tenant TEXT NOT NULL,
+    handle TEXT NOT NULL,
+    item INTEGER NOT NULL,
+    PRIMARY KEY (tenant, handle, item)
+) WITHOUT ROWID;
+
+-- Which derived events count: of one source, worker and run the first.
+-- `anchor` is the item (or the closing) that the source, maybe itself derived, is about.
+CREATE TABLE derivations (
+    anchor INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    worker TEXT NOT NULL,
+    origin INTEGER NOT NULL,
+    run TEXT NOT NULL,
+    part TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (anchor, type, worker, origin, run, part)
+) WITHOUT ROWID;
+
+CREATE TABLE envelopes (
+    version INTEGER PRIMARY KEY,
+    item INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    body BLOB NOT NULL
+);
+CREATE INDEX envelopes_item ON envelopes (item, version);
+
+CREATE TABLE summaries (
+    version INTEGER PRIMARY KEY,
+    item INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    sensitivity TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX summaries_item ON summaries (item, version);
+
+-- Facts and episodes. A row is one stretch of being in force, [since, until); a value that lost
+-- to a newer source before it arrived has an empty one.
+CREATE TABLE memories (
+    number INTEGER PRIMARY KEY,
+    type TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    name TEXT NOT NULL,
+    source INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    withdrawn INTEGER,
+    session INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    body BLOB NOT NULL
+);
+CREATE INDEX memories_in_force ON memories (tenant, type, scope, until, source, version);
+CREATE INDEX memories_name ON memories (tenant, type, scope, name, source);
+CREATE INDEX memories_version ON memories (version);
+CREATE INDEX memories_session ON memories (session);
+
+CREATE TABLE scopes (
+    session INTEGER NOT NULL,
+    scope TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (session, scope)
+) WITHOUT ROWID;
+
+CREATE TABLE closings (
+    version INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    last_sequence INTEGER NOT NULL,
+    reason TEXT NOT NULL
+);
+CREATE INDEX closings_session ON closings (session, version);
+
+CREATE TABLE parked (
+    version INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    worker TEXT NOT NULL,
+    item_id TEXT NOT NULL,
+    code TEXT NOT NULL,
+    error TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    revived INTEGER,
+    dropped INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX parked_source ON parked (session, source, worker);
+
+-- A tenant's own events; `session` is '' where a policy holds for the whole tenant.
+CREATE TABLE policies (
+    version INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    session TEXT NOT NULL,
+    body BLOB NOT NULL
+);
+CREATE INDEX policies_tenant ON policies (tenant, session, version);
+
+CREATE TABLE catalogs (
+    version INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    name TEXT NOT NULL,
+    body BLOB NOT NULL
+);
+CREATE INDEX catalogs_name ON catalogs (tenant, name, version);
+
+-- `session` is '' for a whole tenant.
+CREATE TABLE tombstones (
+    version INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    session TEXT NOT NULL,
+    reason TEXT NOT NULL
+);
+
+CREATE TABLE receipts (
+    version INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    body BLOB NOT NULL
+);
+
+-- Records that the fold skipped, and why.
+CREATE TABLE faults (
+    sequence INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    session TEXT NOT NULL,
+    code TEXT NOT NULL,
+    error TEXT NOT NULL
+);
+CREATE INDEX faults_session ON faults (tenant, session);
+
+-- The text index. A document is one version of an item's text, numbered within its session in log
+-- order; `words` is the session's length in words up to and with this document.
+CREATE TABLE documents (
+    session INTEGER NOT NULL,
+    document INTEGER NOT NULL,
+    item INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    words INTEGER NOT NULL,
+    PRIMARY KEY (session, document)
+) WITHOUT ROWID;
+CREATE INDEX documents_item ON documents (item);
+
+CREATE TABLE superseded (
+    session INTEGER NOT NULL,
+    document INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY (session, document)
+) WITHOUT ROWID;
+
+-- Words of the newest documents, until there are enough for a segment.
+CREATE TABLE tail (
+    number INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    document INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    terms TEXT NOT NULL
+);
+CREATE INDEX tail_document ON tail (session, document);
+
+-- Clustered by session and term. `entries`: three bytes a posting, see postings.py; `before`: how
+-- many postings the term has in the session's earlier segments.
+CREATE TABLE postings (
+    session INTEGER NOT NULL,
+    term TEXT NOT NULL,
+    segment INTEGER NOT NULL,
+    before INTEGER NOT NULL,
+    entries BLOB NOT NULL,
+    PRIMARY KEY (session, term, segment)
+) WITHOUT ROWID;

@@ -1,0 +1,120 @@
+"""Connections to a read model's SQLite file: one writer, any number of readers.
+
+Only the writer writes and checkpoints: SQLite 3.40 can reset the write-ahead log wrongly when
+several connections checkpoint (fixed in 3.51.3).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from weft.readmodel.sql import text
+from weft.readmodel.terms import analyse
+from weft_schemas.errors import Corrupt
+from weft_schemas.ids import digest
+
+OPEN = (1 << 62) - 1
+"""`until` of what still holds: later than any sequence."""
+
+FOLD_VERSION = 1
+"""Raise when the fold would make other rows of the same log; old files then rebuild themselves."""
+
+_SAMPLE = "The quick brown foxes jumped over 13 lazy-dogs: naïve café, user_id=42 and Über-Größe."
+_CACHE_KIB = 16_384
+"""Page cache of one connection; what a compile touches of one session fits many times."""
+
+
+def schema_version() -> str:
+    """Changes when the tables, the fold or the analysis of text into terms do."""
+    terms = sorted(analyse(_SAMPLE).items())
+    return digest(FOLD_VERSION, text("schema"), repr(terms))[:16]
+
+
+def open_writer(path: Path | str) -> sqlite3.Connection:
+    """The one writing connection of a file, or of ':memory:'; makes the tables where absent."""
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+    for pragma in (
+        "journal_mode = wal",
+        # A power cut may lose the newest commits, never consistency: the log has them all.
+        "synchronous = normal",
+        "secure_delete = on",
+        "temp_store = memory",
+        f"cache_size = -{4 * _CACHE_KIB}",
+        "wal_autocheckpoint = 4000",
+    ):
+        db.execute(f"PRAGMA {pragma}")
+    if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+        with transaction(db):
+            for statement in text("schema").split(";\n"):
+                db.execute(statement)
+            set_meta(db, "schema_version", schema_version())
+    return db
+
+
+def open_reader(path: Path | str) -> sqlite3.Connection:
+    """A read-only connection. Raises `Corrupt` where there is no read model of this schema."""
+    try:
+        db = sqlite3.connect(
+            f"{Path(path).absolute().as_uri()}?mode=ro",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        found = get_meta(db, "schema_version")
+    except sqlite3.Error as error:
+        raise Corrupt(f"read model {Path(path).name}: {error}; rebuild it") from None
+    if found != schema_version():
+        db.close()
+        raise Corrupt(f"read model {Path(path).name} has another schema; rebuild it")
+    return db
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """Commit all of the block, or nothing of it."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+@contextmanager
+def snapshot(db: sqlite3.Connection) -> Iterator[None]:
+    """Let all reads of the block see the same commit."""
+    if db.in_transaction:
+        yield
+        return
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        db.execute("ROLLBACK")
+
+
+def get_meta(db: sqlite3.Connection, name: str) -> str | int | None:
+    """A value beside the rows: `checkpoint`, `encoding`, `schema_version`, `stream_created`."""
+    row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else None
+
+
+def set_meta(db: sqlite3.Connection, name: str, value: str | int) -> None:
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+def scrub(db: sqlite3.Connection) -> bool:
+    """Leave no byte of deleted rows in the file or its write-ahead log.
+
+    `secure_delete` zeroes freed cells, but moves between pages can leave copies behind, so the file
+    is written anew. False where a reader still holds the old state: call again.
+    """
+    db.execute("VACUUM")
+    busy: int = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    return not busy

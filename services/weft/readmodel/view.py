@@ -1,0 +1,200 @@
+"""One session at one sequence, read from SQLite: every query has a bound that does not grow with
+the session, and a predicate that lets nothing later in."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
+from weft.readmodel.search import best_documents, count_until
+from weft.readmodel.sql import statements
+from weft.readmodel.store import OPEN, get_meta, snapshot
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.events import EpisodeEvent, MemoryFact
+from weft_schemas.items import ItemKind, Sensitivity
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.routing import Catalog
+
+MAX_FACTS = 1_000
+"""Facts per scope that one read gives: the newest."""
+
+_sql = statements("view")
+_postings = statements("postings")
+_RECENT, _OF_KIND, _SPAN, _BY_SEQUENCE, _BY_ID, _CHILDREN = (
+    f"{_sql.item}\n{where}"
+    for where in (
+        _sql.recent, _sql.of_kind, _sql.span, _sql.by_sequence, _sql.by_id, _sql.children
+    )
+)  # fmt: skip
+_kinds = {kind.value: kind for kind in ItemKind}
+_levels = {level.value: level for level in Sensitivity}
+_metadata = msgspec.json.Decoder(dict[str, Any])
+_envelope = msgspec.json.Decoder(ResultEnvelope)
+_fact = msgspec.json.Decoder(MemoryFact)
+_episode = msgspec.json.Decoder(EpisodeEvent)
+_policy = msgspec.json.Decoder(ContextPolicy)
+_catalog = msgspec.json.Decoder(Catalog)
+
+
+class View:
+    """A `SessionView` over one connection, for one thread. A session without items has none."""
+
+    def __init__(
+        self, db: sqlite3.Connection, tenant: str, session: str, as_of: int | None
+    ) -> None:
+        """Reads at `as_of`, or at the newest folded sequence where that is earlier or none."""
+        self._db = db
+        self.tenant = tenant
+        self.session = session
+        with snapshot(db):
+            folded = int(get_meta(db, "checkpoint") or 0)
+            self.sequence = folded if as_of is None else max(0, min(as_of, folded))
+            self.encoding = str(get_meta(db, "encoding") or "")
+            row = db.execute(_sql.session, (tenant, session)).fetchone()
+            self._number: int = row[0] if row else 0
+            self._count = self._items_until()
+
+    def item_count(self) -> int:
+        return self._count
+
+    def recent(self, limit: int) -> list[ItemRow]:
+        return self._items(_RECENT, limit=limit)
+
+    def of_kind(self, kind: ItemKind, limit: int) -> list[ItemRow]:
+        return self._items(_OF_KIND, kind=kind.value, limit=limit)
+
+    def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
+        return self._items(_SPAN, first=first_ordinal, last=last_ordinal)
+
+    def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
+        return self._items(_BY_SEQUENCE, sequences=json.dumps(list(sequences)))
+
+    def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
+        found = [row for id in dict.fromkeys(ids) for row in self._items(_BY_ID, id=id)]
+        return sorted(found, key=lambda row: row.sequence)
+
+    def children(self, ids: Iterable[str]) -> list[ItemRow]:
+        found = [row for id in dict.fromkeys(ids) for row in self._items(_CHILDREN, id=id)]
+        return sorted(found, key=lambda row: row.sequence)
+
+    def pending(self) -> list[ItemRow]:
+        at = {"session": self._number, "at": self.sequence}
+        waiting = [item for (item,) in self._db.execute(_sql.pending, at)]
+        return self.rows(waiting) if waiting else []
+
+    def search(self, terms: Sequence[str], limit: int) -> list[Match]:
+        with snapshot(self._db):
+            best = best_documents(self._db, self._number, terms, self.sequence, limit)
+            wanted = json.dumps([document for document, _ in best])
+            places = self._db.execute(_postings.items_of_documents, (self._number, wanted))
+            item_of = {document: (item, ordinal) for document, item, ordinal in places}
+        matches = [Match(*item_of[document], score) for document, score in best]
+        return sorted(matches, key=lambda match: (-match.score, -match.sequence))
+
+    def facts(self, scopes: Sequence[str]) -> list[FactRow]:
+        found = []
+        for scope in dict.fromkeys(scopes):
+            for body, source, version, _, session in self._memories("fact", scope, MAX_FACTS):
+                fact = _fact.decode(body)
+                found.append(
+                    FactRow(
+                        scope, fact.key, fact.value, source, version, fact.sources,
+                        fact.sensitivity, session,
+                    )
+                )  # fmt: skip
+        return sorted(found, key=lambda fact: (fact.scope, fact.key))
+
+    def episodes(self, scopes: Sequence[str], limit: int) -> list[EpisodeRow]:
+        found = []
+        for scope in dict.fromkeys(scopes):
+            for body, source, version, tokens, session in self._memories("episode", scope, limit):
+                episode = _episode.decode(body)
+                row = EpisodeRow(
+                    scope, episode.episode_id, episode.text, tokens, version,
+                    episode.first_sequence, episode.last_sequence, episode.sensitivity, session,
+                )  # fmt: skip
+                found.append((source, version, row))
+        found.sort(key=lambda entry: (entry[0], entry[1], entry[2].scope), reverse=True)
+        return [row for _, _, row in found[:limit]]
+
+    def scopes(self) -> list[str]:
+        named = self._db.execute(_sql.scopes, (self._number, self.sequence))
+        return list(dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)]))
+
+    def policy(self) -> tuple[int, ContextPolicy]:
+        for session in (self.session, ""):
+            place = {"tenant": self.tenant, "session": session, "at": self.sequence}
+            row = self._db.execute(_sql.policy, place).fetchone()
+            if row is not None:
+                return row[0], _policy.decode(row[1])
+        return 0, ContextPolicy()
+
+    def catalog(self, name: str) -> tuple[int, Catalog] | None:
+        place = {"tenant": self.tenant, "name": name, "at": self.sequence}
+        row = self._db.execute(_sql.catalog, place).fetchone()
+        return None if row is None else (row[0], _catalog.decode(row[1]))
+
+    def _items_until(self) -> int:
+        """How many items stand at or before the sequence read."""
+        last = self._db.execute(_sql.last_item, (self._number,)).fetchone()
+        if last is None:
+            return 0
+        if last[1] <= self.sequence:
+            return int(last[0]) + 1
+
+        def sequence_of(ordinal: int) -> int:
+            place = (self._number, ordinal)
+            found: int = self._db.execute(_sql.sequence_of_ordinal, place).fetchone()[0]
+            return found
+
+        return count_until(self.sequence, last[0], sequence_of)
+
+    def _items(self, sql: str, **values: int | str) -> list[ItemRow]:
+        values |= {"session": self._number, "count": self._count, "at": self.sequence}
+        return [item_row(row) for row in self._db.execute(sql, values)]
+
+    def _memories(self, kind: str, scope: str, limit: int) -> sqlite3.Cursor:
+        values = {
+            "tenant": self.tenant, "type": kind, "scope": scope, "limit": limit,
+            "at": self.sequence, "open": OPEN,
+        }  # fmt: skip
+        return self._db.execute(_sql.memories, values)
+
+
+def item_row(row: tuple[Any, ...]) -> ItemRow:
+    """An `ItemRow` from the columns of the query `item`."""
+    (
+        sequence, ordinal, id, kind, text, tokens, parent_id, sensitivity, metadata, published_ns,
+        untrusted, content_hash, envelope_version, envelope_tokens, envelope_body,
+        summary_version, summary_tokens, summary, waits,
+    ) = row  # fmt: skip
+    version, level, envelope = sequence, _levels[sensitivity], None
+    if envelope_version is not None:
+        envelope = _envelope.decode(envelope_body)
+        version, text, tokens = envelope_version, envelope.summary, envelope_tokens
+        level = level.raised_to(envelope.sensitivity)
+    return ItemRow(
+        sequence=sequence,
+        ordinal=ordinal,
+        id=id,
+        kind=_kinds[kind],
+        text=text,
+        tokens=tokens,
+        version=version,
+        parent_id=parent_id,
+        sensitivity=level,
+        metadata=_metadata.decode(metadata) if metadata else {},
+        published_ns=published_ns,
+        pending=bool(waits),
+        parked=bool(untrusted and envelope is None and not waits),
+        envelope=envelope,
+        summary=summary or "",
+        summary_tokens=summary_tokens or 0,
+        summary_version=summary_version or 0,
+        content_hash=content_hash.hex(),
+    )

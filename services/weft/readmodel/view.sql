@@ -1,0 +1,75 @@
+-- name: session
+SELECT number FROM sessions WHERE tenant = ? AND session = ?
+
+-- name: item
+SELECT i.sequence, i.ordinal, i.id, i.kind, i.text, i.tokens, i.parent_id, i.sensitivity,
+    i.metadata, i.published_ns, i.untrusted, i.hash,
+    e.version, e.tokens, e.body, s.version, s.tokens, s.text,
+    CASE WHEN i.untrusted AND e.version IS NULL THEN EXISTS (
+        SELECT 1 FROM waits w WHERE w.item = i.sequence AND w.since <= :at AND w.until > :at
+    ) END
+FROM items i
+LEFT JOIN envelopes e ON e.version = (
+    SELECT max(version) FROM envelopes WHERE item = i.sequence AND version <= :at)
+LEFT JOIN summaries s ON s.version = (
+    SELECT max(version) FROM summaries WHERE item = i.sequence AND version <= :at)
+
+-- name: recent
+WHERE i.session = :session AND i.ordinal < :count ORDER BY i.ordinal DESC LIMIT :limit
+
+-- name: of_kind
+WHERE i.session = :session AND i.kind = :kind AND i.ordinal < :count
+ORDER BY i.ordinal DESC LIMIT :limit
+
+-- name: span
+WHERE i.session = :session AND i.ordinal BETWEEN :first AND :last AND i.ordinal < :count
+ORDER BY i.ordinal
+
+-- name: by_sequence
+WHERE i.sequence IN (SELECT value FROM json_each(:sequences))
+    AND i.session = :session AND i.sequence <= :at
+ORDER BY i.sequence
+
+-- name: by_id
+WHERE i.session = :session AND i.id = :id AND i.sequence <= :at
+
+-- name: children
+WHERE i.session = :session AND i.parent_id = :id AND i.sequence <= :at ORDER BY i.sequence
+
+-- name: last_item
+SELECT ordinal, sequence FROM items WHERE session = ? ORDER BY ordinal DESC LIMIT 1
+
+-- name: sequence_of_ordinal
+SELECT sequence FROM items WHERE session = ? AND ordinal = ?
+
+-- name: pending
+SELECT item FROM waits WHERE session = :session AND until > :at AND since <= :at ORDER BY item
+
+-- name: scopes
+SELECT scope FROM scopes WHERE session = ? AND sequence <= ? ORDER BY sequence, scope
+
+-- What was in force at a sequence: what still is (in the index's order, newest source first), and
+-- what ended later.
+-- name: memories
+SELECT m.body, m.source, m.version, m.tokens, s.session FROM (
+    SELECT * FROM (
+        SELECT * FROM memories
+        WHERE tenant = :tenant AND type = :type AND scope = :scope AND until = :open
+            AND since <= :at
+        ORDER BY source DESC, version DESC LIMIT :limit)
+    UNION ALL
+    SELECT * FROM (
+        SELECT * FROM memories
+        WHERE tenant = :tenant AND type = :type AND scope = :scope
+            AND until > :at AND until < :open AND since <= :at
+        ORDER BY source DESC, version DESC LIMIT :limit)
+) m JOIN sessions s ON s.number = m.session
+ORDER BY m.source DESC, m.version DESC, m.name LIMIT :limit
+
+-- name: policy
+SELECT version, body FROM policies
+WHERE tenant = :tenant AND session = :session AND version <= :at ORDER BY version DESC LIMIT 1
+
+-- name: catalog
+SELECT version, body FROM catalogs
+WHERE tenant = :tenant AND name = :name AND version <= :at ORDER BY version DESC LIMIT 1
