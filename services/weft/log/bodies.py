@@ -1,0 +1,211 @@
+"""Large bodies, in the object store under the SHA-256 of their bytes.
+
+The layout is that of NATS Object Store, so any client in any language reads them. A body is
+uploaded once: of several uploads at a time the first that completes stays, the others take back
+their chunks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import nats.nuid
+
+from weft.log.api import call
+from weft.log.connection import Connection
+from weft.log.publishing import Message, Publisher
+from weft.log.reading import last_of, read_matching
+from weft.log.topology import BODIES_STREAM
+from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound
+from weft_schemas.items import BodyRef
+from weft_schemas.subjects import BODIES_BUCKET
+
+THRESHOLD_BYTES = 256 * 1024
+"""A body over it goes here, a smaller one stays in its event."""
+CHUNK_BYTES = 128 * 1024
+"""As Object Store clients use by default."""
+
+
+class Meta(msgspec.Struct):
+    """The object's entry, as Object Store writes it."""
+
+    name: str
+    bucket: str
+    nuid: str
+    size: int
+    chunks: int = 0
+    digest: str = ""
+    mtime: str = ""
+    deleted: bool = False
+    options: dict[str, Any] = {}
+
+
+class Bodies:
+    """The bucket of bodies. Holds no state but its publisher; share one between tasks."""
+
+    def __init__(self, connection: Connection, publisher: Publisher) -> None:
+        self._connection = connection
+        self._publisher = publisher
+
+    async def put(self, body: bytes) -> BodyRef:
+        """Store a body, unless it is there. Returns where it is."""
+        reference = BodyRef(hashlib.sha256(body).hexdigest(), len(body))
+        await self._store(reference, _slices(body))
+        return reference
+
+    async def put_file(self, path: Path | str) -> BodyRef:
+        """Store a file's bytes without holding them all in memory."""
+        reference = await asyncio.to_thread(_hash_file, Path(path))
+        await self._store(reference, _pieces(Path(path)))
+        return reference
+
+    async def exists(self, sha256: str) -> bool:
+        """Whether a body is stored whole."""
+        meta, _ = await self._meta(sha256)
+        return meta is not None and not meta.deleted
+
+    async def get(self, reference: BodyRef, limit: int | None = None) -> bytes:
+        """A body, or its first `limit` bytes (then unchecked).
+
+        Raises `NotFound` for one that is not there, `Corrupt` for one with another digest.
+        """
+        parts: list[bytes] = []
+        size = 0
+        async for chunk in self.chunks(reference):
+            parts.append(chunk)
+            size += len(chunk)
+            if limit is not None and size >= limit:
+                return b"".join(parts)[:limit]
+        return b"".join(parts)
+
+    async def write_into(self, reference: BodyRef, file: BinaryIO) -> None:
+        """Write a body to an open file. Raises as `get` does; then the file holds rubbish."""
+        async for chunk in self.chunks(reference):
+            await asyncio.to_thread(file.write, chunk)
+
+    async def chunks(self, reference: BodyRef) -> AsyncIterator[bytes]:
+        """A body in pieces, checked against its digest at the end. Raises as `get` does."""
+        meta, _ = await self._meta(reference.sha256)
+        if meta is None or meta.deleted:
+            raise NotFound(
+                f"body {reference.sha256} is not in the object store; it was erased or never stored"
+            )
+        state = hashlib.sha256()
+        subject = _chunk_subject(meta.nuid)
+        async for record in read_matching(self._connection, subject, stream=BODIES_STREAM):
+            state.update(record.payload)
+            yield record.payload
+        if state.hexdigest() != reference.sha256:
+            raise Corrupt(
+                f"body {reference.sha256} has other bytes in the object store; publish it again"
+            )
+
+    async def delete(self, sha256: str) -> int:
+        """Erase a body: every chunk and its entry are overwritten in the stream's files.
+
+        Returns how many messages that were; 0 where there was none.
+        """
+        meta, sequence = await self._meta(sha256)
+        if meta is None:
+            return 0
+        found = [sequence]
+        subject = _chunk_subject(meta.nuid)
+        async for record in read_matching(self._connection, subject, stream=BODIES_STREAM):
+            found.append(record.sequence)
+        for each in found:
+            await erase(self._connection, BODIES_STREAM, each)
+        return len(found)
+
+    async def _store(self, reference: BodyRef, pieces: Iterator[bytes]) -> None:
+        meta, sequence = await self._meta(reference.sha256)
+        if meta is not None and not meta.deleted:
+            return
+        nuid = nats.nuid.NUID().next().decode()
+        subject = _chunk_subject(nuid)
+        try:
+            acks = await self._publisher.publish_many(
+                Message(subject, piece, f"{nuid}.{number}") for number, piece in enumerate(pieces)
+            )
+            await self._claim(_new_meta(reference, nuid, len(acks)), sequence)
+        except BaseException:
+            await call(self._connection, f"STREAM.PURGE.{BODIES_STREAM}", {"filter": subject})
+            raise
+
+    async def _claim(self, meta: Meta, sequence: int) -> None:
+        """Make the upload the object, unless another one was faster."""
+        headers = {
+            "Nats-Rollup": "sub",
+            "Nats-Expected-Last-Subject-Sequence": str(sequence),
+        }
+        try:
+            await self._publisher.publish(
+                _meta_subject(meta.name), msgspec.json.encode(meta), meta.nuid, headers
+            )
+        except Conflict:
+            subject = _chunk_subject(meta.nuid)
+            await call(self._connection, f"STREAM.PURGE.{BODIES_STREAM}", {"filter": subject})
+
+    async def _meta(self, sha256: str) -> tuple[Meta | None, int]:
+        """The object's entry and its sequence, `(None, 0)` where there is none."""
+        if len(sha256) != 64 or not sha256.isalnum():
+            raise InvalidInput(f"body {sha256[:80]!r} is not a SHA-256 in hex")
+        try:
+            record = await last_of(self._connection, _meta_subject(sha256), BODIES_STREAM)
+        except NotFound:
+            return None, 0
+        return msgspec.json.decode(record.payload, type=Meta), record.sequence
+
+
+async def erase(connection: Connection, stream: str, sequence: int) -> bool:
+    """Delete one message and overwrite its bytes in the stream's file, on every node's store.
+
+    Returns False where it was not there. A cluster's Raft logs keep it until compaction.
+    """
+    try:
+        await call(connection, f"STREAM.MSG.DELETE.{stream}", {"seq": sequence, "no_erase": False})
+    except NotFound:
+        return False
+    return True
+
+
+def _new_meta(reference: BodyRef, nuid: str, chunks: int) -> Meta:
+    raw = bytes.fromhex(reference.sha256)
+    return Meta(
+        name=reference.sha256,
+        bucket=BODIES_BUCKET,
+        nuid=nuid,
+        size=reference.size,
+        chunks=chunks,
+        digest="SHA-256=" + base64.urlsafe_b64encode(raw).decode(),
+        mtime=datetime.now(UTC).isoformat(),
+        options={"max_chunk_size": CHUNK_BYTES},
+    )
+
+
+def _chunk_subject(nuid: str) -> str:
+    return f"$O.{BODIES_BUCKET}.C.{nuid}"
+
+
+def _meta_subject(name: str) -> str:
+    return f"$O.{BODIES_BUCKET}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
+
+
+def _slices(body: bytes) -> Iterator[bytes]:
+    return (body[start : start + CHUNK_BYTES] for start in range(0, len(body), CHUNK_BYTES))
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from iter(lambda: file.read(CHUNK_BYTES), b"")
+
+
+def _hash_file(path: Path) -> BodyRef:
+    with path.open("rb") as file:
+        return BodyRef(hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size)

@@ -1,0 +1,69 @@
+"""Which stream a checkpoint belongs to: when it was created, and what stood at the checkpoint.
+
+A stream that was recreated, or put back from an older copy, has the same name and other events.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from nats.aio.client import Client
+
+from weft.log import reading
+from weft.log.record import LogRecord
+from weft_schemas.errors import Corrupt, NotFound
+from weft_schemas.ids import digest
+from weft_schemas.subjects import STREAM
+
+
+class StreamIdentity(msgspec.Struct, frozen=True):
+    """What to keep beside a checkpoint."""
+
+    created: str
+    """Time of the stream's creation, as the server writes it."""
+    sequence: int = 0
+    """Of the newest message seen, 0 for none."""
+    fingerprint: str = ""
+    """`fingerprint` of that message."""
+
+    def at(self, record: LogRecord) -> StreamIdentity:
+        """The identity after one more message."""
+        return StreamIdentity(self.created, record.sequence, fingerprint(record))
+
+
+def fingerprint(record: LogRecord) -> str:
+    """Hex SHA-256 over a message's sequence, subject, time and payload."""
+    return digest(record.sequence, record.subject, record.published_ns, record.payload)
+
+
+async def identify(connection: Client, stream: str = STREAM) -> StreamIdentity:
+    """The identity of the stream as it is now, before any message."""
+    return StreamIdentity((await reading.state(connection, stream)).created)
+
+
+async def check(connection: Client, known: StreamIdentity, stream: str = STREAM) -> None:
+    """Raises `Corrupt` where the stream is not the one that `known` was taken of.
+
+    A message at the checkpoint that was erased since proves nothing either way and passes.
+    """
+    now = await reading.state(connection, stream)
+    if now.created != known.created:
+        raise Corrupt(
+            f"stream {stream} was created at {now.created}, the checkpoint is of one created at "
+            f"{known.created}: it was deleted and made again; rebuild what was made from it"
+        )
+    if now.last < known.sequence:
+        raise Corrupt(
+            f"stream {stream} ends at {now.last}, the checkpoint is at {known.sequence}: the log "
+            "lost its tail; rebuild what was made from it"
+        )
+    if not known.sequence:
+        return
+    try:
+        found = fingerprint(await reading.read(connection, known.sequence, stream))
+    except NotFound:
+        return
+    if found != known.fingerprint:
+        raise Corrupt(
+            f"message {known.sequence} of stream {stream} is not the one at the checkpoint: the "
+            "log lost its tail and went on; rebuild what was made from it"
+        )

@@ -1,0 +1,95 @@
+"""Large bodies: stored once, whole or not at all, readable by any Object Store client."""
+
+import asyncio
+import io
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from weft.log.api import call
+from weft.log.bodies import Bodies
+from weft.log.connection import Connection
+from weft.log.publishing import Publisher
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.items import BodyRef
+
+
+@pytest_asyncio.fixture
+async def bodies(log: Connection) -> AsyncIterator[Bodies]:
+    async with Publisher(log) as publisher:
+        yield Bodies(log, publisher)
+
+
+async def stored(log: Connection) -> int:
+    state = (await call(log, "STREAM.INFO.OBJ_weft_bodies"))["state"]
+    return int(state["messages"])
+
+
+async def test_twenty_megabytes_come_back_as_they_went(bodies: Bodies, tmp_path: Path) -> None:
+    body = os.urandom(20 * 1024 * 1024)
+    reference = await bodies.put(body)
+    assert await bodies.get(reference) == body
+    assert await bodies.get(reference, limit=1_000) == body[:1_000]
+    with (tmp_path / "body").open("wb") as file:
+        await bodies.write_into(reference, file)
+    assert (tmp_path / "body").read_bytes() == body
+    assert await bodies.put_file(tmp_path / "body") == reference
+
+
+async def test_a_body_put_twice_is_stored_once(bodies: Bodies, log: Connection) -> None:
+    await bodies.put(b"x" * 300_000)
+    once = await stored(log)
+    await bodies.put(b"x" * 300_000)
+    assert await stored(log) == once == 4
+
+
+async def test_of_uploads_at_a_time_one_stays(bodies: Bodies, log: Connection) -> None:
+    body = os.urandom(1_000_000)
+    references = await asyncio.gather(*(bodies.put(body) for _ in range(5)))
+    assert len(set(references)) == 1
+    assert await bodies.get(references[0]) == body
+    assert await stored(log) == 9
+
+
+async def test_any_object_store_client_reads_and_writes_them(
+    bodies: Bodies, log: Connection
+) -> None:
+    store = await log.jetstream().object_store("weft_bodies")
+    reference = await bodies.put(b"y" * 300_000)
+    target = io.BytesIO()
+    await store.get(reference.sha256, writeinto=target)
+    assert target.getvalue() == b"y" * 300_000
+    other = BodyRef("44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", 2)
+    await store.put(other.sha256, b"{}")
+    assert await bodies.get(other) == b"{}"
+
+
+async def test_an_empty_body_is_a_body(bodies: Bodies) -> None:
+    reference = await bodies.put(b"")
+    assert await bodies.exists(reference.sha256)
+    assert await bodies.get(reference) == b""
+
+
+async def test_a_deleted_body_is_gone_from_the_files_and_can_come_back(
+    bodies: Bodies, server: object, log: Connection
+) -> None:
+    canary = b"canary-" + os.urandom(8).hex().encode()
+    reference = await bodies.put(canary * 20_000)
+    assert await bodies.delete(reference.sha256) == 5
+    assert not await bodies.exists(reference.sha256)
+    with pytest.raises(NotFound, match=reference.sha256):
+        await bodies.get(reference)
+    folder = server.data_dir  # type: ignore[attr-defined]
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert files
+    assert not [file for file in files if canary in file.read_bytes()]
+    assert await bodies.put(canary * 20_000) == reference
+    assert await bodies.exists(reference.sha256)
+
+
+async def test_a_name_that_is_no_digest_is_refused(bodies: Bodies) -> None:
+    with pytest.raises(InvalidInput, match="not a SHA-256"):
+        await bodies.exists("../etc/passwd")
