@@ -17,6 +17,7 @@ SERVICES = {
     "compile": ("compile_request", "context_pack"),
     "drilldown": ("drilldown_request", "drilldown_reply"),
     "explain": ("explain_request", "explain_reply"),
+    "status": ("status_request", "status_reply"),
     "route": ("route_request", "route_reply"),
     "hydrate": ("hydrate_request", "hydration_result"),
 }

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from weft_schemas import compile, events, items, routing
+from weft_schemas import compile, events, items, routing, status
 from weft_schemas.asyncapi import asyncapi
 
 SHAPES: dict[str, type[msgspec.Struct]] = {
@@ -31,6 +31,8 @@ SHAPES: dict[str, type[msgspec.Struct]] = {
     "route_reply": routing.RouteReply,
     "hydrate_request": routing.HydrateRequest,
     "hydration_result": routing.HydrationResult,
+    "status_request": status.StatusRequest,
+    "status_reply": status.StatusReply,
     "error": compile.ErrorReply,
 }
 """Name of the schema file → what it describes: every event, request and reply."""

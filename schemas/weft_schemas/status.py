@@ -1,0 +1,75 @@
+"""What a replica says of itself: how far it has folded, what collided, what waits, what is parked."""
+
+from __future__ import annotations
+
+import msgspec
+
+LISTED = 100
+"""Most collisions, pending items and parked sources that a reply lists, newest first; the counts
+are of all."""
+
+
+class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Tenant and session stand in the subject; the reserved session asks for the whole tenant."""
+
+    after: int = 0
+    """Wait until this sequence is folded."""
+    first: int = 0
+    last: int = 0
+    """List collisions with `first <= sequence <= last` only, and all of them; 0 and 0: the newest."""
+    timeout: float = 2.0
+    """Seconds that `after` may take."""
+    v: int = 1
+
+
+class Collision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An item whose id was taken in its session."""
+
+    session: str
+    item_id: str
+    sequence: int
+    """Of the later item, which does not count."""
+    first_sequence: int
+    """Of the one that counts."""
+    conflict: bool
+    """It has other content; false for the same content once more."""
+
+
+class Waiting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An untrusted item without its envelope."""
+
+    session: str
+    item_id: str
+    sequence: int
+
+
+class DeadLetter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A source that a worker gave up."""
+
+    session: str
+    sequence: int
+    """Of the source."""
+    item_id: str
+    worker: str
+    code: str
+    error: str
+    attempts: int
+
+
+class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tenant: str
+    session: str | None
+    """Null for the whole tenant."""
+    sequence: int
+    """Folded up to here: the watermark of the replica that answers."""
+    encoding: str
+    sessions: int = 0
+    items: int = 0
+    duplicates: int = 0
+    conflicts: int = 0
+    pending: int = 0
+    parked: int = 0
+    collisions: tuple[Collision, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    dead_letters: tuple[DeadLetter, ...] = ()
+    v: int = 1
