@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Any, Self
@@ -227,7 +228,10 @@ class Follower:
 
     async def _make_consumer(self) -> None:
         await self._drop_consumer()
+        # Named in the request's subject, so that permissions can tell it from a worker's consumer.
+        name = f"follow-{secrets.token_hex(8)}"
         config: dict[str, Any] = {
+            "name": name,
             "ack_policy": "none",
             "deliver_policy": "by_start_sequence",
             "opt_start_seq": self.through + 1,
@@ -239,12 +243,13 @@ class Follower:
         if self._subjects:
             config["filter_subject"] = self._subjects
         body = {"stream_name": self._stream, "config": config}
-        made = await call(self._connection, f"CONSUMER.CREATE.{self._stream}", body)
+        path = f"{name}.{self._subjects}" if self._subjects else name
+        await call(self._connection, f"CONSUMER.CREATE.{self._stream}.{path}", body)
         self._puller.buffer.clear()
         self._bytes = 0
         self._consumer_sequence = 0
-        self._puller.consumer = made["name"]
-        self._mark = f".{made['name']}.".encode()
+        self._puller.consumer = name
+        self._mark = f".{name}.".encode()
         self._puller.reset()
 
     async def _drop_consumer(self) -> None:
