@@ -1,4 +1,4 @@
-"""What a replica says of itself: how far it has folded, what collided, what waits, what is parked."""
+"""What a replica says of itself: how far it has folded, what collided, waits or is parked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Wait until this sequence is folded."""
     first: int = 0
     last: int = 0
-    """List collisions with `first <= sequence <= last` only, and all of them; 0 and 0: the newest."""
+    """List all collisions with `first <= sequence <= last`; 0 and 0 lists the newest."""
     timeout: float = 2.0
     """Seconds that `after` may take."""
     v: int = 1
