@@ -1,9 +1,10 @@
 """What permissions must hold beyond single subjects: an agent's work across accounts, and the ways
 around a refusal that a server offers (reply subjects, inboxes, the stream API)."""
 
+import json
 import re
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 import nats.errors
 import pytest
@@ -13,9 +14,12 @@ from tests.guarded import TENANT_USERS, answered, guarded_server, signed_in
 
 from weft.log.api import call
 from weft.log.connection import Connection
+from weft.log.consuming import Consumer
+from weft.log.following import Follower
 from weft.log.publishing import Message, Publisher
+from weft.log.reading import last_sequence
 from weft.log.server import EmbeddedServer
-from weft_schemas.errors import Forbidden
+from weft_schemas.errors import Forbidden, WeftError
 from weft_schemas.subjects import item_subject
 
 
@@ -132,3 +136,44 @@ async def test_a_tenant_cannot_read_a_stored_body_by_any_request(guarded, admin)
             for request, body in requests.items():
                 with pytest.raises((nats.errors.NoRespondersError, nats.errors.TimeoutError)):
                     await connection.request(request, body, timeout=0.1)
+
+
+@pytest.mark.parametrize("path", ["", ".firewall", ".firewall.w.in.>", ".mine", ".mine.w.none"])
+@pytest.mark.parametrize("name", [{"durable_name": "firewall"}, {"name": "firewall"}])
+async def test_a_process_that_may_follow_cannot_change_a_workers_consumer(
+    guarded, admin, path, name
+):
+    before = (await call(admin, "CONSUMER.INFO.weft.firewall"))["config"]
+    config = name | {"ack_policy": "explicit", "filter_subject": "w.none"}
+    body = {"stream_name": "weft", "config": config}
+    async with signed_in(guarded, "replica") as replica:
+        # Where the subject names another consumer, the server makes that one.
+        with suppress(WeftError):
+            await call(replica, f"CONSUMER.CREATE.weft{path}", body, timeout=0.2)
+    assert (await call(admin, "CONSUMER.INFO.weft.firewall"))["config"] == before
+
+
+async def test_a_replica_follows_the_log_to_its_end(guarded, admin):
+    for _ in range(3):
+        await admin.request("weft.acme.s1.in.user_turn", b"{}", timeout=2)
+    last = await last_sequence(admin)
+    async with signed_in(guarded, "replica") as replica, Follower(replica) as follower:
+        async for followed in follower:
+            if followed.through >= last:
+                break
+    assert followed.through == last
+
+
+@pytest.mark.parametrize(
+    ("user", "durable"), [("firewall", "firewall"), ("worker", "summarizer"), ("worker", "memory")]
+)
+async def test_a_worker_takes_and_settles_its_events(guarded, admin, user, durable):
+    ack = await admin.request("weft.acme.s1.in.tool_result", b"{}", timeout=2)
+    async with signed_in(guarded, user) as person, Consumer(person, durable) as consumer:
+        async for batch in consumer:
+            for delivery in batch:
+                delivery.ack()
+            if batch[-1].record.sequence == json.loads(ack.data)["seq"]:
+                break
+    info = await call(admin, f"CONSUMER.INFO.weft.{durable}")
+    assert info["num_ack_pending"] == 0

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from tests.guarded import PLATFORM, USERS, answered, guarded_server, signed_in
+from tests.guarded import TENANT_USERS, USERS, answered, guarded_server, signed_in
 
 from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer
@@ -80,9 +80,13 @@ API = (
 )
 """Every request that nats-server 2.15 takes about streams and consumers."""
 
-CHANGING = re.compile(
-    r"CREATE|UPDATE|DELETE|PURGE|SNAPSHOT|RESTORE|REMOVE|STEPDOWN|PAUSE|UNPIN|RESET|\.MSG\.GET"
+OWN_CONSUMERS = {"firewall": {"firewall"}, "worker": {"summarizer", "memory"}}
+READING = re.compile(
+    r"\$JS\.API\.((STREAM\.INFO|STREAM\.MSG\.GET|DIRECT\.GET)\.\w+(\.w\..*)?"
+    r"|CONSUMER\.CREATE\.weft\.mine(\.w\..*)?)$"
 )
+"""What any process of the platform may ask for: messages of a stream, and a consumer of its own to
+follow the log with."""
 
 SUBSCRIBED = {
     ">": set(),
@@ -130,16 +134,26 @@ async def test_a_role_publishes_to_its_own_subjects_and_no_others(guarded, user)
         assert {subject: await may_publish(connection, subject) for subject in wanted} == wanted
 
 
-@pytest.mark.parametrize("user", [user for user in USERS if user != "admin"])
-async def test_no_role_changes_a_stream_and_no_tenant_reaches_the_api(guarded, user):
+@pytest.mark.parametrize("user", TENANT_USERS)
+async def test_a_tenant_reaches_no_request_of_the_stream_api(guarded, user):
+    async with signed_in(guarded, user) as connection:
+        assert [subject for subject in API if await may_publish(connection, subject)] == []
+
+
+@pytest.mark.parametrize("user", ["firewall", "worker", "replica"])
+async def test_a_process_reads_streams_and_touches_no_consumer_but_its_own(guarded, user):
     async with signed_in(guarded, user) as connection:
         allowed = {subject for subject in API if await may_publish(connection, subject)}
-    assert {subject for subject in allowed if CHANGING.search(subject)} == set()
-    if user not in PLATFORM:
-        assert allowed == set()
-    for worker in ("firewall", "summarizer"):
-        reached = {subject for subject in allowed if subject.endswith(f".{worker}")}
-        assert bool(reached) is (user == {"summarizer": "worker"}.get(worker, worker))
+    own = {
+        subject
+        for consumer in OWN_CONSUMERS.get(user, set())
+        for subject in (
+            f"$JS.API.CONSUMER.INFO.weft.{consumer}",
+            f"$JS.API.CONSUMER.MSG.NEXT.weft.{consumer}",
+            f"$JS.ACK.weft.{consumer}.1.5.5.1.0",
+        )
+    }
+    assert {subject for subject in allowed if not READING.match(subject)} == own & set(API)
 
 
 @pytest.mark.parametrize("user", [user for user in USERS if user != "admin"])
