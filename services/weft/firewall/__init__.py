@@ -1,0 +1,1 @@
+"""The firewall: an untrusted tool result of any size and content becomes a ResultEnvelope."""

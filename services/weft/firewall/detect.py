@@ -1,0 +1,189 @@
+"""What kind of text a body is, told from its content; the tool's own word only breaks ties."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+
+import msgspec
+
+from weft.firewall.pyrepr import looks_like_repr, repr_to_json
+
+SAMPLE = 16_000
+"""Characters that are looked at; enough for every form to show itself."""
+
+
+class Form(StrEnum):
+    """The forms that have a summariser of their own, as MIME types."""
+
+    JSON = "application/json"
+    NDJSON = "application/x-ndjson"
+    CSV = "text/csv"
+    TSV = "text/tab-separated-values"
+    TABLE = "text/x-markdown-table"
+    LOG = "text/x-log"
+    TRACEBACK = "text/x-traceback"
+    DIFF = "text/x-diff"
+    TESTS = "text/x-test-run"
+    HTML = "text/html"
+    MARKDOWN = "text/markdown"
+    CODE = "text/x-source"
+    XML = "application/xml"
+    YAML = "application/yaml"
+    LISTING = "text/x-listing"
+    BINARY = "application/octet-stream"
+    PROSE = "text/plain"
+
+
+class Detected(msgspec.Struct, frozen=True):
+    form: Form
+    value: object = None
+    """The decoded value of a JSON text."""
+    complete: bool = True
+    """False for a JSON text that was cut off and mended."""
+
+
+_LEVEL = re.compile(
+    r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)\b"
+    r"|\[(?:debug|info|warn|warning|error|fatal|notice|trace)\]|\blevel=\w",
+)
+_STAMP = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d[.,]?\d*|\w{3} [ \d]\d \d\d:\d\d:\d\d"
+    r"|\d\d/\w{3}/\d{4}:\d\d"
+)
+_TRACE = re.compile(
+    r"^\s*(?:Traceback \(most recent call last\)|panic: |thread '[^'\n]{1,80}' panicked"
+    r"|(?:Exception in thread|Caused by:|Unhandled exception))"
+    r"|^\s+at [\w.$<>/]+ ?\(|^\s+File \"[^\"\n]+\", line \d",
+    re.MULTILINE,
+)
+_DIFF = re.compile(r"^(?:diff --git |--- [^\n]+\n\+\+\+ |@@ -\d+(?:,\d+)? \+\d+)", re.MULTILINE)
+_TESTS = re.compile(
+    r"^(?:=+ (?:test session starts|FAILURES|short test summary|ERRORS)|-+ Captured |FAILED \S+::"
+    r"|(?:PASS|FAIL) \S+\.(?:test|spec)\.|Tests:\s+\d|Test Suites:\s+\d|=== RUN |--- (?:PASS|FAIL):"
+    r"|ok  \t\S|FAIL\t\S|test result: (?:ok|FAILED)\.|running \d+ tests?$|\[INFO\] Tests run: "
+    r"|Tests run: \d+, Failures|Ran \d+ tests? in |TAP version |(?:not )?ok \d+ )"
+    r"|^=+ (?:\d+ \w+,? ?)+ in [\d.]+",
+    re.MULTILINE,
+)
+_HTML = re.compile(r"<!doctype html|<html[\s>]|<body[\s>]|</(?:div|p|span|table|a|li)>", re.I)
+_TAGS = re.compile(r"</?[A-Za-z][\w:.-]*(?:\s[^<>]{0,500})?/?>")
+_XML = re.compile(r"\A\s*(?:<\?xml|<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>)")
+_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
+_MARKDOWN = re.compile(
+    r"^```|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)|^\s{0,3}[-*] \S|\*\*\S", re.MULTILINE
+)
+_TABLE_RULE = re.compile(r"^\s*\|?\s*:?-{3,}:?\s*(?:\|\s*:?-{3,}:?\s*)+\|?\s*$", re.MULTILINE)
+_YAML = re.compile(r"^\s*(?:- )?[\w./\"'-]{1,60}:(?: |$)")
+_CODE = re.compile(
+    r"^\s*(?:\d+[\t|:]\s*)?(?:def |class |async def |import |from \S+ import |function "
+    r"|export |const |let |var "
+    r"|public |private |protected |static |func |fn |impl |struct |enum |interface |type |package "
+    r"|#include|#define|use |return\b|if ?\(|for ?\(|while ?\(|\}|\{|//|/\*|@\w+|module |require\()"
+)
+_PATHLINE = re.compile(
+    r"^(?:[-dlcbps][rwxsStT-]{9}[.+@]?\s"
+    r"|(?:\./|/|[A-Za-z]:\\)?[\w@.+-]+(?:[/\\][\w@.+ -]+)+[:/]?\d*|[\w.-]+\.\w{1,6}$)"
+)
+
+
+def detect(text: str, hint: str | None = None) -> Detected:
+    """The form of `text`. `hint` is the MIME type that the tool gave, if any. Linear in `text`."""
+    start = text[:SAMPLE]
+    stripped = text.strip()
+    if not stripped:
+        return Detected(Form.PROSE)
+    if stripped[0] in "{[" or stripped[0] == '"':
+        as_json = _json(stripped)
+        if as_json is not None:
+            return as_json
+    if looks_like_repr(stripped):
+        value = _decoded(repr_to_json(stripped))
+        if isinstance(value, dict | list):
+            return Detected(Form.JSON, value)
+    return Detected(_text_form(start, hint))
+
+
+def _decoded(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+
+
+def _json(text: str) -> Detected | None:
+    value = _decoded(text)
+    if isinstance(value, dict | list):
+        return Detected(Form.JSON, value)
+    if text[0] == "{" and "\n" in text:
+        first = text[: text.find("\n")]
+        if isinstance(_decoded(first), dict):
+            lines = [_decoded(line) for line in text.splitlines() if line.strip()]
+            rows = [row for row in lines if isinstance(row, dict | list)]
+            if len(rows) >= 2 and len(rows) * 10 >= len(lines) * 9:
+                return Detected(Form.NDJSON, rows)
+    return None
+
+
+def _text_form(start: str, hint: str | None) -> Form:
+    lines = start.splitlines()
+    filled = [line for line in lines if line.strip()]
+    if _DIFF.search(start):
+        return Form.DIFF
+    if _TESTS.search(start):
+        return Form.TESTS
+    if (hint or "").startswith("text/html") or _is_html(start):
+        return Form.HTML
+    if _XML.match(start) and len(_TAGS.findall(start)) >= 3:
+        return Form.XML
+    if _TABLE_RULE.search(start) and _share(filled, lambda line: "|" in line) >= 0.6:
+        return Form.TABLE
+    if _delimited(filled, "\t"):
+        return Form.TSV
+    if _delimited(filled, ",") or _delimited(filled, ";"):
+        return Form.CSV
+    if _TRACE.search(start) and not _is_log(filled):
+        return Form.TRACEBACK
+    if _is_log(filled):
+        return Form.LOG
+    if len(filled) >= 3 and _share(filled, lambda line: _PATHLINE.match(line) is not None) >= 0.6:
+        return Form.LISTING
+    if len(filled) >= 4 and _share(filled, lambda line: _CODE.match(line) is not None) >= 0.25:
+        return Form.CODE
+    if _HEADING.search(start) or len(_MARKDOWN.findall(start)) >= 3:
+        return Form.MARKDOWN
+    if len(filled) >= 3 and _share(filled, lambda line: _YAML.match(line) is not None) >= 0.5:
+        return Form.YAML
+    return Form.PROSE
+
+
+def _share(lines: list[str], test: Callable[[str], bool]) -> float:
+    return sum(1 for line in lines if test(line)) / max(1, len(lines))
+
+
+def _is_html(start: str) -> bool:
+    return len(_HTML.findall(start)) >= 2
+
+
+def _is_log(lines: list[str]) -> bool:
+    if len(lines) < 4:
+        return False
+    marked = sum(1 for line in lines if _STAMP.search(line[:80]) or _LEVEL.search(line[:120]))
+    return marked >= 0.4 * len(lines)
+
+
+def _delimited(lines: list[str], delimiter: str) -> bool:
+    """Whether most lines have as many fields as the first, at least two."""
+    if len(lines) < 3:
+        return False
+    sample = lines[:50]
+    expected = sample[0].count(delimiter)
+    if expected < 1 or sum(map(len, sample)) / len(sample) > 2_000:
+        return False
+    if expected == 1 and any(
+        " " in field.strip() and len(field) > 40 for field in sample[0].split(delimiter)
+    ):
+        return False
+    alike = sum(1 for line in sample if line.count(delimiter) == expected)
+    return alike >= 0.8 * len(sample) - 1

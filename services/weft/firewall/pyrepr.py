@@ -1,0 +1,60 @@
+"""Results that a program printed as Python values (`{'a': None}`) read as JSON, token by token and
+without evaluating anything."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+_START = re.compile(r"[\[{(]\s*(?:['\"{\[(\d-]|None|True|False|\)|\]|\})")
+STRING = r"'(?:[^'\\]++|\\.)*+'|\"(?:[^\"\\]++|\\.)*+\""
+_TOKEN = re.compile(
+    rf"(?P<string>[bru]?(?:{STRING}))|(?P<word>\b(?:None|True|False|nan|inf)\b)|(?P<open>\()"
+    r"|(?P<close>,?\s*\))|(?P<comma>,\s*(?=[\]}]))",
+    re.DOTALL,
+)
+_WORDS = {"None": "null", "True": "true", "False": "false", "nan": "null", "inf": "null"}
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(\n)|(.))", re.DOTALL
+)
+_SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+
+
+def looks_like_repr(text: str) -> bool:
+    """Whether `text` may be a Python list, dict or tuple."""
+    return _START.match(text) is not None and ("'" in text or "None" in text or "True" in text)
+
+
+def repr_to_json(text: str) -> str:
+    """`text` with Python's literals written as JSON's. Linear; what is no literal stays."""
+    return _TOKEN.sub(_as_json, text)
+
+
+def unquoted(literal: str) -> str:
+    """The value of a Python string literal."""
+    body = literal.lstrip("bru")
+    inner = body[1:-1]
+    return _ESCAPE.sub(_character, inner) if "\\" in inner else inner
+
+
+def _as_json(match: re.Match[str]) -> str:
+    kind = match.lastgroup
+    if kind == "string":
+        return msgspec.json.encode(unquoted(match.group())).decode()
+    if kind == "word":
+        return _WORDS[match.group()]
+    if kind == "comma":
+        return ""
+    return "[" if kind == "open" else "]"
+
+
+def _character(match: re.Match[str]) -> str:
+    code = match.group(1) or match.group(2) or match.group(3)
+    if code is not None:
+        number = int(code, 16)
+        valid = number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF
+        return chr(number) if valid else "\ufffd"
+    if match.group(4) is not None:
+        return ""
+    return _SIMPLE.get(match.group(5), match.group(5))

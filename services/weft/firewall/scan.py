@@ -1,0 +1,74 @@
+"""All guards over one text, and the text with what they found masked."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from weft.firewall.finding import Finding, fingerprint, masked, without_overlaps
+from weft.firewall.injection import find_injections
+from weft.firewall.personal import find_personal
+from weft.firewall.secrets import find_secrets
+from weft_schemas.envelope import Signal
+from weft_schemas.items import Sensitivity
+from weft_schemas.policy import FirewallRules, PiiAction
+
+_FINGERPRINTS = 8
+"""Fingerprints of one rule that a signal lists."""
+
+
+class Scanned(msgspec.Struct, frozen=True):
+    text: str
+    """With secrets masked, and personal data where the policy says so."""
+    signals: tuple[Signal, ...]
+    sensitivity: Sensitivity
+    """Public, or what the findings raise to."""
+
+
+def scan(text: str, rules: FirewallRules, key: bytes, limit: int) -> Scanned:
+    """Run every guard. `limit` bounds the findings per rule. Linear in `text`."""
+    data = text.encode()
+    looked_at = _unescaped(data)
+    lowered = looked_at.lower()
+    secrets = without_overlaps(find_secrets(looked_at, lowered, limit))
+    persons = without_overlaps(find_personal(looked_at, lowered, limit))
+    signals = _secret_signals(data, secrets, key) + _person_signals(persons)
+    hidden = secrets
+    if rules.pii is PiiAction.MASK and persons:
+        hidden = without_overlaps(secrets + persons)
+    if hidden:
+        text = masked(data, hidden, key).decode("utf-8", "replace")
+    raises = rules.pii is PiiAction.RAISE and bool(persons)
+    return Scanned(
+        text,
+        signals + find_injections(text),
+        rules.pii_sensitivity if raises else Sensitivity.PUBLIC,
+    )
+
+
+def _unescaped(data: bytes) -> bytes:
+    """`data` with `\\n`, `\\t`, `\\r` and `\\"` of JSON as blanks and quotes, length unchanged, so
+    that a word beside them has its boundary."""
+    if b"\\" not in data:
+        return data
+    for escape, plain in ((rb"\n", b" \n"), (rb"\r", b" \r"), (rb"\t", b" \t"), (rb"\"", b' "')):
+        data = data.replace(escape, plain)
+    return data
+
+
+def _secret_signals(data: bytes, findings: list[Finding], key: bytes) -> tuple[Signal, ...]:
+    by_name: dict[str, dict[str, None]] = {}
+    counts = Counter(found.name for found in findings)
+    for found in findings:
+        prints = by_name.setdefault(found.name, {})
+        if len(prints) < _FINGERPRINTS:
+            prints[fingerprint(key, data[found.start : found.end])] = None
+    return tuple(
+        Signal("secret", name, counts[name], " ".join(prints)) for name, prints in by_name.items()
+    )
+
+
+def _person_signals(findings: list[Finding]) -> tuple[Signal, ...]:
+    counts = Counter(found.name for found in findings)
+    return tuple(Signal("pii", name, count) for name, count in sorted(counts.items()))

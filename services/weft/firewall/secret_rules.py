@@ -1,0 +1,157 @@
+"""The published formats of credentials, one rule each. Every pattern is for RE2, which is linear in
+the text whatever the text is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import re2
+
+
+class SecretRule(msgspec.Struct, frozen=True):
+    name: str
+    needles: tuple[bytes, ...]
+    """Lower case; a text that holds none of them cannot match."""
+    pattern: Any
+    group: int = 0
+    """Which group is the secret."""
+    doubtful: bool = False
+    """A match counts only if its value looks random."""
+
+
+def _rule(
+    name: str, needles: str, pattern: str, group: int = 0, doubtful: bool = False
+) -> SecretRule:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    # The default of 8 MiB is too little for the longest counted repetitions.
+    options.max_mem = 32 << 20
+    return SecretRule(
+        name,
+        tuple(needle.encode() for needle in needles.split()),
+        re2.compile(pattern.encode(), options),
+        group,
+        doubtful,
+    )
+
+
+_B64 = "[A-Za-z0-9+/]"
+_WORD = "[A-Za-z0-9_-]"
+
+RULES = (
+    _rule("aws_access_key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    _rule(
+        "aws_secret_key",
+        "secret",
+        rf"(?i)(?:aws.{{0,20}}?secret|secret_?access).{{0,20}}?[\"'\s]*[:=][\"'\s]*({_B64}{{40}})\b",
+        1,
+    ),
+    _rule("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}"),
+    _rule("github_pat", "github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{22,255}"),
+    _rule(
+        "gitlab_token",
+        "glpat- gldt- glptt- glrt- glcbt- glft- glsoat- glagent- glimt- gloas-",
+        r"\bgl(?:pat|dt|ptt|rt|cbt|ft|soat|agent|imt|oas)-[A-Za-z0-9_.-]{20,200}",
+    ),
+    _rule(
+        "slack_token",
+        "xoxa- xoxb- xoxe- xoxe. xoxp- xoxr- xoxs- xoxc- xoxd- xapp-",
+        r"\b(?:xox[abceprsd]|xoxe\.xox[bp]|xapp)-[A-Za-z0-9%/+-]{10,400}",
+    ),
+    _rule(
+        "slack_webhook",
+        "hooks.slack.com",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{20,200})",
+        1,
+    ),
+    _rule(
+        "discord_webhook",
+        "/api/webhooks/",
+        rf"discord(?:app)?\.com/api/webhooks/([0-9]{{15,22}}/{_WORD}{{40,120}})",
+        1,
+    ),
+    _rule("stripe_key", "sk_live_ rk_live_ sk_test_ rk_test_", r"\b[rs]k_(?:live|test)_\w{10,250}"),
+    _rule("webhook_secret", "whsec_", rf"\bwhsec_{_B64}{{20,100}}=*"),
+    _rule("google_api_key", "aiza", rf"\bAIza{_WORD}{{35}}"),
+    _rule("google_oauth", "ya29.", rf"\bya29\.{_WORD}{{20,1000}}"),
+    _rule("google_client_secret", "gocspx-", rf"\bGOCSPX-{_WORD}{{28}}"),
+    _rule("anthropic_key", "sk-ant-", rf"\bsk-ant-[a-z0-9]{{3,10}}-{_WORD}{{20,200}}"),
+    _rule(
+        "openai_key",
+        "sk-",
+        rf"\bsk-(?:(?:proj|svcacct|admin|or-v1|lf)-{_WORD}{{20,250}}|[A-Za-z0-9]{{32,64}}\b)",
+    ),
+    _rule("jwt", "eyj", rf"\beyJ{_WORD}{{8,}}\.eyJ{_WORD}{{8,}}\.{_WORD}*"),
+    _rule(
+        "private_key",
+        "private key",
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"[A-Za-z0-9+/=\s\\:,.|>-]*?"
+        r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[^A-Za-z0-9+/=\s\\:,.|>-]|\z)",
+    ),
+    _rule("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    _rule("npm_token", "npm_", r"\bnpm_[A-Za-z0-9]{36}"),
+    _rule("pypi_token", "pypi-", rf"\bpypi-{_WORD}{{50,250}}"),
+    _rule("rubygems_key", "rubygems_", r"\brubygems_[a-f0-9]{48}"),
+    _rule("docker_token", "dckr_pat_", rf"\bdckr_pat_{_WORD}{{27}}"),
+    _rule("sendgrid_key", "sg.", rf"\bSG\.{_WORD}{{22}}\.{_WORD}{{43}}"),
+    _rule("mailgun_key", "key-", r"\bkey-[0-9a-f]{32}\b"),
+    _rule("mailchimp_key", "-us", r"\b[0-9a-f]{32}-us[0-9]{1,2}\b"),
+    _rule("twilio_key", "sk", r"\bSK[0-9a-f]{32}\b"),
+    _rule("digitalocean_token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}"),
+    _rule("telegram_token", ":aa", rf"\b[0-9]{{8,10}}:AA{_WORD}{{33}}"),
+    _rule("discord_token", ".", rf"\b[MNO][A-Za-z0-9]{{23,27}}\.{_WORD}{{6}}\.{_WORD}{{27,40}}"),
+    _rule("huggingface_token", "hf_ api_org_", r"\b(?:hf|api_org)_[A-Za-z]{34}"),
+    _rule("databricks_token", "dapi", r"\bdapi[0-9a-f]{32}(?:-[0-9])?\b"),
+    _rule("shopify_token", "shpat_ shpca_ shppa_ shpss_", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
+    _rule("square_token", "sq0", rf"\bsq0(?:atp|csp|idp)-{_WORD}{{22,43}}"),
+    _rule("facebook_token", "eaa", r"\bEAA[A-Za-z0-9]{60,250}"),
+    _rule("linear_key", "lin_api_", r"\blin_api_[A-Za-z0-9]{40}"),
+    _rule("notion_token", "ntn_ secret_", r"\b(?:ntn_[A-Za-z0-9]{40,50}|secret_[A-Za-z0-9]{43})\b"),
+    _rule("vault_token", "hvs. hvb.", rf"\bhv[sb]\.{_WORD}{{24,200}}"),
+    _rule("terraform_token", ".atlasv1.", rf"\b[A-Za-z0-9]{{14}}\.atlasv1\.{_WORD}{{60,70}}"),
+    _rule("doppler_token", "dp.", r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,64}"),
+    _rule("newrelic_key", "nrak-", r"\bNRAK-[A-Z0-9]{27}"),
+    _rule("grafana_token", "glsa_ glc_", r"\bgl(?:sa|c)_[A-Za-z0-9+/=_]{32,400}"),
+    _rule("sentry_token", "sntrys_ sntryu_", r"\bsntry[su]_[A-Za-z0-9+/=_]{40,400}"),
+    _rule("postman_key", "pmak-", r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
+    _rule("planetscale_token", "pscale_", r"\bpscale_(?:tkn|pw|oauth)_[\w.=-]{32,64}"),
+    _rule("figma_token", "figd_", rf"\bfigd_{_WORD}{{38,60}}"),
+    _rule("airtable_token", "pat", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    _rule("dropbox_token", "sl.", rf"\bsl\.(?:u\.)?{_WORD}{{100,1000}}"),
+    _rule("supabase_token", "sbp_", r"\bsbp_[0-9a-f]{40}"),
+    _rule("groq_key", "gsk_", r"\bgsk_[A-Za-z0-9]{40,60}"),
+    _rule("perplexity_key", "pplx-", r"\bpplx-[A-Za-z0-9]{40,60}"),
+    _rule("xai_key", "xai-", r"\bxai-[A-Za-z0-9]{70,90}"),
+    _rule("replicate_token", "r8_", r"\br8_[A-Za-z0-9]{37}"),
+    _rule("azure_client_secret", "q~", r"\b[\w.~-]{3}[0-9]Q~[\w.~-]{31,34}"),
+    _rule(
+        "azure_key",
+        "accountkey= sharedaccesskey= sig=",
+        rf"(?i)(?:AccountKey|SharedAccessKey)=({_B64}{{40,100}}={{0,2}})",
+        1,
+    ),
+    _rule("sas_signature", "sig=", r"[?&]sig=([A-Za-z0-9%+/]{40,90})", 1),
+    _rule(
+        "url_signature",
+        "signature=",
+        r"(?i)[?&]X-(?:Amz|Goog)-Signature=([0-9a-f]{64,600})",
+        1,
+    ),
+    _rule(
+        "url_password",
+        "://",
+        r"\b[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s:/?#@\"'<>\\]{0,100}:([^\s/@\"'<>\\]{1,200})@[\w.\[-]",
+        1,
+    ),
+    _rule(
+        "basic_auth",
+        "basic",
+        r"(?i)\bbasic\s+([A-Za-z0-9+/]{12,300}={0,2})(?:[^A-Za-z0-9+/=]|\z)",
+        1,
+        True,
+    ),
+    _rule("bearer_token", "bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{16,1000}=*)", 1, True),
+)

@@ -1,0 +1,114 @@
+"""Credentials in a text: the published formats, and values that look random beside a telling name.
+
+A secret that is found leaves this worker only as its keyed fingerprint.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import re2
+
+from weft.firewall.finding import Finding
+from weft.firewall.secret_rules import RULES
+
+_NAMES = (
+    b"passw", b"pwd", b"passphrase", b"secret", b"token", b"credential", b"apikey", b"api_key",
+    b"api-key", b"accesskey", b"access_key", b"access-key", b"auth", b"private_key", b"privatekey",
+    b"encryption_key", b"signing_key", b"account_key", b"pass", b"x-api-key",
+)  # fmt: skip
+_ASSIGNED = re2.compile(
+    rb"(?i)([\w.-]{0,40}(?:passw(?:or)?d|passwd|pwd|passphrase|secret|token|credentials?"
+    rb"|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|encryption[_-]?key"
+    rb"|signing[_-]?key|auth|\bpass|_pass)[\w.-]{0,20})"
+    rb"[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}"
+    rb"(?:[bru]?\"([^\"\n]{6,300})\"|[bru]?'([^'\n]{6,300})'|([^\s\"',;)\]}<>(]{6,300}))"
+)
+_PASSWORD_NAME = re2.compile(rb"(?i)pass|pwd|credential")
+# A cursor is what the next call needs, and a count or a limit is no secret.
+_HARMLESS_NAME = re2.compile(
+    rb"(?i)(?:page|next|prev|cursor|sync|continu|resume|max|min|num|count|total|limit|used|usage"
+    rb"|prompt|completion|input|output|type|name|path|file|url|uri|endpoint|field|label|hint"
+    rb"|expir|ttl|public|policy|author|length|budget|cache|arn|secret_?id|key_?id|token_?id"
+    rb"|tokens\b|tokeni[sz]|authors?\b|authenticated|authority|passing|passed|passenger"
+    rb"|compass|bypass)"
+)
+_NO_VALUE = re2.compile(
+    rb"(?i)(?:\A(?:none|null|true|false|undefined|required|optional|string|redacted|hidden|masked"
+    rb"|password|secret|example|changeme|your[\w -]*|my[\w-]*|the |a |<|\$|%|\{|\*{3,}|x{4,}|\.{3}"
+    rb"|\[|\(|os\.|env|process\.|config|self\.|this\.|req\.|args\.|settings|get|http|/|~/|\./)"
+    rb"|xxxx|\*\*\*\*|\.\.\.|placeholder|example|dummy|sample|\(\)|=>|\$\{|\{\{)"
+)
+_PLAIN_WORDS = re2.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\z")
+_DIGITS = re2.compile(rb"[0-9]")
+
+
+def find_secrets(data: bytes, lowered: bytes, limit: int) -> list[Finding]:
+    """Spans of `data` that hold credentials; they may overlap.
+
+    `lowered` is `data.lower()`. At most `limit` findings per rule. Linear in `data`.
+    """
+    found: list[Finding] = []
+    for rule in RULES:
+        if not any(needle in lowered for needle in rule.needles):
+            continue
+        for number, match in enumerate(rule.pattern.finditer(data)):
+            if number >= limit:
+                break
+            start, end = match.span(rule.group)
+            value = data[start:end]
+            if not _is_placeholder(rule.name, value) and (not rule.doubtful or looks_random(value)):
+                found.append(Finding(start, end, "secret", rule.name))
+    if any(name in lowered for name in _NAMES):
+        found += _assigned(data, limit)
+    return found
+
+
+def _is_placeholder(rule: str, value: bytes) -> bool:
+    """A password that a manual shows, such as `<password>` or `****`."""
+    if rule != "url_password":
+        return False
+    return _NO_VALUE.search(value) is not None or value in (b"pass", b"pwd", b"pw")
+
+
+def _assigned(data: bytes, limit: int) -> list[Finding]:
+    found: list[Finding] = []
+    for number, match in enumerate(_ASSIGNED.finditer(data)):
+        if number >= limit:
+            break
+        group = next(g for g in (2, 3, 4) if match.group(g) is not None)
+        name, value = match.group(1), match.group(group)
+        if _is_secret_value(name, value):
+            start, end = match.span(group)
+            found.append(Finding(start, end, "secret", _label(name)))
+    return found
+
+
+def _label(name: bytes) -> str:
+    return "password" if _PASSWORD_NAME.search(name) else "assigned_secret"
+
+
+def _is_secret_value(name: bytes, value: bytes) -> bool:
+    if _HARMLESS_NAME.search(name) or _NO_VALUE.search(value):
+        return False
+    if _PASSWORD_NAME.search(name):
+        # A sentence about passwords is prose; a password with a digit or a sign is not.
+        return b" " not in value.strip() and _PLAIN_WORDS.search(value) is None
+    return len(value) >= 12 and b" " not in value and looks_random(value)
+
+
+def looks_random(value: bytes) -> bool:
+    """Whether a value reads like a key rather than a word: digits among letters, and at least 3
+    bits of entropy per character (English words in identifiers have about 2.5 at this length)."""
+    if len(value) < 12 or not _DIGITS.search(value) or _PLAIN_WORDS.search(value):
+        return False
+    if value.replace(b".", b"").replace(b"-", b"").replace(b":", b"").isdigit():
+        return False
+    return entropy(value[:256]) >= 3.0
+
+
+def entropy(value: bytes) -> float:
+    """Shannon entropy in bits per byte."""
+    total = len(value)
+    return -sum(n / total * math.log2(n / total) for n in Counter(value).values())

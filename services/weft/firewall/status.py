@@ -1,0 +1,109 @@
+"""How the call went, read from what came back."""
+
+from __future__ import annotations
+
+import re
+
+from weft_schemas.envelope import ResultStatus
+
+_START, _END = 3_000, 3_000
+"""Characters at each end in which a verdict stands."""
+
+_ERROR_START = re.compile(
+    r"\A\W{0,6}(?:(?:fatal )?error\b|err:|exception\b|traceback \(most recent call last\)"
+    r"|fatal:|panic:"
+    r"|failed\b|failure\b|[\w.]{0,80}(?:Error|Exception)\b\s*[:(]"
+    r"|http(?:/\d(?:\.\d)?)? ?(?:error )?[45]\d\d\b|[45]\d\d [A-Z]"
+    r"|(?:access|permission) denied|unauthorized|forbidden\b|not found\b"
+    r"|command not found|bash: |sh: "
+    r"|unable to |could not |cannot |invalid )",
+    re.IGNORECASE,
+)
+_ERROR_ANYWHERE = re.compile(
+    r"^Traceback \(most recent call last\):|^(?:[\w.]{1,80}(?:Error|Exception))(?::|$)"
+    r"|\b(?:exit(?:ed)?(?: with)?(?: status| code| value)?|return code"
+    r"|exit_code)\W{1,4}(?!0\b)-?[1-9]\d{0,2}\b"
+    r"|^(?:npm ERR!|make(?:\[\d+\])?: \*\*\*|error(?:\[E\d+\])?: "
+    r"|FATAL|BUILD FAILED|Segmentation fault)"
+    r"|^(?:bash|sh|zsh): .{1,200}(?:not found|No such file|denied)"
+    r"|^=+ .{0,60}\b[1-9]\d* (?:failed|errors?)\b|^FAILED \(|^test result: FAILED"
+    r"|^Tests:\s+[1-9]\d* failed",
+    re.MULTILINE,
+)
+_TRUNCATED = re.compile(
+    r"\[?\(?\b(?:output |content |response |result |text )?(?:was )?truncated\b|\[\.\.\. ?\d+"
+    r"|\.\.\. ?\[?\d+ (?:more )?(?:lines|characters|chars|bytes|rows|items)"
+    r"|<response clipped>|content (?:too long|omitted)",
+    re.IGNORECASE,
+)
+_ERROR_KEYS = (
+    "error",
+    "errors",
+    "exception",
+    "isError",
+    "is_error",
+    "errorMessage",
+    "error_message",
+)
+_STATUS_KEYS = (
+    "status",
+    "statusCode",
+    "status_code",
+    "code",
+    "http_status",
+    "exit_code",
+    "exitCode",
+)
+_BAD_WORDS = frozenset(("error", "failed", "failure", "fail", "exception", "fatal", "denied"))
+_PARTIAL_KEYS = ("truncated", "is_truncated", "isTruncated", "partial", "incomplete_results")
+
+
+def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
+    """`is_error` is the tool's own word (`isError`, metadata), `value` the decoded JSON or None."""
+    if is_error:
+        return ResultStatus.ERROR
+    if isinstance(value, dict):
+        told = _of_object(value)
+        if told is not None:
+            return told
+    if value is None and is_error is None and _reads_as_error(text):
+        return ResultStatus.ERROR
+    if value is None and is_truncated(text):
+        return ResultStatus.PARTIAL
+    return ResultStatus.SUCCESS
+
+
+def _reads_as_error(text: str) -> bool:
+    if _ERROR_START.match(text[:200]):
+        return True
+    return _ERROR_ANYWHERE.search(text[:_START]) is not None or (
+        len(text) > _START and _ERROR_ANYWHERE.search(text[-_END:]) is not None
+    )
+
+
+def is_truncated(text: str) -> bool:
+    """Whether the tool says that it left something out."""
+    return any(_TRUNCATED.search(part) for part in (text[:400], text[-400:]))
+
+
+def _of_object(value: dict[str, object]) -> ResultStatus | None:
+    if any(value.get(key) for key in _ERROR_KEYS):
+        return ResultStatus.ERROR
+    if value.get("success") is False or value.get("ok") is False:
+        return ResultStatus.ERROR
+    for key in _STATUS_KEYS:
+        if _is_bad(key, value.get(key)):
+            return ResultStatus.ERROR
+    if any(value.get(key) is True for key in _PARTIAL_KEYS):
+        return ResultStatus.PARTIAL
+    return None
+
+
+def _is_bad(key: str, held: object) -> bool:
+    if isinstance(held, str):
+        if held.isdigit() and len(held) == 3:
+            return held[0] in "45" and key != "code"
+        return held.lower() in _BAD_WORDS
+    if isinstance(held, bool) or not isinstance(held, int):
+        return False
+    return held != 0 if "exit" in key.lower() else 400 <= held <= 599

@@ -1,0 +1,85 @@
+"""Choosing what a summary can hold: pieces in order of worth until the tokens are spent, shown in
+the order in which they stood."""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft import tokens
+
+_MARGIN = 2
+"""Tokens kept back for the joins between pieces."""
+_MISSES = 12
+"""Pieces in a row that do not fit before the rest is given up."""
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """One line or block that a summary may show."""
+
+    order: float
+    """Where it stands in the summary."""
+    worth: float
+    """Higher is taken first; equal worth in order."""
+    text: str
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """Tokens, in an encoding."""
+
+    limit: int
+    encoding: str
+
+    def count(self, text: str) -> int:
+        return tokens.count(text, self.encoding)
+
+    def fits(self, text: str) -> bool:
+        return self.count(text) <= self.limit
+
+    def cut(self, text: str) -> str:
+        """`text` itself if it fits, else its longest prefix that does."""
+        return tokens.truncate(text, self.limit, self.encoding)
+
+
+def compose(pieces: list[Piece], budget: Budget, gap: str = "…") -> str:
+    """The worthiest pieces that fit, each on a line of its own, `gap` where some are left out
+    between two that are not neighbours."""
+    order = {id(piece): index for index, piece in enumerate(sorted(pieces, key=lambda p: p.order))}
+    chosen: list[Piece] = []
+    left = budget.limit - _MARGIN
+    misses = 0
+    for piece in sorted(pieces, key=lambda p: (-p.worth, p.order)):
+        # A token is rarely longer than 16 characters: what is far too long is not even counted.
+        cost = budget.count(piece.text) + 1 if len(piece.text) <= 16 * max(left, 1) else left + 1
+        if cost > left:
+            misses += 1
+            if misses >= _MISSES:
+                break
+            continue
+        misses = 0
+        left -= cost
+        chosen.append(piece)
+    while True:
+        text = _joined(chosen, order, gap)
+        if not chosen or budget.fits(text):
+            return text
+        chosen.pop()
+
+
+def _joined(chosen: list[Piece], order: dict[int, int], gap: str) -> str:
+    lines: list[str] = []
+    last = -1
+    for piece in sorted(chosen, key=lambda p: p.order):
+        index = order[id(piece)]
+        if gap and last >= 0 and index != last + 1:
+            lines.append(gap)
+        lines.append(piece.text)
+        last = index
+    return "\n".join(lines)
+
+
+def shorten(text: str, limit: int) -> str:
+    """One line of at most `limit` characters; says how many are missing."""
+    flat = " ".join(text.split()) if len(text) <= 4 * limit else " ".join(text[: 4 * limit].split())
+    if len(flat) <= limit and len(text) <= 4 * limit:
+        return flat
+    return f"{flat[:limit]}…(+{len(text) - limit} chars)"

@@ -1,0 +1,87 @@
+"""A log as its levels with counts, the first and the last line, every distinct error once with its
+count, and repeated lines folded to one template."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import msgspec
+
+from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+
+_LINE = 220
+"""Characters of a line that are shown."""
+_LEVEL = re.compile(
+    r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|FATAL|CRITICAL|SEVERE|PANIC)\b", re.I
+)
+ERROR = re.compile(
+    r"\b(?:error|err|fatal|critical|severe|panic|exception|failed|failure|traceback|denied|refused"
+    r"|timed? ?out|not found|cannot|unable)\b|\b(?:[A-Z]\w+(?:Error|Exception))\b",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(
+    r"\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,}){0,5}\b|\d+(?:[.:,\-/TZ]\d+)*|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\""
+)
+
+
+class Fold(msgspec.Struct):
+    """Lines that differ only in numbers and quoted parts."""
+
+    first: int
+    count: int
+    line: str
+    level: str
+
+
+def summarise_log(text: str, budget: Budget) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    folds = fold(lines)
+    levels: Counter[str] = Counter()
+    for entry in folds:
+        levels[entry.level] += entry.count
+    counts = ", ".join(f"{level} {n}" for level, n in sorted(levels.items()) if level)
+    pieces = [Piece(-1, 100, f"log: {len(lines)} lines" + (f"; {counts}" if counts else ""))]
+    last = len(lines) - 1
+    for entry in folds:
+        pieces.append(Piece(entry.first, _worth(entry, last), _shown(entry)))
+    if lines:
+        pieces.append(Piece(last + 0.5, 92, shorten(lines[-1], _LINE)))
+    return compose(pieces, budget)
+
+
+def fold(lines: list[str]) -> list[Fold]:
+    """Lines by template, in order of first appearance."""
+    folds: dict[str, Fold] = {}
+    for number, line in enumerate(lines):
+        key = _VARIABLE.sub("#", line[:400])
+        known = folds.get(key)
+        if known is None:
+            folds[key] = Fold(number, 1, line, _level(line))
+        else:
+            known.count += 1
+    return list(folds.values())
+
+
+def _level(line: str) -> str:
+    match = _LEVEL.search(line[:200])
+    if match is None:
+        return "ERROR" if ERROR.search(line[:200]) else ""
+    level = match.group(1).upper()
+    return {"WARNING": "WARN", "ERR": "ERROR"}.get(level, level)
+
+
+def _worth(entry: Fold, last: int) -> float:
+    if entry.level in ("ERROR", "FATAL", "CRITICAL", "SEVERE", "PANIC"):
+        return 90 - entry.first / (last + 1)
+    if entry.first == 0:
+        return 88
+    if entry.level == "WARN":
+        return 70 - entry.first / (last + 1)
+    # What stood once says more than what is repeated, what is late more than what is early.
+    return 40 + 10 * entry.first / (last + 1) - min(entry.count, 20) * 0.5
+
+
+def _shown(entry: Fold) -> str:
+    line = shorten(entry.line, _LINE)
+    return line if entry.count == 1 else f"{line}  [x{entry.count}]"

@@ -1,0 +1,56 @@
+"""A table as its columns with types and extremes, the number of rows, and sample rows."""
+
+from __future__ import annotations
+
+from weft.firewall.leaves import value_worth
+from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+from weft.firewall.tables import Table, as_number, is_number
+
+_CELL = 60
+"""Characters of a cell in a sample row."""
+_DISTINCT = 6
+"""Values of a column that are listed when it has no more than these."""
+
+
+def summarise_table(table: Table, budget: Budget) -> str:
+    """Header line, one line per column, then rows in CSV form from both ends."""
+    pieces = [Piece(0, 100, f"table: {table.total} rows x {len(table.header)} columns")]
+    if table.before:
+        pieces.append(Piece(-1, 60, shorten(table.before, 300)))
+    if table.after:
+        pieces.append(Piece(1e9, 50, shorten(table.after, 300)))
+    pieces.append(Piece(1, 95, ",".join(shorten(name, _CELL) for name in table.header)))
+    pieces += _rows(table)
+    for index, name in enumerate(table.header):
+        column = [row[index] for row in table.rows if index < len(row)]
+        pieces.append(Piece(1e6 + index, 70 - index * 0.1, _described(name, column)))
+    return compose(pieces, budget)
+
+
+def _rows(table: Table) -> list[Piece]:
+    """Sample rows: the first ones and the last one first, then as many as fit."""
+    last = len(table.rows) - 1
+    return [
+        Piece(10 + number, _row_worth(number, last), ",".join(shorten(c, _CELL) for c in row))
+        for number, row in enumerate(table.rows[:400] + table.rows[400:][-1:])
+    ]
+
+
+def _row_worth(number: int, last: int) -> float:
+    if number < 2:
+        return 90 - number
+    return 85 if number == last else 60 - number * 0.05
+
+
+def _described(name: str, column: list[str]) -> str:
+    filled = [cell.strip() for cell in column if cell.strip()]
+    empty = len(column) - len(filled)
+    missing = f", {empty} empty" if empty else ""
+    if filled and all(is_number(cell) for cell in filled):
+        low, high = min(filled, key=as_number), max(filled, key=as_number)
+        return f"{name}: number {low}..{high}{missing}"
+    distinct = list(dict.fromkeys(filled))
+    if len(distinct) <= _DISTINCT:
+        return f"{name}: {'|'.join(shorten(cell, 30) for cell in distinct)}{missing}"
+    kind = "id" if len(distinct) == len(filled) and value_worth(distinct[0]) > 1 else "text"
+    return f"{name}: {kind}, {len(distinct)} distinct{missing}"

@@ -1,0 +1,88 @@
+"""Reading rows out of CSV, TSV and Markdown tables, quotes included."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+
+from weft.firewall.detect import Form
+
+_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
+_NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?%?\Z")
+csv.field_size_limit(1 << 20)
+
+
+class Table(msgspec.Struct, frozen=True):
+    header: list[str]
+    rows: list[list[str]]
+    total: int
+    """Rows in the text, which may be more than `rows`."""
+    before: str = ""
+    """Text above a Markdown table."""
+    after: str = ""
+
+
+def read_table(text: str, form: Form, limit: int) -> Table:
+    """Header and the first `limit` rows of a text that `detect` found to be a table."""
+    if form is Form.TABLE:
+        return _markdown(text, limit)
+    lines = text.splitlines()
+    reader = records(iter(lines), delimiter_of(lines[:20], form))
+    every = list(islice(reader, limit + 1))
+    counted = len(every) + sum(1 for _ in reader)
+    header = every[0] if every else []
+    if header and all(_NUMBER.match(cell.strip()) for cell in header if cell.strip()):
+        names = [f"column{index}" for index in range(len(header))]
+        return Table(names, every[:limit], counted)
+    return Table([cell.strip() for cell in header], every[1:], max(0, counted - 1))
+
+
+def delimiter_of(lines: list[str], form: Form) -> str:
+    if form is Form.TSV:
+        return "\t"
+    return ";" if sum(x.count(";") for x in lines) > sum(x.count(",") for x in lines) else ","
+
+
+def records(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
+    """Rows of delimited text; a line that is no CSV becomes a row of one field."""
+    reader = csv.reader(lines, delimiter=delimiter)
+    while True:
+        try:
+            yield next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield ["…"]
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of one line of a Markdown table."""
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def _markdown(text: str, limit: int) -> Table:
+    lines = text.splitlines()
+    rule = next((i for i, line in enumerate(lines) if i and _RULE.match(line)), 1)
+    end = rule + 1
+    while end < len(lines) and "|" in lines[end]:
+        end += 1
+    body = lines[rule + 1 : end]
+    return Table(
+        cells_of(lines[rule - 1]),
+        [cells_of(line) for line in body[:limit]],
+        len(body),
+        "\n".join(lines[: rule - 1]).strip(),
+        "\n".join(lines[end:]).strip(),
+    )
+
+
+def is_number(cell: str) -> bool:
+    return _NUMBER.match(cell.strip()) is not None
+
+
+def as_number(cell: str) -> float:
+    return float(cell.strip().replace(",", "").rstrip("%"))

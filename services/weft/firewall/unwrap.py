@@ -1,0 +1,132 @@
+"""Tool results that come in a container (MCP content blocks, as JSON or printed by Python) taken
+out of it: the summary is of what the tool said, not of the wrapping."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+import msgspec
+
+from weft.firewall.pyrepr import STRING, unquoted
+
+_BLOCK_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
+_PRINTED = re.compile(r"\A(?:CallToolResult\()?(?:meta=|content=\[|\[?TextContent\()")
+_PRINTED_TEXT = re.compile(rf"\btext=({STRING})", re.DOTALL)
+_PRINTED_ERROR = re.compile(r"isError=(True|False)\)?\s*\Z")
+
+
+class Unwrapped(msgspec.Struct, frozen=True):
+    """What stood in the container."""
+
+    texts: tuple[str, ...]
+    """Each text block or embedded text resource, in order."""
+    value: object = None
+    """`structuredContent`, if there was any."""
+    other: tuple[str, ...] = ()
+    """One line per block that is no text: type, size, dimensions."""
+    is_error: bool | None = None
+
+
+class _Result(msgspec.Struct):
+    content: list[dict[str, object]]
+    isError: bool | None = None
+    structuredContent: object = None
+
+
+_as_result = msgspec.json.Decoder(_Result)
+_as_blocks = msgspec.json.Decoder(list[dict[str, object]])
+
+
+def unwrap(text: str, depth: int) -> Unwrapped | None:
+    """The contents of an MCP result, of containers in containers up to `depth`; None where `text`
+    is no container."""
+    outer = _container(text.strip())
+    if outer is None or depth <= 0:
+        return outer
+    if len(outer.texts) == 1 and not outer.other:
+        inner = unwrap(outer.texts[0], depth - 1)
+        if inner is not None:
+            wrong = outer.is_error or inner.is_error
+            value = inner.value if inner.value is not None else outer.value
+            return Unwrapped(inner.texts, value, inner.other, wrong)
+    return outer
+
+
+def _container(text: str) -> Unwrapped | None:
+    if _PRINTED.match(text):
+        texts = [unquoted(literal) for literal in _PRINTED_TEXT.findall(text)]
+        error = _PRINTED_ERROR.search(text)
+        return Unwrapped(tuple(texts), is_error=error.group(1) == "True" if error else None)
+    try:
+        if text.startswith("{") and '"content"' in text[:4_000] + text[-4_000:]:
+            result = _as_result.decode(text)
+            return _from_blocks(result.content, result.structuredContent, result.isError)
+        if text.startswith("[") and '"type"' in text[:400]:
+            return _from_blocks(_as_blocks.decode(text), None, None)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        pass
+    return None
+
+
+def _from_blocks(
+    blocks: list[dict[str, object]], value: object, is_error: bool | None
+) -> Unwrapped | None:
+    if not all(block.get("type") in _BLOCK_TYPES for block in blocks):
+        return None
+    if not blocks and value is None and is_error is None:
+        return None
+    texts: list[str] = []
+    other: list[str] = []
+    for block in blocks:
+        resource = block.get("resource")
+        held = resource if isinstance(resource, dict) else block
+        body = held.get("text")
+        if isinstance(body, str):
+            texts.append(body)
+        else:
+            other.append(_described(block, held))
+    return Unwrapped(tuple(texts), value, tuple(other), is_error)
+
+
+def _described(block: dict[str, object], held: dict[str, object]) -> str:
+    """One line about a block that cannot be shown: never its bytes."""
+    kind = str(block.get("type"))
+    mime = str(held.get("mimeType", ""))[:80]
+    place = str(held.get("uri", ""))[:200]
+    data = held.get("data", held.get("blob"))
+    size = f"{len(data) * 3 // 4} bytes" if isinstance(data, str) else ""
+    shape = dimensions(_decoded_start(data)) if isinstance(data, str) else ""
+    return " ".join(part for part in (f"[{kind}", mime, shape, size, place) if part) + "]"
+
+
+def _decoded_start(data: str) -> bytes:
+    start = data[:4_096]
+    try:
+        return base64.b64decode(start[: len(start) // 4 * 4])
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def dimensions(data: bytes) -> str:
+    """`WIDTHxHEIGHT` of a PNG, GIF, BMP or JPEG that starts with `data`; empty if unknown."""
+    if data[:8] == b"\x89PNG\r\n\x1a\n" and len(data) >= 24:
+        return f"{int.from_bytes(data[16:20])}x{int.from_bytes(data[20:24])}"
+    if data[:4] == b"GIF8" and len(data) >= 10:
+        return f"{int.from_bytes(data[6:8], 'little')}x{int.from_bytes(data[8:10], 'little')}"
+    if data[:2] == b"BM" and len(data) >= 26:
+        return f"{int.from_bytes(data[18:22], 'little')}x{int.from_bytes(data[22:26], 'little')}"
+    if data[:2] == b"\xff\xd8":
+        return _jpeg(data)
+    return ""
+
+
+def _jpeg(data: bytes) -> str:
+    at = 2
+    while at + 9 < len(data) and data[at] == 0xFF:
+        if 0xC0 <= data[at + 1] <= 0xCF and data[at + 1] not in (0xC4, 0xC8, 0xCC):
+            height, width = data[at + 5 : at + 7], data[at + 7 : at + 9]
+            return f"{int.from_bytes(width)}x{int.from_bytes(height)}"
+        at += 2 + max(2, int.from_bytes(data[at + 2 : at + 4]))
+    return ""

@@ -1,0 +1,1 @@
+"""Ways to look at an artifact piece by piece."""
