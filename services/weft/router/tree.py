@@ -1,0 +1,190 @@
+"""The graph as the router holds it: every node knows, per term, the most that any leaf below it
+weighs. So a node's score is never below its best leaf's, and a leaf comes or goes in a moment.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from weft.router.weights import Weights, item_weights
+from weft_schemas.routing import ChoiceGraph, ChoiceNode, SelectableItem
+
+_DEEP_LABEL = "…"
+
+
+class Node:
+    """A leaf (has an item) or an interior node (has children)."""
+
+    __slots__ = ("children", "first", "item", "label", "parent", "weights")
+
+    def __init__(self, label: str, weights: Weights, item: SelectableItem | None = None) -> None:
+        self.label = label
+        self.weights = weights
+        self.item = item
+        self.first = item.id if item else ""
+        """The lowest id at or below: equal scores are told apart by it."""
+        self.parent: Node | None = None
+        self.children: list[Node] = []
+
+    def adopt(self, child: Node) -> None:
+        child.parent = self
+        self.children.append(child)
+        self.first = min(self.first, child.first) if self.first else child.first
+        mine = self.weights
+        for term, weight in child.weights.items():
+            if weight > mine.get(term, 0.0):
+                mine[term] = weight
+
+
+class Tree:
+    """A catalogue's items under one root."""
+
+    def __init__(self, graph: ChoiceGraph, items: Iterable[SelectableItem]) -> None:
+        by_id = {item.id: item for item in items}
+        self.max_children = graph.max_children
+        self.strategy, self.reason = graph.strategy, graph.reason
+        self.leaves: dict[str, Node] = {}
+        self.frequencies: Counter[str] = Counter()
+        self.root = self._grown(graph, by_id)
+
+    def add(self, item: SelectableItem) -> None:
+        """Put one item where its like are; an item with its id is replaced."""
+        if item.id in self.leaves:
+            self.remove(item.id)
+        leaf = self._leaf(item)
+        place = self.root
+        while inner := [child for child in place.children if child.item is None]:
+            place = max(inner, key=lambda child: (self._likeness(leaf, child), child.first))
+        place.adopt(leaf)
+        above = place.parent
+        while above is not None:
+            _widen(above, leaf)
+            above = above.parent
+        self._split_where_full(place)
+
+    def remove(self, item_id: str) -> None:
+        """Take one item out; nothing where there is none."""
+        leaf = self.leaves.pop(item_id, None)
+        if leaf is None:
+            return
+        self.frequencies.subtract(leaf.weights.keys())
+        node: Node | None = leaf.parent
+        gone = leaf
+        while node is not None:
+            if not gone.children:
+                node.children.remove(gone)
+            _narrow(node, leaf.weights)
+            gone, node = node, node.parent
+
+    def graph(self) -> ChoiceGraph:
+        """Its present shape as a value."""
+        nodes = tuple(_listed(self.root, "n"))
+        return ChoiceGraph("n", nodes, self.max_children, self.strategy, self.reason)
+
+    def _grown(self, graph: ChoiceGraph, items: dict[str, SelectableItem]) -> Node:
+        """Children come after parents in a graph, so reversed every child is there first."""
+        made: dict[str, Node] = {}
+        for entry in reversed(graph.nodes):
+            if entry.item:
+                made[entry.id] = self._leaf(items[entry.item])
+                continue
+            node = Node(entry.label, {})
+            for child in entry.children:
+                node.adopt(made.pop(child))
+            made[entry.id] = node
+        return made[graph.root]
+
+    def _leaf(self, item: SelectableItem) -> Node:
+        weights = item_weights(item)
+        self.frequencies.update(weights.keys())
+        weights.update(dict.fromkeys(facets_of(item), 1.0))
+        leaf = Node(item.name[:80], weights, item)
+        self.leaves[item.id] = leaf
+        return leaf
+
+    def _likeness(self, leaf: Node, node: Node) -> float:
+        """Rare terms that both have, so that an item lands among its like."""
+        theirs = node.weights
+        frequencies = self.frequencies
+        return sum(
+            weight / (1 + frequencies[term])
+            for term, weight in leaf.weights.items()
+            if term in theirs
+        )
+
+    def _split_where_full(self, node: Node) -> None:
+        """A full node becomes two beside each other, as in a B-tree, up to a new root."""
+        while len(node.children) > self.max_children:
+            parent = node.parent
+            if parent is None:
+                self.root = parent = Node("all", {})
+                parent.adopt(node)
+            left, right = _halves(node)
+            node.children, node.weights, node.first = [], {}, ""
+            sibling = Node(_DEEP_LABEL, {})
+            for half, children in ((node, left), (sibling, right)):
+                for child in children:
+                    half.adopt(child)
+                half.label = _span(children)
+            parent.adopt(sibling)
+            node = parent
+
+
+def facets_of(item: SelectableItem) -> list[str]:
+    """What filters ask for, as terms that no text contains: `@tag:x`, `@ns:a` and `@ns:a.b`."""
+    spaces = item.namespace.split(".")
+    return [f"@tag:{tag.casefold()}" for tag in item.tags] + [
+        "@ns:" + ".".join(spaces[: depth + 1]).casefold() for depth in range(len(spaces))
+    ]
+
+
+def _widen(node: Node, leaf: Node) -> None:
+    node.first = min(node.first, leaf.first) if node.first else leaf.first
+    mine = node.weights
+    for term, weight in leaf.weights.items():
+        if weight > mine.get(term, 0.0):
+            mine[term] = weight
+
+
+def _narrow(node: Node, gone: Weights) -> None:
+    """Lower the bounds that only the departed leaf held up."""
+    node.first = min((child.first for child in node.children), default="")
+    for term, weight in gone.items():
+        if node.weights.get(term) == weight:
+            most = max((child.weights.get(term, 0.0) for child in node.children), default=0.0)
+            if most:
+                node.weights[term] = most
+            else:
+                del node.weights[term]
+
+
+def _halves(node: Node) -> tuple[list[Node], list[Node]]:
+    """The children in two even halves: those most like the first, and the rest."""
+    seed = node.children[0].weights.keys()
+    ranked = sorted(
+        node.children,
+        key=lambda child: (-len(seed & child.weights.keys()) / len(child.weights), child.first),
+    )
+    middle = len(ranked) // 2
+    return ranked[:middle], ranked[middle:]
+
+
+def _span(children: list[Node]) -> str:
+    first, last = children[0].label[:24], children[-1].label[:24]
+    return first if first == last else f"{first} … {last}"
+
+
+def _listed(root: Node, root_name: str) -> Iterator[ChoiceNode]:
+    waiting = [(root_name, root)]
+    while waiting:
+        name, node = waiting.pop()
+        if node.item is not None:
+            yield ChoiceNode(name, node.label, item=node.item.id)
+            continue
+        names = [
+            f"{name}.{place}" if child.item is None else f"i:{child.item.id}"
+            for place, child in enumerate(node.children)
+        ]
+        yield ChoiceNode(name, node.label, tuple(names))
+        waiting.extend(reversed(list(zip(names, node.children, strict=True))))

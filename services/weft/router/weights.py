@@ -1,0 +1,100 @@
+"""BM25F in two halves: what a term weighs in an item, which depends on that item alone, and what
+it weighs in a query, which depends on how many items hold it.
+
+Because the first half never looks at the rest of the catalogue (lengths are normalised by fixed
+typical lengths, not by averages), adding an item changes no other's weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from weft.router.words import concepts_of, words_of
+from weft_schemas.routing import SelectableItem
+
+Weights = dict[str, float]
+
+
+class _Field(msgspec.Struct, frozen=True):
+    weight: float
+    typical: int
+    """Words that such a field usually has."""
+    normalised: float
+    """How much a longer one counts less (BM25's b)."""
+
+
+_NAME = _Field(3.0, 3, 0.3)
+_TAGS = _Field(1.5, 3, 0.3)
+_NAMESPACE = _Field(1.0, 2, 0.3)
+_DESCRIPTION = _Field(1.0, 16, 0.3)
+_EXAMPLES = _Field(0.8, 20, 0.5)
+_PARAMETERS = _Field(0.7, 5, 0.5)
+
+_SATURATION = 1.5
+"""BM25's k1: from here on a term's further occurrences add little."""
+CONCEPT_WEIGHT = 0.7
+"""Of a shared concept against a shared word."""
+_MOST_PARAMETERS = 64
+
+
+def item_weights(item: SelectableItem) -> Weights:
+    """Term → weight in this item, 0 to 1, concepts included."""
+    raw: dict[str, float] = {}
+    for field, text in _texts(item):
+        found = words_of(text)
+        share = field.weight / (1 - field.normalised * (1 - len(found) / field.typical))
+        for word in found:
+            raw[word] = raw.get(word, 0.0) + share
+    weights = {word: value / (_SATURATION + value) for word, value in raw.items()}
+    for word, value in list(weights.items()):
+        for concept in concepts_of(word):
+            weights[concept] = max(weights.get(concept, 0.0), value)
+    return weights
+
+
+def query_weights(query: str, frequencies: Mapping[str, int], total: int) -> Weights:
+    """Term → weight in this query; terms that no item holds are left out.
+
+    `frequencies` counts the items that hold a term, of `total` items.
+    """
+    counts = dict.fromkeys(words_of(query), 1)
+    concepts = Counter(concept for word in counts for concept in concepts_of(word))
+    weights = {word: rarity(frequencies[word], total) for word in counts if word in frequencies}
+    for concept, count in concepts.items():
+        if concept in frequencies:
+            share = CONCEPT_WEIGHT * (1 + math.log(count))
+            weights[concept] = share * rarity(frequencies[concept], total)
+    return weights
+
+
+def rarity(frequency: int, total: int) -> float:
+    """BM25's inverse document frequency, never negative."""
+    return math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+
+
+def score(query: Weights, item: Mapping[str, float]) -> float:
+    """The flat score: what the beam search must agree with. Summed in the query's order, so that
+    it is the same number everywhere."""
+    return sum(weight * item[term] for term, weight in query.items() if term in item)
+
+
+def parameters_of(schema: Mapping[str, Any]) -> list[str]:
+    """Names of the top-level parameters."""
+    properties = schema.get("properties")
+    return list(properties)[:_MOST_PARAMETERS] if isinstance(properties, dict) else []
+
+
+def _texts(item: SelectableItem) -> list[tuple[_Field, str]]:
+    return [
+        (_NAME, item.name),
+        (_TAGS, " ".join(item.tags)),
+        (_NAMESPACE, item.namespace),
+        (_DESCRIPTION, item.description),
+        (_EXAMPLES, "\n".join(item.examples)),
+        (_PARAMETERS, " ".join(parameters_of(item.args_schema))),
+    ]

@@ -1,0 +1,69 @@
+"""From names and sentences to the terms that routing compares: split, stemmed, and lifted to the
+concepts that everyday words belong to.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from importlib.resources import files
+
+import Stemmer
+
+MAX_TEXT = 4_000
+"""Characters of one field or query that are read: what a megabyte of description says beyond them
+selects nothing, and costs the same as the rest of the catalogue."""
+
+_CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff]{3,}")
+"""Scripts without spaces between words: Thai, Lao, Burmese, Japanese, Chinese."""
+
+_STOP = """
+a an the and or of to in on at for from by with as is are was were be been being am i me my we us
+our you your he she it its they them their this that these those there here do does did have has had
+can could will would shall should may might must not no nor so if then than too very just about into
+over under again more most some any each all both few other such only own same what which who whom
+whose when where why how s t don now want need like looking please help tell give let know
+"""
+"""Words that every query is full of."""
+
+_stemmer = Stemmer.Stemmer("english")
+_stop = frozenset(_stemmer.stemWords(_STOP.split()))
+
+
+def words_of(text: str) -> list[str]:
+    """Stemmed words in order: `getUserDetails`, `get_user_details` and `get user details` give the
+    same; without words that say nothing about what is wanted."""
+    text = text[:MAX_TEXT]
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    parts = _WORD.findall(_CAMEL.sub(" ", text).casefold())
+    if not text.isascii():
+        parts = [piece for part in parts for piece in _pieces(part)]
+    return [word for word in _stemmer.stemWords(parts) if word not in _stop]
+
+
+def concepts_of(word: str) -> tuple[str, ...]:
+    """Concepts of a stemmed word, as terms of their own (`#travel`), which no text can contain."""
+    return _concepts().get(word, ())
+
+
+def _pieces(word: str) -> list[str]:
+    """Pairs of neighbouring letters where the script has no spaces, else the word itself."""
+    if not _UNSPACED.fullmatch(word):
+        return [word]
+    return [word[start : start + 2] for start in range(len(word) - 1)]
+
+
+@cache
+def _concepts() -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for line in files(__package__).joinpath("concepts.txt").read_text("utf-8").splitlines():
+        name, _, members = line.partition(":")
+        if line.startswith("#") or not members:
+            continue
+        for word in dict.fromkeys(words_of(f"{name} {members}")):
+            found.setdefault(word, []).append("#" + name)
+    return {word: tuple(names) for word, names in found.items()}
