@@ -1,0 +1,46 @@
+"""What the documents name exists: files, modules, settings and links."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.data import ROOT
+
+from weft.runtime.settings import Settings
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")], key=str)
+NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
+
+
+def spans(path: Path) -> Iterator[str]:
+    """Everything in single backticks, outside of fenced blocks."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.S | re.M)
+    yield from re.findall(r"`([^`\n]+)`", text)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
+def test_every_path_exists(path):
+    folders = r"(?:services|schemas|tests|deploy|docs|examples|requirements)/[\w./-]+"
+    named = [span for span in spans(path) if re.fullmatch(folders, span)]
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
+def test_every_link_inside_the_repository_leads_somewhere(path):
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text())
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
+def test_every_setting_exists(path):
+    known = {f"WEFT_{name.upper()}" for name in Settings.__struct_fields__}
+    deployment = {"WEFT_NODE", "WEFT_ROUTE_PASSWORD", "WEFT_DATA"}
+    named = set(re.findall(r"\bWEFT_[A-Z_]+\b", path.read_text()))
+    assert {name for name in named - known - deployment if not name.endswith("_PASSWORD")} == set()
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
+def test_no_line_is_too_long_to_read(path):
+    lines = path.read_text().splitlines()
+    assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
