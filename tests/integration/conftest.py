@@ -8,6 +8,7 @@ import pytest_asyncio
 
 from weft.log.api import call
 from weft.log.connection import Connection, connect
+from weft.log.reading import read_matching
 from weft.log.server import EmbeddedServer
 from weft.log.topology import desired, provision
 
@@ -34,6 +35,11 @@ async def empty(connection: Connection) -> None:
     names = (await call(connection, "STREAM.NAMES"))["streams"] or []
     for name in set(names) & set(desired().streams):
         await call(connection, f"STREAM.DELETE.{name}")
+
+
+async def stored_payloads(connection: Connection) -> list[bytes]:
+    """The payload of every message in the log, in order."""
+    return [record.payload async for record in read_matching(connection, ">")]
 
 
 @pytest.fixture

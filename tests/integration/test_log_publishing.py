@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.integration.conftest import stored_payloads
 
 from weft.log.api import call
 from weft.log.connection import Connection, connect
@@ -24,13 +25,7 @@ def messages(count: int, size: int = 1_000, prefix: str = "m") -> Iterator[Messa
 
 async def stored_numbers(log: Connection) -> list[int]:
     """The number that opens each stored payload, in order of the stream."""
-    state = (await call(log, "STREAM.INFO.weft"))["state"]
-    js = log.jetstream()
-    found = []
-    for sequence in range(state["first_seq"], state["last_seq"] + 1):
-        data = (await js.get_msg("weft", sequence, direct=True)).data or b""
-        found.append(int(data[:8]))
-    return found
+    return [int(payload[:8]) for payload in await stored_payloads(log)]
 
 
 async def test_one_message_is_acknowledged_with_its_sequence(log: Connection) -> None:
@@ -113,7 +108,7 @@ async def test_a_forbidden_subject_is_said_to_be_forbidden(folder: Path) -> None
     )
     async with EmbeddedServer(folder, extra=rules) as server:
         agent = await connect(server.url, user="agent", password="pw")
-        async with Publisher(agent, timeout=0.5) as publisher:
+        async with Publisher(agent, timeout=60) as publisher:
             with pytest.raises(Forbidden, match=r"weft\.other"):
                 await publisher.publish(item_subject("other", "s1", "user_turn"), b"{}", "m1")
         await agent.close()

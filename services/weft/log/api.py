@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -49,21 +50,39 @@ async def call(
 
 async def request(connection: Client, subject: str, payload: bytes, timeout: float) -> bytes:
     """One request, one reply. Raises `Forbidden` or `Unavailable`."""
+    asking = asyncio.ensure_future(connection.request(subject, payload, timeout=timeout))
+    refused: list[str] = []
+
+    def watch(violated: str) -> None:
+        if violated == subject.lower():
+            refused.append(violated)
+            asking.cancel()
+
+    unwatch = connection.on_violation(watch) if isinstance(connection, Connection) else None
     try:
-        return bytes((await connection.request(subject, payload, timeout=timeout)).data)
+        return bytes((await asking).data)
+    except asyncio.CancelledError:
+        if refused:
+            raise forbidden(subject) from None
+        asking.cancel()
+        raise
     except nats.errors.NoRespondersError:
         raise Unavailable(f"nothing answers {subject}; is JetStream enabled?") from None
     except (nats.errors.Error, TimeoutError, OSError) as error:
-        raise silence(connection, subject, error) from None
+        raise silence(subject, str(error) or type(error).__name__) from None
+    finally:
+        if unwatch is not None:
+            unwatch()
 
 
-def silence(connection: Client, subject: str, error: Exception) -> WeftError:
-    """Why a request or publish was not answered: refused by permissions, or lost."""
-    refused = connection.violation(subject) if isinstance(connection, Connection) else ""
-    if refused:
-        return Forbidden(f"the credential does not allow {refused}; use one that does")
-    what = str(error) or type(error).__name__
-    return Unavailable(f"no answer on {subject} ({what}); try again")
+def forbidden(subject: str) -> WeftError:
+    """Why the server dropped what was sent to a subject."""
+    return Forbidden(f"the credential does not allow {subject}; use one that does")
+
+
+def silence(subject: str, why: str) -> WeftError:
+    """A request or publish without an answer: whether it was done is unknown."""
+    return Unavailable(f"no answer on {subject} ({why}); try again")
 
 
 def error_of(error: dict[str, Any], what: str) -> WeftError:

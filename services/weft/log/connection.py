@@ -29,9 +29,7 @@ Handler = Callable[[bytes, bytes, bytes, bytes | None], None]
 """`(subject, reply, payload, header block)`; called in order, must not block."""
 
 _log = logging.getLogger(__name__)
-_VIOLATION = re.compile(
-    r"permissions violation for (publish|subscription) (?:to )?\"([^\"]+)\"", re.I
-)
+_VIOLATION = re.compile(r"permissions violation for publish to \"([^\"]+)\"", re.IGNORECASE)
 
 
 class Listener:
@@ -61,7 +59,7 @@ class Connection(Client):
     def __init__(self) -> None:
         super().__init__()
         self._handlers: dict[int, Handler] = {}
-        self._violations: dict[str, str] = {}
+        self._violation_watchers: list[Callable[[str], None]] = []
         self._reconnect_watchers: list[Callable[[], None]] = []
         self._down = False
 
@@ -94,9 +92,11 @@ class Connection(Client):
         if self._pending_data_size > PENDING_BYTES:
             await self._flush_pending(force_flush=True)
 
-    def violation(self, subject: str) -> str:
-        """What the server last refused this client on the subject, empty where nothing."""
-        return self._violations.get(subject.lower(), "")
+    def on_violation(self, watcher: Callable[[str], None]) -> Callable[[], None]:
+        """Call `watcher` with each subject, in lower case, on which the server drops what this
+        client sends; returns how to stop that. The dropped message itself is never answered."""
+        self._violation_watchers.append(watcher)
+        return lambda: self._violation_watchers.remove(watcher)
 
     def on_reconnect(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` after each reconnect; returns how to stop that."""
@@ -116,7 +116,8 @@ class Connection(Client):
         match = _VIOLATION.search(str(error))
         if match:
             # nats-py gives the server's text in lower case.
-            self._violations[match.group(2).lower()] = f"{match.group(1)} on {match.group(2)}"
+            for watcher in tuple(self._violation_watchers):
+                watcher(match.group(1).lower())
         _log.info("nats: %s", str(error) or type(error).__name__)
 
     async def _on_disconnect(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import msgspec
 
-from weft.log.api import error_of, silence
+from weft.log.api import error_of, forbidden, silence
 from weft.log.connection import Connection, Listener
 from weft.log.wire import header_block, publish_command, status
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
@@ -116,11 +116,14 @@ class Publisher:
         self._room = asyncio.Event()
         self._listener: Listener | None = None
         self._sweeper: asyncio.Task[None] | None = None
-        self._unwatch: Callable[[], None] = lambda: None
+        self._unwatch: list[Callable[[], None]] = []
 
     async def __aenter__(self) -> Self:
         self._listener = await self.connection.listen(f"{self._inbox}.*", self._answered)
-        self._unwatch = self.connection.on_reconnect(self._send_all_again)
+        self._unwatch = [
+            self.connection.on_reconnect(self._send_all_again),
+            self.connection.on_violation(self._refuse),
+        ]
         self._sweeper = asyncio.create_task(self._sweep())
         return self
 
@@ -130,7 +133,8 @@ class Publisher:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._unwatch()
+        for unwatch in self._unwatch:
+            unwatch()
         if self._sweeper is not None:
             self._sweeper.cancel()
             await asyncio.gather(self._sweeper, return_exceptions=True)
@@ -248,8 +252,13 @@ class Publisher:
                 self._send_again(now - RETRY_SECONDS)
 
     def _unknown(self, flight: _Flight) -> WeftError:
-        cause = TimeoutError(f"no acknowledgement in {self.timeout:g} s")
-        return silence(self.connection, flight.subject, cause)
+        return silence(flight.subject, f"no acknowledgement in {self.timeout:g} s")
+
+    def _refuse(self, subject: str) -> None:
+        """The server does not say which message it dropped, only on which subject."""
+        for token, flight in tuple(self._flights.items()):
+            if flight.subject.lower() == subject:
+                self._settle(token, forbidden(flight.subject))
 
     def _send_all_again(self) -> None:
         self._send_again(float("inf"))
