@@ -61,6 +61,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     summary_model: str | None = None
     summary_api_key: str | None = None
 
+    def connection(self) -> dict[str, Any]:
+        """Address and credentials, as the arguments of `weft.log.connection.connect`."""
+        return {
+            "url": self.nats_url,
+            "user": self.user,
+            "password": self.password,
+            "token": self.token,
+            **{
+                name: str(path) if path is not None else None
+                for name, path in (
+                    ("creds", self.creds),
+                    ("tls_ca", self.tls_ca),
+                    ("tls_cert", self.tls_cert),
+                    ("tls_key", self.tls_key),
+                )
+            },
+        }
+
     def shown(self) -> dict[str, str]:
         """Variable → value, fit for eyes and logs: secrets are masked."""
         return {_variable(name): self._shown_value(name) for name in self.__struct_fields__}

@@ -1,0 +1,253 @@
+"""One process of weft: a FastStream application that runs one service, with health, metrics, JSON
+logs and a graceful end.
+
+FastStream gives the lifecycle, the ASGI side and the request/reply subscribers. Workers' events do
+not come through its subscribers: `runtime/worker.py` says why, with the measurement.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import uvicorn
+from faststream.asgi import AsgiFastStream, AsgiResponse, get
+from faststream.nats import NatsBroker
+from nats.aio.client import Client
+
+from weft.log.connection import Connection, connect
+from weft.runtime.logs import set_up_logging
+from weft.runtime.metrics import Metrics
+from weft.runtime.parent import die_with_parent
+from weft.runtime.settings import Settings
+from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
+
+_logger = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 10.0
+"""From the signal to the end: fetched events are finished or given back, replies are sent."""
+BEHIND_EVENTS = 1_000
+"""A process with more unfinished events than this is not ready: about a second of work."""
+
+EXIT_CODES = {Unavailable: 3, ConfigurationError: 2}
+"""As the command line documents them; any other error exits with 1."""
+
+
+class Health:
+    """Whether this process does its work, as `/ready` tells it."""
+
+    def __init__(self) -> None:
+        self.lag = 0
+        """Events published and not finished here."""
+        self._faults = {"service": "starting"}
+
+    def report(self, part: str, fault: str | None) -> None:
+        """Why `part` cannot work now; None where it can."""
+        if fault is None:
+            self._faults.pop(part, None)
+        else:
+            self._faults[part] = fault
+
+    def complaint(self) -> str | None:
+        """None where the process is ready."""
+        if self._faults:
+            return "; ".join(self._faults.values())
+        return f"behind by {self.lag} events" if self.lag > BEHIND_EVENTS else None
+
+
+class Process:
+    """What a service gets to run with."""
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        self.name = name
+        self.settings = settings
+        self.metrics = Metrics(name)
+        self.health = Health()
+        self.stopping = asyncio.Event()
+        """Set by SIGTERM or SIGINT: finish what was begun, begin nothing."""
+        self.broker = _SharedBroker()
+        """For request/reply subscribers; shares the log's connection."""
+        self.connection: Connection
+        """Open before the service runs."""
+
+    def behind(self, events: int) -> None:
+        """Say how many events are published and not finished here."""
+        self.health.lag = events
+        self.metrics.lag(events)
+
+
+Service = Callable[[Process], Awaitable[None]]
+"""Runs until `process.stopping` is set, then drains and returns. Raises where it cannot go on."""
+
+
+async def serve(name: str, settings: Settings, service: Service) -> None:
+    """Run `service` as this process until a signal; returns after a clean drain.
+
+    Raises what the service raises, `Unavailable` where there is no server, and
+    `ConfigurationError` where the HTTP port is taken.
+    """
+    die_with_parent()
+    set_up_logging(name, settings.log_level)
+    process = Process(name, settings)
+    listener = _listener(settings)
+    runner = _Runner(process, service)
+    app = AsgiFastStream(
+        process.broker,
+        logger=None,
+        asgi_routes=_routes(process),
+        on_startup=[runner.connect],
+        after_startup=[runner.begin],
+        on_shutdown=[runner.finish],
+        after_shutdown=[runner.close],
+    )
+    server = _Server(
+        uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            # A scraper that keeps its connection open must not hold the end up.
+            timeout_graceful_shutdown=1,
+        )
+    )
+    runner.on_end = server.stop
+    with _signals(server.stop, process.stopping):
+        _logger.info("listening", extra={"fields": {"port": listener.getsockname()[1]}})
+        # SystemExit is uvicorn's way of saying that start-up failed; `failure` holds the reason.
+        with contextlib.suppress(SystemExit):
+            await server.serve(sockets=[listener])
+    await runner.close()
+    if runner.failure is not None:
+        raise runner.failure
+
+
+class _Runner:
+    """Ties the service's task to the application's lifecycle."""
+
+    def __init__(self, process: Process, service: Service) -> None:
+        self._process = process
+        self._service = service
+        self._task: asyncio.Task[None] | None = None
+        self.failure: BaseException | None = None
+        self.on_end: Callable[[], None] = lambda: None
+
+    async def connect(self) -> None:
+        try:
+            self._process.connection = await connect(
+                name=f"weft-{self._process.name}", **self._process.settings.connection()
+            )
+        except BaseException as error:
+            self.failure = error
+            raise
+        self._process.broker.share(self._process.connection)
+
+    async def begin(self) -> None:
+        self._task = asyncio.create_task(self._run())
+        self._process.health.report("service", None)
+
+    async def _run(self) -> None:
+        try:
+            await self._service(self._process)
+        except Exception as error:
+            self.failure = error
+            level = logging.ERROR if isinstance(error, WeftError) else logging.CRITICAL
+            _logger.log(level, "the service cannot go on", exc_info=error)
+        finally:
+            self._process.health.report("service", "stopping")
+            self.on_end()
+
+    async def finish(self) -> None:
+        self._process.stopping.set()
+        if self._task is None:
+            return
+        _, late = await asyncio.wait([self._task], timeout=DRAIN_SECONDS)
+        for task in late:
+            _logger.warning("the drain took too long; what is left will be redelivered")
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def close(self) -> None:
+        connection = self._process.__dict__.get("connection")
+        if connection is not None and not connection.is_closed:
+            await connection.close()
+
+
+class _SharedBroker(NatsBroker):
+    """A broker over a connection that is already there: one process, one connection, with the
+    credentials and callbacks that `log` gave it."""
+
+    def __init__(self) -> None:
+        super().__init__(logger=None, apply_types=False)
+        self._shared: Client | None = None
+
+    def share(self, client: Client) -> None:
+        self._shared = client
+
+    async def _connect(self) -> Client:
+        assert self._shared is not None, "share() comes before start()"
+        self.config.connect(self._shared)
+        return self._shared
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its signal handling, which ends a drained process by the signal again."""
+
+    def stop(self) -> None:
+        self.should_exit = True
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextlib.contextmanager
+def _signals(stop: Callable[[], None], stopping: asyncio.Event) -> Iterator[None]:
+    def end() -> None:
+        stopping.set()
+        stop()
+
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    for number in numbers:
+        loop.add_signal_handler(number, end)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+def _listener(settings: Settings) -> socket.socket:
+    try:
+        return socket.create_server((settings.http_host, settings.http_port))
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot listen on {settings.http_host}:{settings.http_port}: {error.strerror}; "
+            "set WEFT_HTTP_PORT to a free port, or to 0"
+        ) from None
+
+
+def _routes(process: Process) -> list[tuple[str, Any]]:
+    @get
+    async def live(scope: Any) -> AsgiResponse:
+        return AsgiResponse(b"live\n", 200)
+
+    @get
+    async def ready(scope: Any) -> AsgiResponse:
+        complaint = process.health.complaint()
+        if complaint is None:
+            return AsgiResponse(b"ready\n", 200)
+        return AsgiResponse(f"not ready: {complaint}\n".encode(), 503)
+
+    @get
+    async def metrics(scope: Any) -> AsgiResponse:
+        return AsgiResponse(
+            process.metrics.text(), 200, {"content-type": "text/plain; version=0.0.4"}
+        )
+
+    return [("/live", live), ("/ready", ready), ("/metrics", metrics)]

@@ -1,0 +1,112 @@
+"""What a process counts about itself. Labels are closed sets: a tenant, a session or a subject
+never becomes one, so that the number of series does not grow with use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from time import perf_counter
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from weft_schemas.errors import error_from
+from weft_schemas.events import EVENT_TYPES
+from weft_schemas.items import ItemKind
+
+OUTCOMES = ("derived", "nothing", "failed", "parked")
+"""What became of an event in a worker."""
+
+_EVENTS = frozenset(EVENT_TYPES) | frozenset(ItemKind)
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120)
+
+
+class Metrics:
+    """The counters of one process, for `/metrics`."""
+
+    def __init__(self, process: str) -> None:
+        self.registry = CollectorRegistry()
+        self._process = process
+        self._events = Counter(
+            "weft_events",
+            "Events that this process finished",
+            ("process", "event", "outcome"),
+            registry=self.registry,
+        )
+        self._event_seconds = Histogram(
+            "weft_event_seconds",
+            "Seconds from fetching an event to its acknowledgement",
+            ("process",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        ).labels(process)
+        self._requests = Counter(
+            "weft_requests",
+            "Requests that this process answered",
+            ("process", "service", "code"),
+            registry=self.registry,
+        )
+        self._request_seconds = Histogram(
+            "weft_request_seconds",
+            "Seconds from a request's arrival to its reply",
+            ("process", "service"),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._parked = self._counter("weft_parked", "Events given up and parked")
+        self._lag = self._gauge("weft_lag_events", "Events published and not finished here")
+        self._in_flight = self._gauge("weft_in_flight_events", "Events fetched and not finished")
+        self._watermark = self._gauge("weft_watermark_sequence", "Last log sequence folded")
+        # Looking a labelled child up costs more than counting; there are few of them.
+        self._event_child = lru_cache(maxsize=256)(self._labelled_event)
+
+    def event(self, event: str, outcome: str, seconds: float) -> None:
+        """Count one finished event of type or kind `event`; `outcome` is one of `OUTCOMES`."""
+        self._event_child(event if event in _EVENTS else "other", outcome).inc()
+        self._event_seconds.observe(seconds)
+        if outcome == "parked":
+            self._parked.inc()
+
+    def folded(self, count: int, watermark: int) -> None:
+        """Count `count` events folded, the last of them at sequence `watermark`."""
+        self._event_child("other", "derived").inc(count)
+        self._watermark.set(watermark)
+
+    def lag(self, events: int) -> None:
+        self._lag.set(events)
+
+    def in_flight(self, events: int) -> None:
+        self._in_flight.set(events)
+
+    @contextmanager
+    def request(self, service: str) -> Iterator[_Answer]:
+        """Time one request; set `code` on what it yields where the answer is an error."""
+        answer, start = _Answer(), perf_counter()
+        try:
+            yield answer
+        finally:
+            self._requests.labels(self._process, service, answer.label).inc()
+            self._request_seconds.labels(self._process, service).observe(perf_counter() - start)
+
+    def text(self) -> bytes:
+        """The exposition that Prometheus reads."""
+        return generate_latest(self.registry)
+
+    def _labelled_event(self, event: str, outcome: str) -> Counter:
+        return self._events.labels(self._process, event, outcome)
+
+    def _counter(self, name: str, about: str) -> Counter:
+        return Counter(name, about, ("process",), registry=self.registry).labels(self._process)
+
+    def _gauge(self, name: str, about: str) -> Gauge:
+        return Gauge(name, about, ("process",), registry=self.registry).labels(self._process)
+
+
+class _Answer:
+    code = "ok"
+
+    @property
+    def label(self) -> str:
+        known = self.code == "ok" or error_from(self.code, "").code == self.code
+        return self.code if known else "other"

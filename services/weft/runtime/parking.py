@@ -1,0 +1,100 @@
+"""When a source is given up, and the event that says so. Pure functions over values.
+
+The server never gives a message up by itself (`max_deliver` is unlimited, since one that runs out
+of deliveries vanishes without a word); these rules do, and write it to the log.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft.log.record import LogRecord
+from weft.runtime.logs import safe_error
+from weft_schemas.errors import InvalidInput, WeftError
+from weft_schemas.events import Origin, ParkedEvent
+from weft_schemas.items import MAX_ID_BYTES, is_encodable
+
+MOST_ATTEMPTS = 5
+"""Failed attempts after which a source is parked: four retries outlast a passing fault."""
+MOST_DELIVERIES = 8
+"""Deliveries after which a source is parked without another attempt. Above `MOST_ATTEMPTS`, since a
+delivery can be lost with no fault of the source's: its process was killed, or another's item took
+it down."""
+MOST_ERROR_CHARACTERS = 500
+
+_FIRST_DELAY = 0.25
+_DELAY_GROWTH = 3.0
+_MOST_DELAY = 60.0
+
+
+class GivenUp(WeftError):
+    """A source that was delivered again and again and never finished."""
+
+    code = "given_up"
+
+
+def retry_delay(deliveries: int) -> float:
+    """Seconds until the next attempt after `deliveries` of them: 0.25, 0.75, 2.25, 6.75, …, 60."""
+    return float(min(_MOST_DELAY, _FIRST_DELAY * _DELAY_GROWTH ** (deliveries - 1)))
+
+
+def worn_out(record: LogRecord) -> GivenUp | None:
+    """Why the record is to be parked before any work, None where it is to be worked."""
+    if record.deliveries <= MOST_DELIVERIES:
+        return None
+    return GivenUp(
+        f"event {record.sequence} was delivered {record.deliveries - 1} times and never finished; "
+        "look at it, then replay or drop it"
+    )
+
+
+def is_final(error: BaseException, deliveries: int) -> bool:
+    """Whether an error of the work parks the source now.
+
+    Malformed input stays malformed; what a later try may mend (`retryable`) waits until
+    `MOST_DELIVERIES`.
+    """
+    if isinstance(error, InvalidInput):
+        return True
+    if isinstance(error, WeftError) and error.retryable:
+        return False
+    return deliveries >= MOST_ATTEMPTS
+
+
+class _ItemId(msgspec.Struct):
+    id: str = ""
+
+
+def parked_event(
+    record: LogRecord, error: BaseException, worker: str, worker_version: str
+) -> ParkedEvent:
+    """The event that names the source and the reason."""
+    return ParkedEvent(
+        origin=Origin(
+            sequence=record.sequence,
+            item_id=_item_id(record),
+            worker=worker,
+            worker_version=worker_version,
+        ),
+        code=error.code if isinstance(error, WeftError) else "failed",
+        error=safe_error(error)[:MOST_ERROR_CHARACTERS],
+        attempts=record.deliveries,
+    )
+
+
+def parked_subject(record: LogRecord) -> str:
+    """Where the event goes: the source's own tenant and session. Works on the tokens as they are,
+    since they may be what cannot be decoded."""
+    tenant, session = record.subject.split(".")[3:5]
+    return f"weft.{tenant}.{session}.out.parked"
+
+
+def _item_id(record: LogRecord) -> str:
+    """The id of the item in the payload, empty where there is none that an event may hold."""
+    if not record.subject.startswith("w.in."):
+        return ""
+    try:
+        name = msgspec.json.decode(record.payload, type=_ItemId).id
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+    return name if is_encodable(name) and len(name.encode()) <= MAX_ID_BYTES else ""

@@ -1,0 +1,199 @@
+"""Keeps a set of child processes running: restarts what dies, with back-off, and at the end stops
+all of them cleanly. A child that asks for something impossible is not restarted for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO
+
+import msgspec
+
+from weft.runtime.parent import VARIABLE as PARENT_VARIABLE
+
+_log = logging.getLogger(__name__)
+
+FIRST_PAUSE = 0.2
+MOST_PAUSE = 15.0
+"""Seconds between a death and the restart: doubled from the first to the most."""
+STEADY_SECONDS = 20.0
+"""A child that ran for so long starts again with the first pause."""
+STOP_SECONDS = 15.0
+"""From SIGTERM to SIGKILL; above the time that a worker takes to drain."""
+GIVE_UP = frozenset({2})
+"""Exit codes that a restart cannot mend: usage or configuration."""
+
+
+class Child(msgspec.Struct, frozen=True):
+    """A process to keep running."""
+
+    name: str
+    """Such as `firewall-1`."""
+    command: tuple[str, ...]
+    environ: Mapping[str, str] = {}
+    """Over the supervisor's own environment."""
+
+
+def work_children(counts: Mapping[str, int], environ: Mapping[str, str] = {}) -> list[Child]:
+    """`weft work <service>` as often as `counts` says, each with an HTTP port of its own."""
+    return [
+        Child(
+            name=f"{service}-{number}" if count > 1 else service,
+            command=(sys.executable, "-m", "weft.cli.main", "work", service),
+            environ={**environ, "WEFT_HTTP_PORT": "0"},
+        )
+        for service, count in counts.items()
+        for number in range(1, count + 1)
+    ]
+
+
+class ChildState(msgspec.Struct, frozen=True):
+    """What `weft up` shows of one child."""
+
+    name: str
+    status: str
+    """`running`, `restarting`, `stopped` or `failed`."""
+    pid: int | None
+    restarts: int
+    last_exit: int | None
+    """Negative: the signal that ended it."""
+
+
+class Supervisor:
+    """`async with Supervisor(children) as up: await up.run_until(stop)`.
+
+    The children's stderr goes to `log_file`, else to this process's own.
+    """
+
+    def __init__(self, children: Sequence[Child], log_file: IO[bytes] | None = None) -> None:
+        self._keepers = [_Keeper(child, log_file) for child in children]
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Supervisor:
+        self._tasks = [asyncio.create_task(keeper.keep()) for keeper in self._keepers]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    def states(self) -> list[ChildState]:
+        return [keeper.state() for keeper in self._keepers]
+
+    def kill(self, name: str) -> None:
+        """SIGKILL one child, as a crash would; it is restarted."""
+        for keeper in self._keepers:
+            if keeper.child.name == name:
+                keeper.signal(signal.SIGKILL)
+
+    async def run_until(self, stop: asyncio.Event) -> bool:
+        """Wait for `stop`, or for a child that cannot be mended by restarting it.
+
+        Returns whether all ended by `stop`.
+        """
+        stopped = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait([stopped, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+        return stop.is_set()
+
+    async def stop(self, drained: Callable[[str], None] = lambda name: None) -> None:
+        """SIGTERM to all at once, SIGKILL to what has not ended in `STOP_SECONDS`; `drained` is
+        told the name of each that ended."""
+
+        async def end(keeper: _Keeper) -> None:
+            await keeper.end()
+            drained(keeper.child.name)
+
+        await asyncio.gather(*(end(keeper) for keeper in self._keepers))
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+
+
+class _Keeper:
+    """One child over its lives."""
+
+    def __init__(self, child: Child, log_file: IO[bytes] | None) -> None:
+        self.child = child
+        self._log_file = log_file
+        self._process: asyncio.subprocess.Process | None = None
+        self._status = "restarting"
+        self._starts = 0
+        self._last_exit: int | None = None
+        self._ending = False
+        self._starting = asyncio.Lock()
+
+    async def keep(self) -> None:
+        pause = FIRST_PAUSE
+        while not self._ending:
+            begun = time.monotonic()
+            code = await self._live()
+            if self._ending:
+                return
+            _log.warning(
+                "a child ended; it is restarted",
+                extra={"fields": {"child": self.child.name, "exit": code}},
+            )
+            if code in GIVE_UP:
+                self._status = "failed"
+                return
+            pause = FIRST_PAUSE if time.monotonic() - begun > STEADY_SECONDS else pause
+            self._status = "restarting"
+            await asyncio.sleep(pause)
+            pause = min(MOST_PAUSE, pause * 2)
+
+    async def _live(self) -> int:
+        async with self._starting:
+            if self._ending:
+                return 0
+            process = self._process = await asyncio.create_subprocess_exec(
+                *self.child.command,
+                env={**os.environ, **self.child.environ, PARENT_VARIABLE: str(os.getpid())},
+                stdin=asyncio.subprocess.DEVNULL,
+                stderr=self._log_file,
+                # Ctrl-C in a terminal reaches the supervisor only, which stops them in order.
+                start_new_session=True,
+            )
+        self._starts += 1
+        self._status = "running"
+        self._last_exit = await process.wait()
+        return self._last_exit
+
+    async def end(self) -> None:
+        self._ending = True
+        async with self._starting:
+            process = self._process
+        if process is not None and process.returncode is None:
+            self.signal(signal.SIGTERM)
+            try:
+                await asyncio.wait_for(process.wait(), STOP_SECONDS)
+            except TimeoutError:
+                self.signal(signal.SIGKILL)
+                await process.wait()
+            self._last_exit = process.returncode
+        if self._status != "failed":
+            self._status = "stopped"
+
+    def signal(self, number: signal.Signals) -> None:
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(number)
+
+    def state(self) -> ChildState:
+        running = self._status == "running" and self._process is not None
+        return ChildState(
+            name=self.child.name,
+            status=self._status,
+            pid=self._process.pid if running and self._process else None,
+            restarts=max(0, self._starts - 1),
+            last_exit=self._last_exit,
+        )

@@ -1,0 +1,104 @@
+"""Everything on one machine: the embedded server unless there is one, the log provisioned, and one
+supervised process per worker. What `weft up` runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Mapping
+from typing import IO, cast
+
+import msgspec
+
+from weft.log.connection import connect
+from weft.log.server import Durability, EmbeddedServer
+from weft.log.topology import Limits, provision
+from weft.runtime.settings import Settings
+from weft.runtime.supervisor import Supervisor, work_children
+from weft_schemas.errors import WeftError
+
+_log = logging.getLogger(__name__)
+
+SERVER_LOOK_SECONDS = 0.5
+SECONDS_PER_DAY = 86_400.0
+
+REPLICA = {"indexer": 1, "compiler": 1}
+"""One read replica: its indexer and its compilers on one data folder."""
+EVERYTHING = {"firewall": 1, "summarizer": 1, "memory": 1, **REPLICA, "router": 1}
+"""Service → processes that `weft up` starts."""
+
+
+class Up(msgspec.Struct, frozen=True):
+    """What is running."""
+
+    settings: Settings
+    """With the address of the server that is in use."""
+    supervisor: Supervisor
+    server: EmbeddedServer | None
+    """None where the server was there before."""
+
+
+@contextlib.asynccontextmanager
+async def running(
+    settings: Settings,
+    counts: Mapping[str, int] = EVERYTHING,
+    *,
+    embedded: bool = True,
+    port: int = 0,
+    log_file: IO[bytes] | None = None,
+) -> AsyncIterator[Up]:
+    """Start it all; at the end stop the workers, each after its drain, and then the server.
+
+    `embedded` false uses the server at `settings.nats_url`. Raises `Unavailable` and
+    `ConfigurationError` where the server or the log cannot be used.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        server = None
+        if embedded:
+            durability = cast(Durability, settings.durability)
+            server = EmbeddedServer(settings.data_dir / "nats", port, durability)
+            await stack.enter_async_context(server)
+            settings = msgspec.structs.replace(settings, nats_url=server.url)
+            keeper = asyncio.create_task(_keep_alive(server))
+            stack.push_async_callback(_cancelled, keeper)
+        await provision_log(settings)
+        environ = {
+            "WEFT_NATS_URL": settings.nats_url,
+            "WEFT_DATA_DIR": str(settings.data_dir.resolve()),
+            "WEFT_ENCODING": settings.encoding,
+        }
+        supervisor = Supervisor(work_children(counts, environ), log_file)
+        await stack.enter_async_context(supervisor)
+        yield Up(settings, supervisor, server)
+
+
+async def provision_log(settings: Settings) -> None:
+    """Have the server hold the streams and consumers that this release needs."""
+    limits = Limits(
+        max_bytes=settings.max_bytes or -1, max_age=settings.max_age_days * SECONDS_PER_DAY
+    )
+    connection = await connect(name="weft-provision", **settings.connection())
+    try:
+        for change in await provision(connection, cast(Durability, settings.durability), limits):
+            _log.info("log: %s", change)
+    finally:
+        await connection.close()
+
+
+async def _keep_alive(server: EmbeddedServer) -> None:
+    """Start the embedded server again where it died; the clients reconnect to the same port."""
+    while True:
+        await asyncio.sleep(SERVER_LOOK_SECONDS)
+        if server.pid is None:
+            _log.warning("the nats-server ended; it is started again")
+            try:
+                await server.restart()
+            except WeftError as error:
+                _log.error("nats-server: %s", error)
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,105 @@
+"""Watches what a worker stands on: its consumer, the stream and the connection. What it can mend it
+mends within seconds; for what it cannot it ends the process with a clear error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from weft.log.api import call
+from weft.log.topology import Config, desired
+from weft.runtime.application import Process
+from weft_schemas.errors import ConfigurationError, NotFound, Unavailable
+from weft_schemas.subjects import STREAM
+
+_log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 2.0
+"""Between two looks; one costs the server a consumer's info."""
+
+
+class Watchdog:
+    """Of one worker's durable consumer; reports its lag and the process's health."""
+
+    def __init__(self, process: Process, durable: str) -> None:
+        self._process = process
+        self._durable = durable
+        self._wanted: Config = desired().consumers[STREAM, durable]
+        self._stream_created = ""
+        self._floor = 0
+        """Everything up to this sequence is acknowledged, when last seen."""
+
+    async def watch(self) -> None:
+        """Look for ever. Raises `Unavailable` for a lost stream and `ConfigurationError` for a
+        consumer that is not this worker's."""
+        while True:
+            await self.look()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def look(self) -> None:
+        """Look once, and mend."""
+        health = self._process.health
+        try:
+            await self._look()
+        except StreamLost:
+            raise
+        except Unavailable as error:
+            if not self._process.connection.is_connected:
+                health.report("connection", "no connection to nats-server")
+                return
+            health.report("connection", str(error))
+            return
+        health.report("connection", None)
+
+    async def _look(self) -> None:
+        connection = self._process.connection
+        try:
+            stream = await call(connection, f"STREAM.INFO.{STREAM}")
+        except NotFound:
+            raise StreamLost(
+                f"the stream {STREAM} is gone from the server; provision it again, as "
+                "`weft up` does, and start this worker again"
+            ) from None
+        if stream["created"] != self._stream_created:
+            # Another stream of the same name: what was acknowledged in the old one says nothing.
+            self._stream_created, self._floor = stream["created"], 0
+        try:
+            info = await call(connection, f"CONSUMER.INFO.{STREAM}.{self._durable}")
+        except NotFound:
+            await self._recreate()
+            return
+        self._check(info["config"])
+        self._floor = int(info["ack_floor"]["stream_seq"])
+        self._process.behind(int(info["num_pending"]) + int(info["num_ack_pending"]))
+
+    def _check(self, config: dict[str, Any]) -> None:
+        for field in ("filter_subject", "ack_policy"):
+            if config.get(field) != self._wanted[field]:
+                raise ConfigurationError(
+                    f"consumer {STREAM}/{self._durable}: {field} is {config.get(field)!r}, this "
+                    f"release needs {self._wanted[field]!r}; delete the consumer, it is made again"
+                )
+
+    async def _recreate(self) -> None:
+        """Make the durable again, from after what is known to be acknowledged. What is delivered a
+        second time derives the same ids again, and the fold counts the first."""
+        config = dict(self._wanted)
+        if self._floor:
+            config |= {"deliver_policy": "by_start_sequence", "opt_start_seq": self._floor + 1}
+        verb = f"CONSUMER.CREATE.{STREAM}.{self._durable}.{config['filter_subject']}"
+        body = {"stream_name": STREAM, "config": config, "action": "create"}
+        _log.warning(
+            "the consumer is gone and is made again",
+            extra={"fields": {"consumer": self._durable, "from": self._floor + 1}},
+        )
+        try:
+            await call(self._process.connection, verb, body)
+        except ConfigurationError:
+            # Another process of this worker was first.
+            await call(self._process.connection, f"CONSUMER.INFO.{STREAM}.{self._durable}")
+
+
+class StreamLost(Unavailable):
+    """The log itself is gone: nothing that this process could do again."""

@@ -1,0 +1,229 @@
+"""What makes a derive function a worker process: events in, derived events out, then the ack.
+
+The effect of an event is derived events with deterministic ids; only when the server has
+acknowledged all of them is the source acknowledged. A crash in between publishes the same ids
+again, and the fold counts the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from time import perf_counter
+
+from weft.log.consuming import Consumer, Delivery
+from weft.log.publishing import Message, Publisher, event_headers
+from weft.log.record import LogRecord
+from weft.runtime import parking
+from weft.runtime.application import Process
+from weft.runtime.crashpoints import crash_point
+from weft.runtime.deriving import Derived, WorkContext, Worker
+from weft.runtime.lane import Lane
+from weft.runtime.logs import safe_error
+from weft.runtime.policies import Policies, following_policies
+from weft.runtime.watchdog import Watchdog
+from weft_schemas.errors import InvalidInput, Overloaded, Unavailable
+from weft_schemas.events import encode_event
+from weft_schemas.ids import derived_message_id
+
+_log = logging.getLogger(__name__)
+
+BATCH = 128
+"""Events taken at once; twice as many are held at most: enough to keep the server's answers
+overlapping, few enough that a crash makes others do little again."""
+PUBLISH_PAUSE = 0.5
+"""Seconds until a refused or unanswered publish is sent again, with the same id."""
+_ROOM_FOR_HEADERS = 4_096
+"""Bytes of max_payload; ours take about 400."""
+
+
+async def run_worker(process: Process, worker: Worker) -> None:
+    """Work until `process.stopping` is set, then finish what was begun and give the rest back.
+
+    Raises `Unavailable` where the log is lost, `Forbidden` and `ConfigurationError` where this
+    process may not or cannot do its work.
+    """
+    connection = process.connection
+    async with (
+        following_policies(connection) as policies,
+        Publisher(connection) as publisher,
+        Consumer(connection, worker.name, batch=BATCH) as consumer,
+    ):
+        loop = WorkerLoop(process, worker, publisher, policies)
+        try:
+            await _together(process, consumer, loop, Watchdog(process, worker.name))
+        finally:
+            loop.close()
+
+
+async def _together(
+    process: Process, consumer: Consumer, loop: WorkerLoop, watchdog: Watchdog
+) -> None:
+    async def stop_when_told() -> None:
+        await process.stopping.wait()
+        consumer.stop()
+
+    beside = [asyncio.create_task(watchdog.watch()), asyncio.create_task(stop_when_told())]
+    work = asyncio.create_task(loop.run(consumer))
+    try:
+        await asyncio.wait([work, beside[0]], return_when=asyncio.FIRST_COMPLETED)
+        for task in (beside[0], work):
+            if task.done():
+                task.result()
+    finally:
+        for task in (*beside, work):
+            task.cancel()
+        await asyncio.gather(*beside, work, return_exceptions=True)
+
+
+class WorkerLoop:
+    """One worker in one process."""
+
+    def __init__(
+        self, process: Process, worker: Worker, publisher: Publisher, policies: Policies
+    ) -> None:
+        self._process = process
+        self._worker = worker
+        self._publisher = publisher
+        self._policies = policies
+        self._lane = Lane()
+        point = f"{worker.name}.after_"
+        self._after_fetch = crash_point(point + "fetch")
+        self._after_decode = crash_point(point + "decode")
+        self._after_work = crash_point(point + "work")
+        self._after_publish = crash_point(point + "publish")
+        self._after_ack = crash_point(point + "ack")
+
+    async def run(self, consumer: Consumer) -> None:
+        """Take every batch to its end, many events at once. Raises the first fault that is no
+        event's own."""
+        try:
+            async with asyncio.TaskGroup() as work:
+                async for batch in consumer:
+                    await self._begin(batch, work)
+        except BaseExceptionGroup as faults:
+            raise faults.exceptions[0] from None
+
+    async def _begin(self, batch: list[Delivery], work: asyncio.TaskGroup) -> None:
+        for delivery in batch:
+            if self._process.stopping.is_set():
+                delivery.nak()
+                continue
+            work.create_task(self.handle(delivery))
+            # The event is worked now; answers to the ones before it are taken in between.
+            await asyncio.sleep(0)
+
+    async def handle(self, delivery: Delivery) -> None:
+        """Take one event to its end: derived and acknowledged, parked, or put off."""
+        begun = perf_counter()
+        self._after_fetch()
+        outcome = await self._take(delivery)
+        event = delivery.record.subject.rpartition(".")[2]
+        self._process.metrics.event(event, outcome, perf_counter() - begun)
+
+    def close(self) -> None:
+        self._lane.close()
+
+    async def _take(self, delivery: Delivery) -> str:
+        """What became of the event, one of `metrics.OUTCOMES`."""
+        record = delivery.record
+        try:
+            messages = await self._messages(record)
+        except Exception as error:
+            if not parking.is_final(error, record.deliveries):
+                self._put_off(delivery, error)
+                return "failed"
+            messages = [self._parked(record, error)]
+            outcome = "parked"
+        else:
+            outcome = "derived" if messages else "nothing"
+        await self._publish(messages)
+        self._after_publish()
+        delivery.ack()
+        self._after_ack()
+        return outcome
+
+    async def _messages(self, record: LogRecord) -> list[Message]:
+        """What is to be published for a record. Raises what makes that impossible."""
+        worn_out = parking.worn_out(record)
+        if worn_out is not None:
+            raise worn_out
+        try:
+            address, event = record.address(), record.event()
+        except InvalidInput:
+            if record.subject.startswith(f"w.{self._worker.reports}."):
+                raise
+            return []
+        self._after_decode()
+        policy = self._policies.of(address.tenant, address.session)
+        context = WorkContext(self._worker, record, policy, self._lane)
+        derived = await self._worker.derive(record, address, event, context)
+        messages = [self._message(record, one, context.policy_version) for one in derived]
+        self._after_work()
+        return messages
+
+    def _message(self, record: LogRecord, derived: Derived, policy_version: int) -> Message:
+        origin = getattr(derived.event, "origin", None)
+        message_id = derived_message_id(
+            origin.sequence if origin else record.sequence,
+            self._worker.name,
+            self._worker.version,
+            policy_version,
+            origin.run if origin else "",
+            derived.part,
+        )
+        payload = encode_event(derived.event)
+        limit = self._publisher.connection.max_payload - _ROOM_FOR_HEADERS
+        if len(payload) > limit:
+            raise InvalidInput(
+                f"the {derived.part} of event {record.sequence} has {len(payload)} bytes, over the "
+                f"server's {limit}; shorten what is derived, or raise max_payload"
+            )
+        tag = str(type(derived.event).__struct_config__.tag)
+        headers = event_headers(
+            message_id, f"weft.{tag}", f"/weft/{self._worker.name}", record.traceparent
+        )
+        return Message(derived.subject, payload, message_id, headers)
+
+    def _parked(self, record: LogRecord, error: Exception) -> Message:
+        event = parking.parked_event(record, error, self._worker.name, self._worker.version)
+        _log.warning(
+            "an event is parked",
+            extra={
+                "fields": {
+                    "sequence": record.sequence,
+                    "code": event.code,
+                    "error": event.error,
+                    "attempts": event.attempts,
+                }
+            },
+        )
+        return self._message(record, Derived(parking.parked_subject(record), event, "parked"), 0)
+
+    def _put_off(self, delivery: Delivery, error: Exception) -> None:
+        delay = parking.retry_delay(delivery.record.deliveries)
+        _log.warning(
+            "an event failed and is tried again",
+            extra={
+                "fields": {
+                    "sequence": delivery.record.sequence,
+                    "attempt": delivery.record.deliveries,
+                    "seconds": delay,
+                    "error": safe_error(error),
+                }
+            },
+        )
+        delivery.nak(delay)
+
+    async def _publish(self, messages: list[Message]) -> None:
+        """Return when the server has acknowledged them all. A refusal for now is not the source's
+        fault, so it is sent again here and counts as no delivery."""
+        while messages:
+            try:
+                await self._publisher.publish_many(messages)
+            except (Unavailable, Overloaded) as error:
+                self._process.health.report("publishing", str(error))
+                await asyncio.sleep(PUBLISH_PAUSE)
+            else:
+                self._process.health.report("publishing", None)
+                return

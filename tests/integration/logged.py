@@ -1,0 +1,85 @@
+"""What integration tests of workers do with a log: put items in, wait for what comes out."""
+
+import asyncio
+from collections.abc import Callable
+
+from nats.js.errors import NotFoundError
+
+from weft.log.api import call
+from weft.log.connection import Connection
+from weft.log.publishing import Ack, Message, Publisher
+from weft.log.topology import desired
+from weft_schemas.events import Event, decode_event, encode_event
+from weft_schemas.ids import item_message_id
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.subjects import STREAM, item_subject
+
+PATIENCE = 40.0
+"""Seconds until a test counts what it waits for as missing."""
+
+
+def result(name: str, text: str) -> ContextItem:
+    return ContextItem(id=name, kind=ItemKind.TOOL_RESULT, text=text)
+
+
+async def publish(log: Connection, session: str, items: list[ContextItem]) -> list[Ack]:
+    def message(item: ContextItem) -> Message:
+        payload = encode_event(item)
+        message_id = item_message_id("acme", session, item.id, payload)
+        return Message(item_subject("acme", session, item.kind), payload, message_id)
+
+    async with Publisher(log) as publisher:
+        return await publisher.publish_many([message(item) for item in items])
+
+
+async def publish_raw(log: Connection, subject: str, payload: bytes) -> Ack:
+    async with Publisher(log) as publisher:
+        return await publisher.publish(subject, payload)
+
+
+async def stored(log: Connection, direction: str = "out") -> list[tuple[int, Event]]:
+    """Every event of a direction, with its sequence."""
+    context, events = log.jetstream(), []
+    last = (await call(log, f"STREAM.INFO.{STREAM}"))["state"]["last_seq"]
+    sequence = 0
+    while sequence < last:
+        try:
+            message = await context.get_msg(
+                STREAM, seq=sequence + 1, next=True, subject=f"w.{direction}.>", direct=True
+            )
+        except NotFoundError:
+            break
+        sequence = message.seq
+        events.append((sequence, decode_event(message.data)))
+    return events
+
+
+async def until(
+    log: Connection, enough: Callable[[list[tuple[int, Event]]], bool]
+) -> list[tuple[int, Event]]:
+    """The derived events, as soon as there are enough of them."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            events = await stored(log)
+            if enough(events):
+                return events
+            await asyncio.sleep(0.05)
+
+
+async def unfinished(log: Connection, durable: str = "firewall") -> int:
+    """Events that the consumer has not had acknowledged."""
+    info = await call(log, f"CONSUMER.INFO.{STREAM}.{durable}")
+    return int(info["num_pending"] + info["num_ack_pending"])
+
+
+async def until_finished(log: Connection, durable: str = "firewall") -> None:
+    async with asyncio.timeout(PATIENCE):
+        while await unfinished(log, durable):
+            await asyncio.sleep(0.05)
+
+
+async def hurry(log: Connection, durable: str = "firewall") -> None:
+    """Redeliver what a dead process held after one second instead of thirty."""
+    config = desired().consumers[STREAM, durable] | {"ack_wait": 1_000_000_000}
+    verb = f"CONSUMER.CREATE.{STREAM}.{durable}.{config['filter_subject']}"
+    await call(log, verb, {"stream_name": STREAM, "config": config})

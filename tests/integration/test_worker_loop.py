@@ -1,0 +1,169 @@
+"""A worker against a real server: what it derives, parks, tries again and survives."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tests.integration.echo_worker import WORKER
+from tests.integration.logged import (
+    hurry,
+    publish,
+    publish_raw,
+    result,
+    stored,
+    unfinished,
+    until,
+    until_finished,
+)
+
+from weft.log.api import call
+from weft.log.connection import Connection, connect
+from weft.runtime.application import Process
+from weft.runtime.settings import Settings
+from weft.runtime.worker import run_worker
+from weft_schemas.events import EnvelopeEvent, ParkedEvent
+from weft_schemas.subjects import STREAM, item_subject
+
+
+@asynccontextmanager
+async def working(url: str) -> AsyncIterator[Process]:
+    """The echo worker in this process."""
+    process = Process("firewall", Settings(nats_url=url))
+    process.connection = await connect(url)
+    task = asyncio.create_task(run_worker(process, WORKER))
+    try:
+        yield process
+    finally:
+        process.stopping.set()
+        await task
+        await process.connection.close()
+
+
+async def test_every_item_gives_one_derived_event_with_its_origin(server, log: Connection):
+    acks = await publish(log, "s1", [result(f"i{n}", f"text {n}") for n in range(300)])
+    async with working(server.url):
+        events = await until(log, lambda events: len(events) >= 300)
+        await until_finished(log)
+    assert sorted(event.origin.sequence for _, event in events) == [a.sequence for a in acks]
+    first = min(events, key=lambda pair: pair[1].origin.sequence)[1]
+    assert first.envelope.summary == "seen: text 0"
+    assert (first.origin.item_id, first.origin.worker) == ("i0", "firewall")
+
+
+async def test_a_derived_event_carries_cloudevents_and_the_sources_trace(server, log: Connection):
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    await log.jetstream().publish(
+        item_subject("acme", "s1", "tool_result"),
+        b'{"type":"item","id":"a","kind":"tool_result","text":"x"}',
+        headers={"traceparent": trace},
+    )
+    async with working(server.url):
+        sequence, _ = (await until(log, bool))[0]
+    headers = (await log.jetstream().get_msg(STREAM, seq=sequence)).headers
+    assert headers["traceparent"] == trace
+    assert headers["ce-type"] == "weft.envelope"
+    assert headers["ce-id"] == headers["Nats-Msg-Id"]
+
+
+async def test_malformed_events_are_parked_at_once_and_hold_nobody_up(server, log: Connection):
+    subject = item_subject("acme", "s1", "tool_result")
+    bad = [
+        await publish_raw(log, subject, payload)
+        for payload in (
+            b"{",
+            b'{"type":"item","id":"b","kind":"nonsense"}',
+            b'{"type":"item","v":99,"id":"new","kind":"tool_result","wings":2}',
+        )
+    ]
+    await publish_raw(log, "weft.no~token.s1.in.tool_result", b"{}")
+    await publish(log, "s1", [result("good", "text")])
+    async with working(server.url):
+        events = await until(log, lambda events: len(events) >= 4)
+        await until_finished(log)
+    parked = {e.origin.sequence: e for _, e in events if isinstance(e, ParkedEvent)}
+    assert [parked[ack.sequence].code for ack in bad] == [
+        "invalid_input",
+        "invalid_input",
+        "unknown_version",
+    ]
+    assert parked[bad[1].sequence].origin.item_id == "b"
+    assert all(event.attempts == 1 for event in parked.values())
+    assert len(parked) == 4
+    assert [e.origin.item_id for _, e in events if isinstance(e, EnvelopeEvent)] == ["good"]
+
+
+async def test_a_derive_that_raises_is_tried_again_while_others_pass(server, log: Connection):
+    items = [result("twice", "raise 2"), *(result(f"i{n}", "fine") for n in range(20))]
+    await publish(log, "s1", items)
+    async with working(server.url):
+        events = await until(log, lambda events: len(events) >= 21)
+    assert all(isinstance(event, EnvelopeEvent) for _, event in events)
+    assert events[-1][1].origin.item_id == "twice"
+
+
+async def test_what_never_succeeds_is_parked_without_a_word_of_its_text(server, log: Connection):
+    await publish(log, "s1", [result("never", "raise 99")])
+    async with working(server.url):
+        [(_, event)] = await until(log, bool)
+        await until_finished(log)
+    assert isinstance(event, ParkedEvent)
+    assert (event.origin.item_id, event.attempts) == ("never", 5)
+    assert event.error.startswith("KeyError at echo_worker.py:")
+    assert "secret" not in event.error
+
+
+async def test_work_that_kills_its_process_is_parked_and_others_live(server, log: Connection):
+    """The first attempt would take the worker down; from the second on it runs in the lane."""
+    await publish(log, "s1", [result("deadly", "exit"), result("other", "fine")])
+    context = log.jetstream()
+    fetched = await (await context.pull_subscribe_bind("firewall", STREAM)).fetch(2)
+    for message in fetched:
+        await message.nak()
+    async with working(server.url):
+        events = await until(log, lambda events: len(events) >= 2)
+    by_item = {event.origin.item_id: event for _, event in events}
+    assert isinstance(by_item["other"], EnvelopeEvent)
+    assert by_item["deadly"].code == "work_died"
+
+
+async def test_small_items_pass_a_huge_one(server, log: Connection):
+    await publish(log, "s1", [result("huge", "slow 3"), *(result(f"i{n}", "x") for n in range(50))])
+    async with working(server.url):
+        events = await until(log, lambda events: len(events) >= 51)
+    assert events[-1][1].origin.item_id == "huge"
+
+
+async def test_a_deleted_consumer_is_made_again_and_nothing_is_lost(server, log: Connection):
+    await publish(log, "s1", [result(f"a{n}", "x") for n in range(10)])
+    async with working(server.url):
+        await until(log, lambda events: len(events) >= 10)
+        await call(log, f"CONSUMER.DELETE.{STREAM}.firewall")
+        await publish(log, "s1", [result(f"b{n}", "x") for n in range(10)])
+        events = await until(log, lambda events: len(events) >= 20)
+    made = [event.origin.item_id for _, event in events]
+    assert sorted(made) == sorted([f"a{n}" for n in range(10)] + [f"b{n}" for n in range(10)])
+
+
+async def test_a_worker_goes_on_after_the_servers_restart(server, log: Connection):
+    async with working(server.url):
+        await publish(log, "s1", [result("before", "x")])
+        await until(log, bool)
+        await server.kill()
+        await server.start()
+        await publish(log, "s1", [result("after", "x")])
+        events = await until(log, lambda events: len(events) >= 2)
+    assert [event.origin.item_id for _, event in events] == ["before", "after"]
+
+
+async def test_stopping_finishes_what_was_begun_and_hands_back_the_rest(server, log: Connection):
+    await publish(log, "s1", [result(f"i{n}", "x") for n in range(2_000)])
+    async with working(server.url):
+        await until(log, bool)
+    done = len(await stored(log))
+    info = await call(log, f"CONSUMER.INFO.{STREAM}.firewall")
+    assert await unfinished(log) == 2_000 - done
+    await hurry(log)
+    async with working(server.url):
+        await until_finished(log)
+    assert len(await stored(log)) == 2_000
+    assert info["num_ack_pending"] <= 512
