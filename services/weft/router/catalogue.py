@@ -1,0 +1,85 @@
+"""A catalogue read from a file, in whatever form its tools come, and checked as a whole. Everything
+wrong is told at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import yaml
+
+from weft.router.faults import faults_of
+from weft.router.formats import item_from
+from weft_schemas.errors import InvalidInput
+from weft_schemas.routing import Catalog, SelectableItem
+
+MOST_ITEMS = 200_000
+_FAULTS_SHOWN = 20
+
+
+def catalogue_from(name: str, content: bytes, source: str = "catalogue") -> Catalog:
+    """The catalogue that a JSON or YAML file holds: a list of tools, or an object with them under
+    `tools`, `items` or `result.tools`.
+
+    Raises `InvalidInput` with every fault found, named by `source`, tool and field.
+    """
+    entries = _entries(_parsed(content, source), source)
+    if len(entries) > MOST_ITEMS:
+        raise InvalidInput(f"{source}: {len(entries)} tools, the most is {MOST_ITEMS}; split it")
+    items, faults = list[SelectableItem](), list[str]()
+    for place, entry in enumerate(entries, start=1):
+        try:
+            items.append(item_from(entry, place))
+        except InvalidInput as error:
+            faults.append(str(error))
+    _raise_faults(source, [*faults, *faults_of(items)])
+    return Catalog(name, tuple(items))
+
+
+def check_catalogue(catalog: Catalog) -> Catalog:
+    """The catalogue itself if it has no faults, else `InvalidInput`."""
+    _raise_faults(f"catalogue {catalog.name!r}", faults_of(catalog.items))
+    return catalog
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML without aliases: with them a short file can be an endless or an exploding value."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(
+                problem="aliases are not taken", problem_mark=event.start_mark
+            )
+        return super().compose_node(parent, index)
+
+
+def _parsed(content: bytes, source: str) -> Any:
+    try:
+        if content.lstrip()[:1] in (b"{", b"["):
+            return msgspec.json.decode(content)
+        return yaml.load(content, _PlainLoader)
+    except (msgspec.MsgspecError, yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise InvalidInput(f"{source}: is neither JSON nor YAML: {reason}") from None
+    except RecursionError:
+        raise InvalidInput(f"{source}: is nested too deeply; flatten it") from None
+
+
+def _entries(content: Any, source: str) -> list[Any]:
+    if isinstance(content, dict):
+        inner = content.get("result", content)
+        content = inner.get("tools", inner.get("items")) if isinstance(inner, dict) else None
+    if not isinstance(content, list):
+        raise InvalidInput(f"{source}: holds no list of tools; give one, or one under `tools`")
+    return content
+
+
+def _raise_faults(source: str, faults: list[str]) -> None:
+    if not faults:
+        return
+    shown = [f"{source}: {fault}" for fault in faults[:_FAULTS_SHOWN]]
+    if len(faults) > _FAULTS_SHOWN:
+        shown.append(f"{source}: and {len(faults) - _FAULTS_SHOWN} more faults")
+    raise InvalidInput("\n".join(shown))

@@ -1,0 +1,97 @@
+"""What is wrong with the items of a catalogue, each fault with its tool and field. What has none
+cannot make routing slow, endless or misleading.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from weft_schemas.routing import SelectableItem
+
+MOST_DESCRIPTION = 64 * 1024
+"""Characters: a model reads a few hundred, the router a few thousand."""
+_MOST_NAME = 256
+_MOST_SCHEMA = 256 * 1024
+"""Bytes of one schema in JSON."""
+
+
+def faults_of(items: Iterable[SelectableItem]) -> list[str]:
+    """What is wrong with the items, each alone and all together."""
+    items = list(items)
+    faults = [fault for item in items for fault in _item_faults(item)]
+    repeated = [item_id for item_id, count in Counter(i.id for i in items).items() if count > 1]
+    faults += [f"tool {item_id[:80]!r}: $.id is used more than once" for item_id in repeated]
+    known = {item.id for item in items}
+    for item in items:
+        faults += [
+            f"tool {item.id[:80]!r}: $.requires names {other[:80]!r}, which is not here"
+            for other in item.requires
+            if other not in known
+        ]
+    circle = _circle({item.id: item.requires for item in items})
+    if circle:
+        faults.append(f"tool {circle[0][:80]!r}: $.requires is circular: {_chain(circle)}")
+    return faults
+
+
+def _item_faults(item: SelectableItem) -> list[str]:
+    faults = []
+    for field, value in (("id", item.id), ("name", item.name)):
+        if not value.strip() or len(value) > _MOST_NAME:
+            faults.append(f"$.{field} has {len(value)} characters; give 1 to {_MOST_NAME}")
+    if len(item.description) > MOST_DESCRIPTION:
+        faults.append(
+            f"$.description has {len(item.description)} characters; give up to {MOST_DESCRIPTION}"
+        )
+    if not (math.isfinite(item.cost_hint) and item.cost_hint >= 0):
+        faults.append(f"$.cost_hint is {item.cost_hint}; give 0 or more")
+    faults += _schema_faults(item.args_schema)
+    return [f"tool {item.id[:80]!r}: {fault}" for fault in faults]
+
+
+def _schema_faults(schema: dict[str, Any]) -> list[str]:
+    try:
+        size = len(msgspec.json.encode(schema))
+    except (RecursionError, msgspec.MsgspecError, TypeError, ValueError) as error:
+        return [f"$.args_schema cannot be written as JSON: {error}"]
+    if size > _MOST_SCHEMA:
+        return [f"$.args_schema has {size} bytes; give up to {_MOST_SCHEMA}"]
+    if not isinstance(schema.get("properties", {}), dict):
+        return ["$.args_schema.properties is no object; map names to schemas"]
+    return []
+
+
+def _circle(requires: dict[str, tuple[str, ...]]) -> list[str]:
+    """One circle in the requirements, empty where there is none. Without recursion: a chain may be
+    as long as the catalogue."""
+    waiting = {
+        name: sum(other in requires for other in others) for name, others in requires.items()
+    }
+    users: dict[str, list[str]] = {}
+    for name, others in requires.items():
+        for other in others:
+            users.setdefault(other, []).append(name)
+    ready = [name for name, count in waiting.items() if count == 0]
+    while ready:
+        name = ready.pop()
+        del waiting[name]
+        for user in users.get(name, ()):
+            waiting[user] -= 1
+            if waiting[user] == 0:
+                ready.append(user)
+    if not waiting:
+        return []
+    path = [min(waiting)]
+    while (following := next(o for o in requires[path[-1]] if o in waiting)) not in path:
+        path.append(following)
+    return path[path.index(following) :]
+
+
+def _chain(circle: list[str]) -> str:
+    shown = [name[:80] for name in circle[:6]]
+    return " → ".join([*shown, "…"] if len(circle) > 6 else [*shown, circle[0][:80]])
