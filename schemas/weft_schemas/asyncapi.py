@@ -13,6 +13,7 @@ IN_EVENTS = ("item", SESSION_CLOSED)
 """What agents publish; workers and operators publish the rest."""
 TENANT_EVENTS = ("context_policy", "catalog", "erased", "erasure_receipt")
 """What stands under a tenant's reserved session."""
+AUDIT_EVENTS = ("compiled", "routed", "chosen")
 SERVICES = {
     "compile": ("compile_request", "context_pack"),
     "drilldown": ("drilldown_request", "drilldown_reply"),
@@ -20,6 +21,7 @@ SERVICES = {
     "status": ("status_request", "status_reply"),
     "route": ("route_request", "route_reply"),
     "hydrate": ("hydrate_request", "hydration_result"),
+    "choose": ("choice_request", "choice_reply"),
 }
 """Service → request and reply."""
 
@@ -45,7 +47,7 @@ def asyncapi(event_types: Iterable[str]) -> dict[str, Any]:
         "closing": _channel(f"weft.{{tenant}}.{{session}}.in.{SESSION_CLOSED}", [SESSION_CLOSED]),
         "derived": _channel("weft.{tenant}.{session}.out.{event}", derived, DERIVED_NOTE),
         "tenant": _channel(f"weft.{{tenant}}.{TENANT_SESSION}.out.{{event}}", list(TENANT_EVENTS)),
-        "audit": _channel("weft-audit.{tenant}.{session}.compiled", ["compiled"], AUDIT_NOTE),
+        "audit": _channel("weft-audit.{tenant}.{session}.{event}", list(AUDIT_EVENTS), AUDIT_NOTE),
     }
     for service, (request, reply) in SERVICES.items():
         channels[service] = _channel(f"weft-rpc.{{tenant}}.{{session}}.{service}", [request])
@@ -73,7 +75,7 @@ ITEM_NOTE = (
     + "."
 )
 DERIVED_NOTE = "What workers derive, and what operators decide; agents only read it."
-AUDIT_NOTE = f"One event per compile, in the stream `{AUDIT_STREAM}`."
+AUDIT_NOTE = f"One event per compile, routing decision and choice, in the stream `{AUDIT_STREAM}`."
 REPLY_NOTE = "A reply with the header `Weft-Error` is an error; the header holds its code."
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from weft_schemas.items import BodyRef
+
 
 class SelectableKind(StrEnum):
     TOOL = "tool"
@@ -42,7 +44,10 @@ class Catalog(
 
     name: str
     items: tuple[SelectableItem, ...]
+    """Empty where `body` holds them."""
     v: int = 1
+    body: BodyRef | msgspec.UnsetType = msgspec.UNSET
+    """A large catalogue's items as a JSON array in the object store."""
 
 
 class ChoiceCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -89,6 +94,10 @@ class RouteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     namespaces: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    """Ids of items that failed in this step: they rank lower."""
+    used: tuple[str, ...] = ()
+    """Ids of items that were used already: what they prepare is not missing."""
     v: int = 1
 
 
@@ -104,6 +113,57 @@ class RouteReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = ""
     leaves_scored: int = 0
     total_leaves: int = 0
+    id: str = ""
+    """Of the decision in the audit; give it back with the choice."""
+    v: int = 1
+
+
+class RouteAudit(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="routed", tag_field="type"
+):
+    """The audit event of one routing decision: enough to make it again and to learn from it."""
+
+    id: str
+    tenant: str
+    session: str
+    request: RouteRequest
+    query: str
+    """As scored, after the transformer."""
+    catalog_version: int
+    shown: tuple[str, ...]
+    """Ids, best first."""
+    scores: tuple[float, ...]
+    abstain: bool
+    ambiguous: bool
+    scorer_version: str
+    v: int = 1
+
+
+class ChoiceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model took of a decision."""
+
+    decision: str
+    """`RouteReply.id`."""
+    item: str
+    """Id of the item, empty where it took none."""
+    v: int = 1
+
+
+class ChoiceReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    sequence: int
+    """Of the audit event."""
+    v: int = 1
+
+
+class ChoiceAudit(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="chosen", tag_field="type"
+):
+    """The audit event of a choice."""
+
+    tenant: str
+    session: str
+    decision: str
+    item: str
     v: int = 1
 
 
