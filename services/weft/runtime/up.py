@@ -14,7 +14,7 @@ import msgspec
 
 from weft.log.connection import connect
 from weft.log.server import Durability, EmbeddedServer
-from weft.log.topology import Limits, provision
+from weft.log.topology import Change, Limits, provision
 from weft.runtime.settings import Settings
 from weft.runtime.supervisor import Supervisor, work_children
 from weft_schemas.errors import WeftError
@@ -74,17 +74,20 @@ async def running(
         yield Up(settings, supervisor, server)
 
 
-async def provision_log(settings: Settings) -> None:
-    """Have the server hold the streams and consumers that this release needs."""
+async def provision_log(settings: Settings) -> list[Change]:
+    """Have the server hold the streams and consumers that this release needs; returns what was
+    done for that."""
     limits = Limits(
         max_bytes=settings.max_bytes or -1, max_age=settings.max_age_days * SECONDS_PER_DAY
     )
     connection = await connect(name="weft-provision", **settings.connection())
     try:
-        for change in await provision(connection, cast(Durability, settings.durability), limits):
-            _log.info("log: %s", change)
+        changes = await provision(connection, cast(Durability, settings.durability), limits)
     finally:
         await connection.close()
+    for change in changes:
+        _log.info("log: %s", change)
+    return changes
 
 
 async def _keep_alive(server: EmbeddedServer) -> None:

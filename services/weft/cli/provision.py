@@ -1,0 +1,42 @@
+"""`weft provision`: make the streams and consumers of the log, for services that run elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from weft.cli.connecting import connected, json_option, running
+from weft.cli.output import hint, print_json
+from weft.runtime.settings import Settings
+
+
+@click.command()
+@json_option
+@connected
+def provision(as_json: bool, settings: Settings) -> None:
+    """Give the server the streams and consumers that this release needs. `weft up` does it by
+    itself; containers run it once, before the services.
+
+    Run it again as often as you like: it changes what differs, and refuses what would lose events.
+    WEFT_DURABILITY, WEFT_MAX_BYTES and WEFT_MAX_AGE_DAYS say what the log is to be.
+
+    \b
+    Examples:
+      weft provision
+      WEFT_DURABILITY=cluster weft provision --nats nats://nats-1:4222 --user admin
+    """
+    changes = running(_provision(settings))
+    if as_json:
+        print_json(changes)
+        return
+    for change in changes:
+        click.echo(change)
+    if not changes:
+        hint("the log is as it should be")
+
+
+async def _provision(settings: Settings) -> list[Any]:
+    from weft.runtime.up import provision_log
+
+    return await provision_log(settings)
