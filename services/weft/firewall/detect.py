@@ -77,7 +77,7 @@ _MARKDOWN = re.compile(
 _TABLE_RULE = re.compile(r"^\s*\|?\s*:?-{3,}:?\s*(?:\|\s*:?-{3,}:?\s*)+\|?\s*$", re.MULTILINE)
 _YAML = re.compile(r"^\s*(?:- )?[\w./\"'-]{1,60}:(?: |$)")
 _CODE = re.compile(
-    r"^\s*(?:\d+[\t|:]\s*)?(?:def |class |async def |import |from \S+ import |function "
+    r"^\s*(?:\d+(?:\t|\||:|→)\s*)?(?:def |class |async def |import |from \S+ import |function "
     r"|export |const |let |var "
     r"|public |private |protected |static |func |fn |impl |struct |enum |interface |type |package "
     r"|#include|#define|use |return\b|if ?\(|for ?\(|while ?\(|\}|\{|//|/\*|@\w+|module |require\()"

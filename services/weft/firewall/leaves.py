@@ -54,7 +54,7 @@ def leaves(root: object) -> list[Leaf]:
         pattern = tuple("*" if isinstance(step, int) else step for step in path)
         base = worths.get(pattern)
         if base is None:
-            base = worths[pattern] = _key_worth(pattern)
+            base = worths[pattern] = key_worth(pattern)
         row = next((step for step in path if isinstance(step, int)), 0)
         found.append(Leaf(path, value, base + value_worth(value) - min(row, 400) * 0.004))
         if len(found) >= MAX_LEAVES:
@@ -83,7 +83,7 @@ def _looked_at(array: list[object]) -> list[int]:
     return [*range(_FIRST), *range(size - _LAST, size)]
 
 
-def _key_worth(pattern: Path) -> float:
+def key_worth(pattern: Path) -> float:
     """Worth by the names on the way: what kind of thing this is, and how deep it lies."""
     name = next((str(step) for step in reversed(pattern) if step != "*"), "")
     depth = sum(1 for step in pattern if step != "*")

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from weft.firewall.detect import Detected, Form
 from weft.firewall.leaves import Path
 from weft.firewall.summarise.budget import Budget
+from weft.firewall.summarise.code import summarise_code
+from weft.firewall.summarise.diff import summarise_diff
+from weft.firewall.summarise.html import summarise_html
 from weft.firewall.summarise.json import summarise_json
+from weft.firewall.summarise.keyed import summarise_keyed
+from weft.firewall.summarise.listing import summarise_listing
 from weft.firewall.summarise.log import summarise_log
+from weft.firewall.summarise.markdown import summarise_markdown
 from weft.firewall.summarise.prose import summarise_prose
 from weft.firewall.summarise.table import summarise_table
+from weft.firewall.summarise.tests import summarise_tests
+from weft.firewall.summarise.traceback import summarise_traceback
 from weft.firewall.tables import read_table
 
 _ROWS = 20_000
 """Rows of a table that are read for a summary."""
+
+_BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
+    Form.LOG: summarise_log,
+    Form.TRACEBACK: summarise_traceback,
+    Form.DIFF: summarise_diff,
+    Form.TESTS: summarise_tests,
+    Form.HTML: summarise_html,
+    Form.MARKDOWN: summarise_markdown,
+    Form.CODE: summarise_code,
+    Form.XML: summarise_keyed,
+    Form.YAML: summarise_keyed,
+    Form.LISTING: summarise_listing,
+    Form.PROSE: summarise_prose,
+}
 
 
 def summarise(text: str, detected: Detected, budget: Budget, keep: Sequence[Path] = ()) -> str:
@@ -24,6 +46,4 @@ def summarise(text: str, detected: Detected, budget: Budget, keep: Sequence[Path
         return summarise_json(detected.value, budget, keep)
     if form in (Form.CSV, Form.TSV, Form.TABLE):
         return summarise_table(read_table(text, form, _ROWS), budget)
-    if form in (Form.LOG, Form.TRACEBACK, Form.TESTS, Form.LISTING):
-        return summarise_log(text, budget)
-    return summarise_prose(text, budget)
+    return _BY_FORM[form](text, budget)

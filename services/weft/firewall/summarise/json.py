@@ -1,4 +1,4 @@
-"""JSON to shorter JSON: what a next step needs first, arrays of objects column by column, and what
+"""JSON to shorter JSON: what a next step needs first, in its own place beside its own key, and what
 is left out named with the path under which it can be asked for."""
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ _TEXT = 90
 """Characters of a string that are shown."""
 _NAMES = 12
 """Names of left-out keys that are listed."""
+_ALIKE = 3
+"""Objects from which an array is told as records: what they share once, at its head."""
 
 
-def summarise_json(root: object, budget: Budget, keep: Sequence[Path] = (), note: str = "") -> str:
-    """Valid JSON of at most `budget.limit` tokens. Leaves under `keep` come before all others and
-    stay exact; `note` stands under the key `…` at the top."""
+def summarise_json(root: object, budget: Budget, keep: Sequence[Path] = ()) -> str:
+    """Valid JSON of at most `budget.limit` tokens, empty where not even `{}` fits. Leaves under
+    `keep` come before all others and stay exact."""
     ranked = _ranked(leaves(root), keep)
-    low, high, best = 0, len(ranked), ""
     # Nothing that holds more leaves than tokens can fit.
-    high = min(high, budget.limit)
+    low, high, best = 0, min(len(ranked), budget.limit), ""
     while low <= high:
         middle = (low + high) // 2
-        text = _rendered(root, ranked[:middle], keep, note)
+        text = _rendered(root, ranked[:middle], keep)
         if budget.fits(text):
             best, low = text, middle + 1
         else:
@@ -36,6 +37,8 @@ def summarise_json(root: object, budget: Budget, keep: Sequence[Path] = (), note
 
 
 def _ranked(found: list[Leaf], keep: Sequence[Path]) -> list[Leaf]:
+    """Kept leaves, then the others by worth; what all records of an array share, and a value that
+    has already stood, come later."""
     kept = [leaf for leaf in found if any(matches(leaf.path, path) for path in keep)]
     chosen = {leaf.path for leaf in kept}
     rest = sorted((leaf for leaf in found if leaf.path not in chosen), key=lambda leaf: -leaf.worth)
@@ -53,10 +56,7 @@ def _smallest(root: object, budget: Budget) -> str:
     """What can be said in next to no tokens."""
     size = len(root) if isinstance(root, dict | list) else 0
     what = f"{'object' if isinstance(root, dict) else 'array'} of {size}"
-    for value in (
-        {MORE: what},
-        {},
-    ):
+    for value in ({MORE: what}, {}):
         text = _encoded(value)
         if budget.fits(text):
             return text
@@ -69,27 +69,26 @@ class _Node(msgspec.Struct):
     children: dict[Step, _Node] = {}
 
 
-def _rendered(root: object, chosen: list[Leaf], keep: Sequence[Path], note: str) -> str:
+def _rendered(root: object, chosen: list[Leaf], keep: Sequence[Path]) -> str:
     tree = _Node({})
     for leaf in chosen:
         node = tree
         for step in leaf.path:
             node = node.children.setdefault(step, _Node({}))
-    built = _build(root, tree, (), keep)
-    if note:
-        built = {MORE: note, **built} if isinstance(built, dict) else {MORE: note, "value": built}
-    return _encoded(built)
+    return _encoded(_build(root, tree, (), keep))
 
 
 def _encoded(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _build(value: object, node: _Node, path: Path, keep: Sequence[Path]) -> object:
+def _build(
+    value: object, node: _Node, path: Path, keep: Sequence[Path], told: bool = False
+) -> object:
     if isinstance(value, dict):
-        return _object(value, node, path, keep)
+        return _object(value, node, path, keep, told)
     if isinstance(value, list):
-        return _array(value, node, path, keep)
+        return _array(value, node, path, keep, told)
     return _scalar(value, path, keep)
 
 
@@ -102,17 +101,18 @@ def _scalar(value: object, path: Path, keep: Sequence[Path]) -> object:
 
 
 def _object(
-    value: dict[str, object], node: _Node, path: Path, keep: Sequence[Path]
+    value: dict[str, object], node: _Node, path: Path, keep: Sequence[Path], told: bool
 ) -> dict[str, object]:
+    """`told`: an array above has said what its records leave out."""
     built: dict[str, object] = {}
     missing: list[str] = []
     for key, held in value.items():
         child = node.children.get(key)
-        if child is None and (held or held == 0):
+        if child is not None:
+            built[_plain(key)] = _build(held, child, (*path, key), keep, told)
+        elif held or held == 0:
             missing.append(key)
-        elif child is not None:
-            built[_plain(key)] = _build(held, child, (*path, key), keep)
-    if missing:
+    if missing and not told:
         built[MORE] = _list_names(missing)
     return built
 
@@ -127,69 +127,39 @@ def _list_names(names: list[str]) -> str:
     return f"{shown} +{rest}" if rest > 0 else shown
 
 
-def _array(value: list[object], node: _Node, path: Path, keep: Sequence[Path]) -> object:
+def _array(
+    value: list[object], node: _Node, path: Path, keep: Sequence[Path], told: bool
+) -> list[object]:
     chosen = sorted(step for step in node.children if isinstance(step, int))
-    records = [value[index] for index in chosen]
-    if len(value) >= 3 and records and all(isinstance(record, dict) for record in records):
-        return _columns(value, node, chosen, path, keep)
-    shown = [_build(value[index], node.children[index], (*path, index), keep) for index in chosen]
-    if len(chosen) < len(value):
+    shown: list[object] = []
+    records = _records(value)
+    if len(records) >= _ALIKE and not told:
+        shown.append(_head(value, records, node, path))
+        told = True
+    shown += [_build(value[i], node.children[i], (*path, i), keep, told) for i in chosen]
+    if len(chosen) < len(value) and value:
         shown.append(_rest(path, chosen, len(value)))
     return shown
+
+
+def _records(value: list[object]) -> list[dict[str, object]]:
+    """The objects of an array, or of the arrays in it."""
+    flat: list[dict[str, object]] = []
+    for held in value[:200]:
+        if isinstance(held, dict):
+            flat.append(held)
+        elif isinstance(held, list):
+            flat += [inner for inner in held[:50] if isinstance(inner, dict)]
+    return flat
+
+
+def _head(value: list[object], records: list[dict[str, object]], node: _Node, path: Path) -> str:
+    """One line about an array of objects: how many, and which keys they have."""
+    keys = dict.fromkeys(key for record in records[:50] for key in record)
+    return f"{MORE}{len(value)} x {{{_list_names(list(keys))}}}"
 
 
 def _rest(path: Path, chosen: list[int], size: int) -> str:
     """Which elements are missing, and under which path they are."""
     first = next((i for i, index in enumerate(chosen) if index != i), len(chosen))
     return f"{MORE}{size - len(chosen)} more at {written(path)}[{first}:{size}]"
-
-
-def _columns(
-    value: list[object], node: _Node, chosen: list[int], path: Path, keep: Sequence[Path]
-) -> dict[str, object]:
-    """Rows as columns: `{"rows": 20, "id": […], "…": …}`. A column's values stand in the order of
-    the rows; one that is the same in every row is written once."""
-    names: dict[str, list[int]] = {}
-    for index in chosen:
-        for key in node.children[index].children:
-            names.setdefault(str(key), []).append(index)
-    built: dict[str, object] = {f"rows[{len(value)}]": _which(chosen, len(value))}
-    for name, indexes in names.items():
-        built[_plain(name)] = _column(value, name, indexes, node, path, keep)
-    seen = {key: None for row in value[:50] if isinstance(row, dict) for key in row}
-    missing = [key for key in seen if key not in names]
-    if missing:
-        built[MORE] = _list_names(missing)
-    return built
-
-
-def _which(chosen: list[int], size: int) -> str:
-    if len(chosen) == size:
-        return "all"
-    if chosen == list(range(len(chosen))):
-        return f"0..{len(chosen) - 1}"
-    return ",".join(map(str, chosen))
-
-
-def _column(
-    value: list[object],
-    name: str,
-    indexes: list[int],
-    node: _Node,
-    path: Path,
-    keep: Sequence[Path],
-) -> object:
-    cells = [
-        _build(row[name], node.children[index].children[name], (*path, index, name), keep)
-        for index in indexes
-        if isinstance(row := value[index], dict) and name in row
-    ]
-    first = cells[0]
-    if len(cells) > 2 and all(cell == first for cell in cells) and _is_constant(value, name):
-        return {"all": first}
-    return cells
-
-
-def _is_constant(value: list[object], name: str) -> bool:
-    first = value[0].get(name) if isinstance(value[0], dict) else None
-    return all(isinstance(row, dict) and row.get(name) == first for row in value)

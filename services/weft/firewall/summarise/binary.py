@@ -1,0 +1,55 @@
+"""Bytes that are no text: what they are and how many; never the bytes."""
+
+from __future__ import annotations
+
+from weft.firewall.unwrap import dimensions
+
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"%PDF-", "application/pdf"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"\x1f\x8b", "application/gzip"),
+    (b"\x7fELF", "application/x-elf"),
+    (b"BZh", "application/x-bzip2"),
+    (b"\xfd7zXZ", "application/x-xz"),
+    (b"7z\xbc\xaf", "application/x-7z-compressed"),
+    (b"SQLite format 3\0", "application/vnd.sqlite3"),
+    (b"OggS", "audio/ogg"),
+    (b"ID3", "audio/mpeg"),
+    (b"\x00asm", "application/wasm"),
+    (b"RIFF", "application/x-riff"),
+)
+"""First bytes of common formats, as their specifications give them."""
+_SAMPLE = 8_192
+_CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
+_SHARE = 0.1
+"""Share of control codes from which bytes are no text."""
+
+
+def binary_type(data: bytes) -> str | None:
+    """The MIME type of bytes that are no text; None for text. An image in text form (a data URL)
+    is text."""
+    for magic, mime in _MAGIC:
+        if data.startswith(magic) and not _is_text(data[:256]):
+            return mime
+    sample = data[:_SAMPLE]
+    if not sample or len(sample) - len(sample.translate(None, _CONTROL)) <= _SHARE * len(sample):
+        return None
+    return None if _is_text(sample) else "application/octet-stream"
+
+
+def _is_text(sample: bytes) -> bool:
+    """Valid UTF-8 (a character cut at the end aside) with few control codes."""
+    try:
+        sample[: max(len(sample) - 4, 0)].decode()
+    except UnicodeDecodeError:
+        return False
+    return len(sample) - len(sample.translate(None, _CONTROL)) <= 0.3 * len(sample)
+
+
+def summarise_binary(data: bytes, mime: str, size: int) -> str:
+    shape = dimensions(data[:65_536])
+    return f"[{mime}{', ' + shape if shape else ''}, {size} bytes; not shown]"

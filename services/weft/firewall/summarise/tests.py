@@ -1,0 +1,51 @@
+"""A test run as its totals and each failure with its message; what passed is only counted."""
+
+from __future__ import annotations
+
+import re
+
+from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+
+_LINE = 220
+"""Characters of a line that are shown."""
+_TOTALS = re.compile(
+    r"^=+ .{0,200}\b(?:passed|failed|errors?|skipped|no tests)\b.{0,200}=+$|^\s*Tests?:\s+\d|^Test Suites:"
+    r"|^test result:|^Ran \d+ tests?|^(?:OK|FAILED)\b(?: \(|$)|Tests run: \d+|^\d+ (?:passing|failing|pending)"
+    r"|^\s{0,4}\d+ (?:passing|failing)|^(?:ok|FAIL|PASS)\s*(?:\t.*)?$|^# (?:tests|pass|fail) \d|BUILD (?:FAILURE|SUCCESS)"
+    r"|^\d+ (?:passed|failed|examples)|^(?:FAIL|ok  )\t"
+)
+_FAILURE = re.compile(
+    r"^(?:FAILED|ERROR|FAIL:?)\s+\S|^--- FAIL|^not ok \d|^\s*(?:✕|✗|×|✖)\s|^\s+\d+\) \S|^\s*● \S"
+    r"|^test \S+ \.\.\. FAILED|<<< (?:FAILURE|ERROR)!|^_{3,} .{1,200} _{3,}$|^(?:FAIL|ERROR): "
+)
+_REASON = re.compile(
+    r"^E\s{1,8}\S|^\s*(?:\w+\.)*\w*(?:Error|Exception)\b|^thread '.{1,80}' panicked|^\s*(?:expected|actual"
+    r"|received|left|right|got|want)\b|^\s*(?:Expected|Received|assert)|^\S+\.\w{1,5}:\d+: |panicked at",
+    re.IGNORECASE,
+)
+_PASSED = re.compile(
+    r"^\s*(?:✓|√|PASS\b|ok \d|--- PASS|test \S+ \.\.\. ok|=== RUN)|\bPASSED\b|^\S+\.py [.sxF]+"
+)
+
+
+def summarise_tests(text: str, budget: Budget) -> str:
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    failures = passed = 0
+    pieces: list[Piece] = []
+    for number, line in enumerate(lines):
+        start = line[:400]
+        if _FAILURE.match(start):
+            failures += 1
+            worth = 90.0 - failures * 0.01
+        elif _TOTALS.search(start):
+            worth = 97.0 + number / len(lines)
+        elif _REASON.match(start):
+            worth = 80.0 - number / len(lines)
+        elif _PASSED.search(start):
+            passed += 1
+            continue
+        else:
+            worth = 40.0 + number / len(lines)
+        pieces.append(Piece(number, worth, shorten(line, _LINE)))
+    told = f"test run: {len(lines)} lines, {failures} failure lines, {passed} passing lines folded"
+    return compose([Piece(-1, 100, told), *pieces], budget)

@@ -1,0 +1,51 @@
+"""A traceback as its exceptions with their messages and the innermost frames of the user's own code;
+frames of libraries only where tokens are left."""
+
+from __future__ import annotations
+
+import re
+
+from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+
+_LINE = 240
+"""Characters of a line that are shown."""
+_FRAME = re.compile(
+    r"^\s*(?:File \"[^\"]+\", line \d+|at \S.{0,200}[(:]|\d+: +\S+::|#\d+ +\S|\S+\.go:\d+|from \S+:\d+)"
+)
+_THEIRS = re.compile(
+    r"site-packages|dist-packages|lib/python\d|<frozen|node_modules|node:internal|\(internal/"
+    r"|java\.base/|\bat (?:java|javax|sun|jdk|org\.junit|org\.springframework|kotlin|scala)\."
+    r"|/usr/(?:lib|local/go)|/rustc/|\bcore::|\bstd::|/gems/|runtime/"
+)
+_EXCEPTION = re.compile(
+    r"^\s{0,8}(?:(?:Caused by|Suppressed|Unhandled exception|Uncaught)\W{1,3}.{0,40}"
+    r"|Exception in thread .{0,80}|panic: |thread '[^']{1,80}' panicked|goroutine \d+ \[running)"
+    r"|^\s{0,4}(?:[\w$]{1,60}\.){0,8}\w{0,60}(?:Error|Exception|Warning|Interrupt|Exit|Fault)\b(?::|\s*$)"
+)
+
+
+def summarise_traceback(text: str, budget: Budget) -> str:
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    frames = [number for number, line in enumerate(lines) if _FRAME.match(line[:400])]
+    own = [number for number in frames if not _THEIRS.search(lines[number][:400])]
+    innermost_last = "Traceback (most recent call last)" in text
+    depth = {n: i for i, n in enumerate(reversed(own) if innermost_last else own)}
+    pieces = [Piece(-1, 100, f"traceback: {len(frames)} frames, {len(own)} in own code")]
+    for number, line in enumerate(lines):
+        worth = _worth(number, line, depth, frames, lines)
+        pieces.append(Piece(number, worth, shorten(line, _LINE)))
+    return compose(pieces, budget)
+
+
+def _worth(
+    number: int, line: str, depth: dict[int, int], frames: list[int], lines: list[str]
+) -> float:
+    if _EXCEPTION.match(line[:400]):
+        return 99.0
+    if number in depth:
+        return 90.0 - depth[number]
+    if number - 1 in depth and not _FRAME.match(line[:400]):
+        return 89.5 - depth[number - 1]
+    if number == len(lines) - 1:
+        return 95.0
+    return 30.0 if _FRAME.match(line[:400]) else 40.0 - number / len(lines)
