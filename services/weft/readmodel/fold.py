@@ -38,19 +38,9 @@ from weft_schemas.routing import Catalog
 from weft_schemas.subjects import Stored
 
 _sql = statements("fold")
+_postings = statements("postings")
 _json = msgspec.json.Encoder(order="deterministic")
-_STUB_METADATA = frozenset(
-    (
-        "tool_name",
-        "call_id",
-        "turn_id",
-        "author",
-        "occurred_at",
-        "scope",
-        "content_type",
-        "is_error",
-    )
-)
+_STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments"}
 """Metadata kept of an untrusted item: short keys whose meaning weft fixes."""
 
 
@@ -86,7 +76,7 @@ class Fold:
         self.checkpoint = int(get_meta(db, "checkpoint") or 0)
         self._index = IndexWriter(db)
         self._sessions = Sessions(db)
-        self._derived = DerivedFold(db, encoding, self._add_document, self._index.supersede)
+        self._derived = DerivedFold(db, encoding, self._add_document, self._supersede)
         self._tombstones: set[tuple[str, str]] = set(db.execute(_sql.tombstones))
         self._untrusted: dict[tuple[str, str], tuple[ItemKind, ...]] = {}
 
@@ -123,8 +113,6 @@ class Fold:
         self._index.flush()
         self._sessions.flush()
         set_meta(self._db, "checkpoint", last.sequence)
-        self._db.execute(_sql.add_landmark, (last.sequence, message_hash(last)))
-        self._db.execute(_sql.trim_landmarks)
 
     def _forget(self) -> None:
         self._index.discard()
@@ -272,11 +260,15 @@ class Fold:
         counts = clip(analyse(text)) if text else Counter[str]()
         if not counts:
             return
-        length = counts.total()
-        document = state.add_document(length)
-        self._index.add(
-            state.number, document, item, version, counts, words=state.words, length=length
-        )
+        document = state.add_document(counts.total())
+        row = (state.number, document, item, version, state.words)
+        self._db.execute(_postings.add_document, row)
+        self._index.add(state.number, document, counts)
+
+    def _supersede(self, item: int, until: int) -> None:
+        """From `until` on, no document so far of this item matches."""
+        for place in self._db.execute(_postings.documents_of_item, (item,)).fetchall():
+            self._db.execute(_postings.supersede, (*place, until))
 
     def _untrusted_kinds(self, address: Stored, at: int) -> tuple[ItemKind, ...]:
         key = (address.tenant, address.session)
@@ -299,11 +291,6 @@ class Fold:
             erase_session(self._db, tenant, event.session, version)
         self._sessions.forget()
         self._untrusted.clear()
-
-
-def message_hash(record: LogRecord) -> bytes:
-    """What tells two messages at one sequence apart: SHA-256 of subject and payload."""
-    return hashlib.sha256(record.subject.encode() + b"\0" + record.payload).digest()
 
 
 def searchable(item: ContextItem) -> str:

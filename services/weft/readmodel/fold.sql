@@ -105,10 +105,3 @@ SELECT tenant, session FROM tombstones
 
 -- name: add_tombstone
 INSERT INTO tombstones (version, tenant, session, reason) VALUES (?, ?, ?, ?)
-
--- name: add_landmark
-INSERT OR REPLACE INTO landmarks (sequence, hash) VALUES (?, ?)
-
--- name: trim_landmarks
-DELETE FROM landmarks WHERE sequence NOT IN (
-    SELECT sequence FROM landmarks ORDER BY sequence DESC LIMIT 64)

@@ -1,38 +1,41 @@
-"""The text index: which documents of a session hold a term, as packed bytes.
+"""The text index: which documents of a session hold a term, as packed numbers.
 
-A document is one version of an item's text, numbered within its session in log order. Every 256 of
-them are sealed into a segment: for each term one row with three bytes a posting (place in the
-segment, frequency, length on a logarithmic scale). Newer documents wait in the tail, word for word.
+A document is one version of an item's text, numbered within its session in log order. The newest
+wait in the tail, word for word; every 256 of them are sealed: their postings are appended to the
+rows of their terms, one row for each term and block of 4,096 documents.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from math import log2
 
 from weft.readmodel.sql import statements
 
 SEGMENT = 256
-"""Documents per segment: the place of a document in it is one byte."""
-WIDTH = 3
-"""Bytes per posting."""
+"""Documents that are sealed together: a search reads the tail, up to so many, whole."""
+BLOCK = 4_096
+"""Documents per row of a term: few rows to read for a rare term, and none too long to append to."""
+WIDTH = 4
+"""Bytes of a posting: 16 bits place in the block, 8 frequency (at most 255), 8 length code."""
 MAX_TERM = 40
 """Characters of a term that count; longer ones are hashes and base64."""
 
 _STEPS = 12
 """Steps per doubling of the length scale: a length is kept to within 3 %."""
 LENGTHS = tuple(2 ** (code / _STEPS) for code in range(256))
-"""Length in words for each code of the scale."""
+"""Length in words for each length code."""
 
 _sql = statements("postings")
 
 
-def clip(counts: Mapping[str, int]) -> Counter[str]:
+def clip(counts: Counter[str]) -> Counter[str]:
     """The terms as indexed: cut to `MAX_TERM` characters."""
-    if all(len(term) <= MAX_TERM for term in counts):
-        return counts if isinstance(counts, Counter) else Counter(counts)
+    if max(map(len, counts), default=0) <= MAX_TERM:
+        return counts
     clipped: Counter[str] = Counter()
     for term, count in counts.items():
         clipped[term[:MAX_TERM]] += count
@@ -40,21 +43,34 @@ def clip(counts: Mapping[str, int]) -> Counter[str]:
 
 
 def length_code(words: int) -> int:
-    """Where a length in words stands on the logarithmic scale."""
+    """Where a length in words stands on the logarithmic scale, 0 to 255."""
     return min(255, round(_STEPS * log2(max(1, words))))
+
+
+def posting(document: int, times: int, length: int) -> int:
+    """A document's posting as a number; `length` is a length code."""
+    return (document % BLOCK) << 16 | (times if times < 256 else 255) << 8 | length
+
+
+def pack(postings: list[int]) -> bytes:
+    return struct.pack(f"<{len(postings)}I", *postings)
+
+
+def unpack(entries: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(entries) // WIDTH}I", entries)
 
 
 def write_terms(counts: Mapping[str, int]) -> str:
     """Terms as a tail row holds them: each on a line, `term` or `term<TAB>frequency`."""
-    lines = (term if count == 1 else f"{term}\t{count}" for term, count in counts.items())
+    lines = [term if count == 1 else f"{term}\t{count}" for term, count in counts.items()]
     return "\n" + "\n".join(lines) + "\n"
 
 
-def read_terms(written: str) -> Iterable[tuple[str, int]]:
-    for line in written.split("\n"):
-        if line:
-            term, _, count = line.partition("\t")
-            yield term, int(count or 1)
+def read_terms(written: str) -> Iterator[tuple[str, int]]:
+    """The inverse of `write_terms`."""
+    for line in filter(None, written.split("\n")):
+        term, _, count = line.partition("\t")
+        yield term, int(count or 1)
 
 
 def frequency(written: str, term: str) -> int:
@@ -73,67 +89,49 @@ class IndexWriter:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._new: dict[int, list[tuple[int, int, str]]] = {}
+        self._new: dict[int, list[tuple[int, int, Mapping[str, int]]]] = {}
 
-    def add(
-        self,
-        session: int,
-        document: int,
-        item: int,
-        version: int,
-        counts: Mapping[str, int],
-        words: int,
-        length: int,
-    ) -> None:
-        """`words`: of the session with this document; `length`: of this document."""
-        self._db.execute(_sql.add_document, (session, document, item, version, words))
-        row = (document, length_code(length), write_terms(counts))
+    def add(self, session: int, document: int, counts: Counter[str]) -> None:
+        """The session's next document."""
+        row = (document, length_code(counts.total()), counts)
         self._new.setdefault(session, []).append(row)
-
-    def supersede(self, item: int, until: int) -> None:
-        """From `until` on, no document so far of this item matches."""
-        for session, document in self._db.execute(_sql.documents_of_item, (item,)).fetchall():
-            self._db.execute(_sql.supersede, (session, document, until))
-
-    def forget(self, session: int) -> None:
-        """Drop what was added and not flushed: the session is being erased."""
-        self._new.pop(session, None)
 
     def flush(self) -> None:
         """Write what was added: full segments as postings, the rest to the tail."""
-        for session, rows in self._new.items():
-            self._write(session, rows)
+        for session, documents in self._new.items():
+            self._write(session, documents)
         self._new.clear()
 
     def discard(self) -> None:
         """Forget what was added: the transaction failed."""
         self._new.clear()
 
-    def _write(self, session: int, rows: list[tuple[int, int, str]]) -> None:
-        first, last = rows[0][0], rows[-1][0]
-        sealed = (last + 1) // SEGMENT * SEGMENT
-        start = first // SEGMENT * SEGMENT
+    def _write(self, session: int, new: list[tuple[int, int, Mapping[str, int]]]) -> None:
+        first, end = new[0][0], new[-1][0] + 1
+        start, sealed = first // SEGMENT * SEGMENT, end // SEGMENT * SEGMENT
         if sealed > start:
-            old = self._db.execute(_sql.tail, (session, start)).fetchall()
-            documents = [row for row in (*old, *rows) if row[0] < sealed]
-            for at in range(0, len(documents), SEGMENT):
+            old = [
+                (document, length, dict(read_terms(written)))
+                for document, length, written in self._db.execute(_sql.tail, (session, start))
+            ]
+            documents = [*old, *new]
+            for at in range(0, sealed - start, SEGMENT):
                 self._seal(session, documents[at : at + SEGMENT])
             if old:
                 self._db.execute(_sql.drop_tail, (session, sealed))
-        kept = ((session, *row) for row in rows if row[0] >= sealed)
-        self._db.executemany(_sql.add_tail, kept)
+        rows = (
+            (session, document, length, write_terms(counts))
+            for document, length, counts in new
+            if document >= sealed
+        )
+        self._db.executemany(_sql.add_tail, rows)
 
-    def _seal(self, session: int, documents: list[tuple[int, int, str]]) -> None:
-        entries: dict[str, bytearray] = {}
-        for document, length, written in documents:
-            place = document % SEGMENT
-            for term, count in read_terms(written):
-                packed = bytes((place, min(count, 255), length))
-                found = entries.get(term)
-                if found is None:
-                    entries[term] = bytearray(packed)
-                else:
-                    found += packed
-        segment = documents[0][0] // SEGMENT
-        rows = ((session, term, segment, bytes(entries[term])) for term in sorted(entries))
+    def _seal(self, session: int, documents: list[tuple[int, int, Mapping[str, int]]]) -> None:
+        postings: defaultdict[str, list[int]] = defaultdict(list)
+        for document, length, counts in documents:
+            once = posting(document, 0, length)
+            for term, count in counts.items():
+                postings[term].append(once | (count if count < 256 else 255) << 8)
+        block = documents[0][0] // BLOCK
+        rows = ((session, term, block, pack(postings[term])) for term in sorted(postings))
         self._db.executemany(_sql.add_postings, rows)

@@ -12,11 +12,12 @@ WHERE session = ? AND document >= ? ORDER BY document
 DELETE FROM tail WHERE session = ? AND document < ?
 
 -- name: add_postings
-INSERT INTO postings (session, term, segment, before, entries)
+INSERT INTO postings (session, term, block, before, entries)
 VALUES (?1, ?2, ?3,
-    coalesce((SELECT before + length(entries) / 3 FROM postings
-              WHERE session = ?1 AND term = ?2 ORDER BY segment DESC LIMIT 1), 0),
+    coalesce((SELECT before + length(entries) / 4 FROM postings
+              WHERE session = ?1 AND term = ?2 AND block < ?3 ORDER BY block DESC LIMIT 1), 0),
     ?4)
+ON CONFLICT DO UPDATE SET entries = CAST(entries || excluded.entries AS BLOB)
 
 -- name: documents_of_item
 SELECT session, document FROM documents WHERE item = ?
@@ -25,8 +26,8 @@ SELECT session, document FROM documents WHERE item = ?
 INSERT OR IGNORE INTO superseded (session, document, until) VALUES (?, ?, ?)
 
 -- name: postings
-SELECT segment, before, entries FROM postings
-WHERE session = ? AND term = ? AND segment <= ? ORDER BY segment DESC
+SELECT before, block, entries FROM postings
+WHERE session = ? AND term = ? AND block <= ? ORDER BY block DESC
 
 -- name: last_document
 SELECT document, version, words FROM documents WHERE session = ? ORDER BY document DESC LIMIT 1

@@ -3,9 +3,6 @@
 
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
--- Hashes of folded messages, newest last: they tell whether the log is still the one folded.
-CREATE TABLE landmarks (sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL);
-
 -- Counters here are of now; what a view reads is computed from rows at or before its sequence.
 CREATE TABLE sessions (
     number INTEGER PRIMARY KEY,
@@ -223,13 +220,13 @@ CREATE TABLE tail (
 );
 CREATE INDEX tail_document ON tail (session, document);
 
--- Clustered by session and term. `entries`: three bytes a posting, see postings.py; `before`: how
--- many postings the term has in the session's earlier segments.
+-- Clustered by session and term. `entries`: four bytes a posting, see postings.py; `before`: how
+-- many postings the term has in the session's earlier blocks.
 CREATE TABLE postings (
     session INTEGER NOT NULL,
     term TEXT NOT NULL,
-    segment INTEGER NOT NULL,
+    block INTEGER NOT NULL,
     before INTEGER NOT NULL,
     entries BLOB NOT NULL,
-    PRIMARY KEY (session, term, segment)
+    PRIMARY KEY (session, term, block)
 ) WITHOUT ROWID;

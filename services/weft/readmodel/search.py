@@ -5,11 +5,23 @@ session's documents at or before the sequence read."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import nlargest
+from itertools import islice
 from math import log
 
-from weft.readmodel.postings import LENGTHS, MAX_TERM, SEGMENT, WIDTH, frequency
+import msgspec
+
+from weft.readmodel.postings import (
+    BLOCK,
+    LENGTHS,
+    MAX_TERM,
+    SEGMENT,
+    WIDTH,
+    frequency,
+    posting,
+    unpack,
+)
 from weft.readmodel.sql import statements
 
 MAX_POSTINGS = 3_000
@@ -21,13 +33,12 @@ B = 0.75
 _sql = statements("postings")
 
 
-class _Term:
-    """A term's postings in the session: those of the tail, and how to read the sealed ones."""
-
-    def __init__(self, text: str, frequency: int, tail: list[tuple[int, int, int]]) -> None:
-        self.text = text
-        self.documents = frequency
-        self.tail = tail
+class _Term(msgspec.Struct):
+    text: str
+    documents: int
+    """How many documents hold it."""
+    tail: list[tuple[int, int]]
+    """Base and posting of those in the tail, newest first."""
 
 
 def best_documents(
@@ -38,23 +49,13 @@ def best_documents(
     if not count or limit <= 0:
         return []
     tail = db.execute(_sql.tail, (session, count // SEGMENT * SEGMENT)).fetchall()
-    tail = [row for row in tail if row[0] < count]
-    unique = sorted({term[:MAX_TERM] for term in terms})
-    found = [_look_up(db, session, term, count, tail) for term in unique]
-    scores: dict[int, float] = {}
-    room = MAX_POSTINGS
-    norms = _norms(words / count)
-    for term in sorted(found, key=lambda term: (term.documents, term.text)):
-        if room <= 0:
-            break
-        idf = log(1 + (count - term.documents + 0.5) / (term.documents + 0.5))
-        for document, times, length in _read(db, session, term, count, room):
-            gain = idf * times * (K1 + 1) / (times + norms[length])
-            scores[document] = scores.get(document, 0.0) + gain
-        room -= term.documents
+    tail = [row for row in reversed(tail) if row[0] < count]
+    found = [_look_up(db, session, text, count, tail) for text in {t[:MAX_TERM] for t in terms}]
+    found.sort(key=lambda term: (term.documents, term.text))
+    scores = _score(db, session, found, count, words / count)
     for (document,) in db.execute(_sql.superseded, (session, at)):
         scores.pop(document, None)
-    best = nlargest(limit, ((score, document) for document, score in scores.items()))
+    best = nlargest(limit, zip(scores.values(), scores.keys(), strict=True))
     return [(document, score) for score, document in best]
 
 
@@ -89,49 +90,68 @@ def count_until(at: int, count: int, sequence_of: Callable[[int], int]) -> int:
     return low
 
 
-def _norms(average: float) -> list[float]:
-    return [K1 * (1 - B + B * length / average) for length in LENGTHS]
+def _score(
+    db: sqlite3.Connection, session: int, terms: list[_Term], count: int, average: float
+) -> dict[int, float]:
+    norms = [K1 * (1 - B + B * length / average) for length in LENGTHS]
+    saturation: dict[int, float] = {}
+    scores: dict[int, float] = {}
+    room = MAX_POSTINGS
+    for term in terms:
+        if room <= 0:
+            break
+        idf = log(1 + (count - term.documents + 0.5) / (term.documents + 0.5))
+        for base, packed in islice(_postings(db, session, term, count), room):
+            code = packed & 0xFFFF
+            gain = saturation.get(code)
+            if gain is None:
+                times = code >> 8
+                gain = saturation[code] = times * (K1 + 1) / (times + norms[code & 0xFF])
+            document = base + (packed >> 16)
+            scores[document] = scores.get(document, 0.0) + idf * gain
+        room -= term.documents
+    return scores
 
 
 def _look_up(
-    db: sqlite3.Connection, session: int, term: str, count: int, tail: list[tuple[int, int, str]]
+    db: sqlite3.Connection, session: int, text: str, count: int, tail: list[tuple[int, int, str]]
 ) -> _Term:
-    """How many documents hold the term; of the last segment, only those that count."""
+    """In how many of the first `count` documents the term is."""
     hits = [
-        (document, min(times, 255), length)
-        for document, length, written in reversed(tail)
-        if (times := frequency(written, term))
+        (document // BLOCK * BLOCK, posting(document, times, length))
+        for document, length, written in tail
+        if (times := frequency(written, text))
     ]
-    newest = db.execute(_sql.postings, (session, term, count // SEGMENT)).fetchone()
+    newest = db.execute(_sql.postings, (session, text, count // BLOCK)).fetchone()
     sealed = 0
     if newest is not None:
-        segment, before, entries = newest
-        places = entries[::WIDTH]
-        sealed = before + sum(segment * SEGMENT + place < count for place in places)
-    return _Term(term, sealed + len(hits), hits)
+        before, block, entries = newest
+        sealed = before + _until(entries, count - block * BLOCK)
+    return _Term(text, sealed + len(hits), hits)
 
 
-def _read(
-    db: sqlite3.Connection, session: int, term: _Term, count: int, room: int
-) -> list[tuple[int, int, int]]:
-    """At most `room` postings (document, times, length code), the newest first."""
-    postings = term.tail[:room]
-    if len(postings) == term.documents:
-        return postings
-    rows = db.execute(_sql.postings, (session, term.text, count // SEGMENT))
-    for segment, _, entries in rows:
-        base = segment * SEGMENT
-        packed = list(
-            zip(
-                (base + place for place in entries[::WIDTH]),
-                entries[1::WIDTH],
-                entries[2::WIDTH],
-                strict=True,
-            )
-        )
-        packed.reverse()
-        postings += packed if base + SEGMENT <= count else [p for p in packed if p[0] < count]
-        if len(postings) >= room:
-            break
-    rows.close()
-    return postings[:room]
+def _until(entries: bytes, count: int) -> int:
+    """How many postings of a block are of its first `count` documents."""
+    if count >= BLOCK or not entries:
+        return len(entries) // WIDTH
+    return count_until(count - 1, len(entries) // WIDTH, lambda at: _place(entries, at))
+
+
+def _place(entries: bytes, at: int) -> int:
+    start = at * WIDTH
+    return entries[start + 2] | entries[start + 3] << 8
+
+
+def _postings(
+    db: sqlite3.Connection, session: int, term: _Term, count: int
+) -> Iterator[tuple[int, int]]:
+    """A term's postings in the first `count` documents with their block's base, newest first."""
+    yield from term.tail
+    if len(term.tail) == term.documents:
+        return
+    rows = db.execute(_sql.postings, (session, term.text, count // BLOCK))
+    for _, block, entries in rows:
+        base = block * BLOCK
+        packed = unpack(entries)[: _until(entries, count - base)]
+        for one in reversed(packed):
+            yield base, one

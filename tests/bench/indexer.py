@@ -1,0 +1,113 @@
+"""The indexer's fold alone: items per second, file size against text, and search as sessions grow.
+
+`python -m tests.bench.indexer [items]`. The text is drawn from a vocabulary with the frequencies of
+natural language (Zipf) and holds identifiers that never repeat, as tool-agent items do.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from weft import tokens
+from weft.log.record import LogRecord
+from weft.readmodel.fold import Fold
+from weft.readmodel.model import ReadModel, records_of
+from weft.readmodel.store import open_writer
+from weft.readmodel.terms import analyse
+from weft_schemas.items import ContextItem, ItemKind
+
+BATCH = 500
+_KINDS = (ItemKind.USER_TURN, ItemKind.AGENT_MSG, ItemKind.TOOL_CALL, ItemKind.DOC_SNIPPET)
+
+
+class Words:
+    """Text of a wanted size, the same for the same seed."""
+
+    def __init__(self, seed: int, vocabulary: int = 30_000) -> None:
+        self.random = random.Random(seed)
+        letters = "etaoinshrdlucmfwypvbgk"
+        self.words = [
+            "".join(self.random.choices(letters, k=self.random.randint(2, 9)))
+            for _ in range(vocabulary)
+        ]
+        self.weights = [1 / (rank + 3) for rank in range(vocabulary)]
+
+    def text(self, size: int) -> str:
+        words = self.random.choices(self.words, self.weights, k=max(1, size // 7))
+        words.insert(0, f"ORD-{self.random.getrandbits(40):x}")
+        return " ".join(words)[:size]
+
+    def rare(self) -> str:
+        """A query of three middling words and one common one."""
+        middling = self.random.sample(self.words[200:5_000], 3)
+        return " ".join([*middling, self.words[self.random.randrange(20)]])
+
+
+def items(words: Words, count: int, size: int) -> Iterator[ContextItem]:
+    for number in range(count):
+        yield ContextItem(f"i{number}", _KINDS[number % 4], words.text(size))
+
+
+def records(count: int, size: int, sessions: int = 1, seed: int = 7) -> list[LogRecord]:
+    """`count` items over `sessions`, in turn, as the log would give them."""
+    made: list[LogRecord] = []
+    for number, item in enumerate(items(Words(seed), count, size)):
+        made += records_of([item], "t", f"s{number % sessions}", number + 1, number)
+    return made
+
+
+def fold(path: Path, log: list[LogRecord]) -> float:
+    """Seconds to fold a log into a file."""
+    db = open_writer(path)
+    target = Fold(db)
+    start = time.perf_counter()
+    for at in range(0, len(log), BATCH):
+        target.apply(log[at : at + BATCH])
+    taken = time.perf_counter() - start
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    return taken
+
+
+def search_p50(path: Path, session: str, count: int = 200) -> float:
+    """Milliseconds of a search with a new query each time."""
+    model, words = ReadModel.open(path), Words(7)
+    times = []
+    for _ in range(count):
+        query = list(analyse(words.rare()))
+        view = model.view("t", session)
+        start = time.perf_counter()
+        view.search(query, 200)
+        times.append(time.perf_counter() - start)
+    model.close()
+    return statistics.median(times) * 1_000
+
+
+def main() -> None:
+    """Print the tables."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    tokens.count("ready")
+    with tempfile.TemporaryDirectory() as folder:
+        print(f"{'bytes':>6} {'sessions':>9} {'n':>8} {'items/s':>9} {'file/text':>9}")
+        for size, sessions in ((180, 1), (500, 1), (500, 500), (940, 1)):
+            log = records(count, size, sessions)
+            path = Path(folder) / f"{size}-{sessions}.sqlite"
+            seconds = fold(path, log)
+            text = sum(len(record.event().text.encode()) for record in log)  # type: ignore[union-attr]
+            ratio = path.stat().st_size / text
+            print(f"{size:6} {sessions:9} {count:8} {count / seconds:9.0f} {ratio:9.2f}")
+        print(f"\n{'session':>8} {'search p50 ms':>14} {'n':>5}")
+        for length in (1_000, 10_000, 100_000):
+            path = Path(folder) / f"length-{length}.sqlite"
+            fold(path, records(length, 200))
+            print(f"{length:8} {search_p50(path, 's0'):14.2f} {200:5}")
+
+
+if __name__ == "__main__":
+    main()
