@@ -1,1 +1,63 @@
-"""Weft turns an agent's life into a log and the log into prompts."""
+"""Weft turns an agent's life into a log and the log into prompts.
+
+    async with weft.connect("nats://127.0.0.1:4222", tenant="acme") as client:
+        ack = await client.publish("s1", weft.ContextItem("m1", weft.ItemKind.USER_TURN, "Hello"))
+        pack = await client.compile("s1", phase="answer", after=ack.sequence)
+
+Names are loaded when they are first used: `import weft` needs msgspec and nats-py only.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weft.client import Client as Client
+    from weft.client import Confirmation as Confirmation
+    from weft.client import connect as connect
+    from weft.outgoing import PublishAck as PublishAck
+    from weft.pack import Pack as Pack
+    from weft_schemas.errors import Conflict as Conflict
+    from weft_schemas.errors import Forbidden as Forbidden
+    from weft_schemas.errors import InvalidInput as InvalidInput
+    from weft_schemas.errors import NotFound as NotFound
+    from weft_schemas.errors import Overloaded as Overloaded
+    from weft_schemas.errors import Unavailable as Unavailable
+    from weft_schemas.errors import WeftError as WeftError
+    from weft_schemas.items import ContextItem as ContextItem
+    from weft_schemas.items import ItemKind as ItemKind
+    from weft_schemas.items import Sensitivity as Sensitivity
+    from weft_schemas.policy import ContextPolicy as ContextPolicy
+    from weft_schemas.policy import Phase as Phase
+
+_HOMES = {
+    "connect": "weft.client",
+    "Client": "weft.client",
+    "Confirmation": "weft.client",
+    "PublishAck": "weft.outgoing",
+    "Pack": "weft.pack",
+    "ContextItem": "weft_schemas.items",
+    "ItemKind": "weft_schemas.items",
+    "Sensitivity": "weft_schemas.items",
+    "ContextPolicy": "weft_schemas.policy",
+    "Phase": "weft_schemas.policy",
+    "WeftError": "weft_schemas.errors",
+    "InvalidInput": "weft_schemas.errors",
+    "NotFound": "weft_schemas.errors",
+    "Forbidden": "weft_schemas.errors",
+    "Unavailable": "weft_schemas.errors",
+    "Overloaded": "weft_schemas.errors",
+    "Conflict": "weft_schemas.errors",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'weft' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOMES]

@@ -1,0 +1,84 @@
+"""One request to a service and its reply, every failure as one of weft's errors."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+import msgspec
+import nats.errors
+from nats.aio.msg import Msg
+
+from weft.log.api import forbidden
+from weft.log.connection import Connection
+from weft_schemas.compile import ErrorReply
+from weft_schemas.errors import Unavailable, error_from
+from weft_schemas.subjects import request_subject
+
+ERROR_HEADER = "Weft-Error"
+ANSWER_SECONDS = 5.0
+"""What a service may take besides the time that a request allows it to wait."""
+
+Reply = TypeVar("Reply", bound=msgspec.Struct)
+
+
+async def ask(
+    connection: Connection,
+    address: tuple[str, str, str],
+    request: msgspec.Struct,
+    kind: type[Reply],
+    wait: float = 0.0,
+) -> Reply:
+    """Ask the service at `(tenant, session, service)` and wait up to `wait` seconds longer than it
+    may take. Raises what the service refuses with, `Forbidden`, and `Unavailable`."""
+    service = address[2]
+    timeout = wait + ANSWER_SECONDS
+    payload = msgspec.json.encode(request)
+    try:
+        message = await _requested(connection, request_subject(*address), payload, timeout)
+    except nats.errors.NoRespondersError:
+        raise Unavailable(
+            f"no service answers {service}; start the services with `weft up`"
+        ) from None
+    except (nats.errors.TimeoutError, TimeoutError):
+        raise Unavailable(
+            f"{service} gave no answer in {timeout:g} s; look at `weft status`"
+        ) from None
+    except nats.errors.Error as error:
+        raise Unavailable(f"{service} could not be asked: {error}; try again") from None
+    code = (message.headers or {}).get(ERROR_HEADER)
+    if code:
+        raise error_from(code, msgspec.json.decode(message.data, type=ErrorReply).message)
+    return _decoded(service, message.data, kind)
+
+
+async def _requested(connection: Connection, subject: str, payload: bytes, timeout: float) -> Msg:
+    """The reply; a refusal by permissions ends the wait, which the server itself would not."""
+    asking = asyncio.ensure_future(connection.request(subject, payload, timeout=timeout))
+    refused: list[str] = []
+
+    def refuse(violated: str) -> None:
+        if violated == subject.lower():
+            refused.append(violated)
+            asking.cancel()
+
+    unwatch = connection.on_violation(refuse)
+    try:
+        return await asking
+    except asyncio.CancelledError:
+        if refused:
+            raise forbidden(subject) from None
+        asking.cancel()
+        raise
+    finally:
+        unwatch()
+
+
+def _decoded(service: str, payload: bytes, kind: type[Reply]) -> Reply:
+    try:
+        return msgspec.json.decode(payload, type=kind)
+    except msgspec.MsgspecError as error:
+        raise Unavailable(
+            f"{service} answered what this release does not know: {error}; use one release of "
+            "weft everywhere"
+        ) from None

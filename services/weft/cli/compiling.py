@@ -1,0 +1,184 @@
+"""`weft compile`, `explain`, `drilldown`: what a prompt holds, why, and what is behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from weft.cli.connecting import client, connected, json_option, running, session_option
+from weft.cli.output import hint, print_json
+from weft.runtime.settings import Settings
+from weft_schemas.errors import InvalidInput
+from weft_schemas.policy import Phase
+
+phase_option = click.option(
+    "--phase", "-p", required=True, type=click.Choice([str(phase) for phase in Phase])
+)
+query_option = click.option("--query", "-q", default="", help="Only ranks; never in the prompt.")
+budget_option = click.option(
+    "--budget", type=int, metavar="TOKENS", help="Default: the policy's for the phase."
+)
+as_of_option = click.option("--as-of", type=int, metavar="SEQ", help="The world at this sequence.")
+
+
+@click.command()
+@session_option
+@phase_option
+@query_option
+@budget_option
+@click.option("--reserve", type=int, default=0, metavar="TOKENS", help="Taken off the budget.")
+@as_of_option
+@click.option("--after", type=int, default=0, metavar="SEQ", help="Wait until it is folded.")
+@click.option("--timeout", type=float, default=2.0, metavar="SECONDS", help="Longest wait.")
+@click.option("--stable-from", metavar="ID", help="Keep that pack's text as a prefix.")
+@click.option("--tool", metavar="NAME", help="Phase call: the chosen tool.")
+@click.option("--catalog", metavar="NAME", help="Phase route and call: the catalogue of tools.")
+@click.option(
+    "--format",
+    default="text",
+    type=click.Choice(["text", "json", "openai", "anthropic"]),
+    help="The prompt; the whole pack; messages ready for a provider.",
+)
+@click.option("--json", "as_json", is_flag=True, help="As --format json.")
+@connected
+def compile(format: str, as_json: bool, settings: Settings, **request: Any) -> None:
+    """Compile the context for one step of the agent's loop.
+
+    The prompt goes to stdout, what was kept and dropped to stderr.
+
+    \b
+    Examples:
+      weft compile --session s1 --phase answer --query "when does it leave?"
+      weft compile -s s1 -p call --budget 1000 --format anthropic > request.json
+      weft compile -s s1 -p interpret --as-of 120 --json | jq .stats
+    """
+    pack = running(_compile(settings, **request))
+    if as_json or format == "json":
+        print_json(pack)
+    elif format == "text":
+        click.echo(pack.prompt)
+        _summarise(pack)
+    else:
+        print_json(pack.request(format))
+
+
+async def _compile(settings: Settings, session: str, **request: Any) -> Any:
+    async with client(settings) as log:
+        return await log.compile(session, **request)
+
+
+def _summarise(pack: Any) -> None:
+    stats = pack.stats
+    dropped = ", ".join(f"{count} {reason}" for reason, count in stats.dropped_reasons.items())
+    hint(
+        f"\n{stats.prompt_tokens} of {stats.budget} tokens · {stats.included_count} of "
+        f"{stats.total_candidates} items{f' · dropped: {dropped}' if dropped else ''} · "
+        f"sequence {pack.sequence} · {pack.id}"
+    )
+    for item in pack.pending:
+        hint(f"pending: {item.item_id} ({item.reason})")
+    for note in stats.notes:
+        hint(f"note: {note}")
+
+
+@click.command()
+@session_option
+@click.option("--item", "-i", required=True, metavar="ID", help="The item.")
+@phase_option
+@query_option
+@budget_option
+@as_of_option
+@json_option
+@connected
+def explain(
+    session: str,
+    item: str,
+    phase: str,
+    query: str,
+    budget: int | None,
+    as_of: int | None,
+    as_json: bool,
+    settings: Settings,
+) -> None:
+    """Why an item is in a compile, or why it is not.
+
+    \b
+    Example:
+      weft explain --session s1 --item m12 --phase answer --query "refund"
+    """
+    from weft_schemas.compile import CompileRequest
+
+    request = CompileRequest(Phase(phase), query=query, budget=budget, as_of=as_of)
+    reply = running(_explain(settings, session, item, request))
+    if as_json:
+        print_json(reply)
+        return
+    state = "included" if reply.included else "dropped" if reply.candidate else "no candidate"
+    click.echo(f"{reply.item_id}: {state} ({reply.reason}) {reply.detail}".rstrip())
+    for name, score in reply.scores.items():
+        click.echo(f"  {name}: {score:.4f}")
+
+
+async def _explain(settings: Settings, session: str, item: str, request: Any) -> Any:
+    async with client(settings) as log:
+        return await log.explain(session, item, request)
+
+
+@click.command()
+@click.argument("handle")
+@click.option("--view", default="head", help="head, lines, search, json, rows, …")
+@click.option("--arg", "-a", "args", multiple=True, metavar="NAME=VALUE", help="For the view.")
+@click.option("--max-tokens", type=int, default=1_000, show_default=True)
+@json_option
+@connected
+def drilldown(
+    handle: str,
+    view: str,
+    args: tuple[str, ...],
+    max_tokens: int,
+    as_json: bool,
+    settings: Settings,
+) -> None:
+    """Look into the raw body behind HANDLE (`art:…`, as prompts show it).
+
+    \b
+    Examples:
+      weft drilldown art:k3m7zq2dpa
+      weft drilldown art:k3m7zq2dpa --view lines -a start=100 -a count=20
+      weft drilldown art:k3m7zq2dpa --view search -a pattern=ERROR -a context=2
+    """
+    reply = running(_drilldown(settings, handle, view, max_tokens, _named(args)))
+    if as_json:
+        print_json(reply)
+        return
+    click.echo(reply.text)
+    following = "".join(f" -a {name}={value}" for name, value in (reply.next or {}).items())
+    hint(
+        f"\n{reply.tokens} tokens of {reply.item_id} in {reply.session} ({reply.content_type}); "
+        f"views: {', '.join(reply.views)}"
+        + (f"; next: --view {view}{following}" if following else "")
+    )
+
+
+async def _drilldown(
+    settings: Settings, handle: str, view: str, max_tokens: int, args: dict[str, Any]
+) -> Any:
+    async with client(settings) as log:
+        return await log.drilldown(handle, view, max_tokens=max_tokens, **args)
+
+
+def _named(args: tuple[str, ...]) -> dict[str, Any]:
+    """`name=value` with the value as JSON where it is, else as text."""
+    found: dict[str, Any] = {}
+    for arg in args:
+        name, equals, text = arg.partition("=")
+        if not equals or not name:
+            raise InvalidInput(f"-a {arg}: give NAME=VALUE")
+        try:
+            value = msgspec.json.decode(text)
+        except msgspec.MsgspecError:
+            value = text
+        found[name] = text if isinstance(value, dict | list) else value
+    return found

@@ -1,0 +1,56 @@
+"""What every command that talks to the log has in common: connection options, and the client."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import click
+
+from weft.runtime.settings import Settings, read_settings
+
+T = TypeVar("T")
+
+_OPTIONS = (
+    ("--nats", "nats_url", "URL", "Server addresses, separated by commas.  [WEFT_NATS_URL]"),
+    ("--tenant", "tenant", "NAME", "Whose log.  [WEFT_TENANT, else `default`]"),
+    ("--creds", "creds", "FILE", "NATS credentials file.  [WEFT_CREDS]"),
+    ("--user", "user", "NAME", "[WEFT_USER]"),
+    ("--password", "password", "TEXT", "[WEFT_PASSWORD, which no process list shows]"),
+    ("--token", "token", "TEXT", "[WEFT_TOKEN]"),
+    ("--tls-ca", "tls_ca", "FILE", "Certificate authority.  [WEFT_TLS_CA]"),
+    ("--tls-cert", "tls_cert", "FILE", "Client certificate.  [WEFT_TLS_CERT]"),
+    ("--tls-key", "tls_key", "FILE", "Its key.  [WEFT_TLS_KEY]"),
+)
+
+
+def connected(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the connection options; it gets their values as `settings`."""
+
+    @functools.wraps(command)
+    def with_settings(**values: Any) -> Any:
+        overrides = {name: values.pop(name) for _, name, _, _ in _OPTIONS}
+        return command(settings=read_settings(**overrides), **values)
+
+    for flag, name, kind, text in reversed(_OPTIONS):
+        with_settings = click.option(flag, name, metavar=kind, help=text)(with_settings)
+    return with_settings
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+session_option = click.option("--session", "-s", required=True, metavar="ID", help="The session.")
+
+
+def running(work: Coroutine[Any, Any, T]) -> T:
+    """Run a command's coroutine to its end; Ctrl-C cancels it."""
+    return asyncio.run(work)
+
+
+def client(settings: Settings) -> Any:
+    """`async with client(settings) as log:` — imported late, since nats-py takes its time."""
+    from weft.client import Client
+
+    return Client(settings)

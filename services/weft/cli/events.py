@@ -1,0 +1,100 @@
+"""`weft events`: a session's events as they stand in the log."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from weft.cli.connecting import client, connected, json_option, running, session_option
+from weft.cli.output import print_json_line
+from weft.runtime.settings import Settings
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.items import ContextItem
+
+_SHOWN = 100
+"""Characters of an event that one line shows."""
+
+
+@click.command()
+@session_option
+@click.option("--from", "first", type=int, default=1, metavar="SEQ", help="First sequence.")
+@click.option("--follow", "-f", is_flag=True, help="Go on with new ones, until Ctrl-C.")
+@json_option
+@connected
+def events(session: str, first: int, follow: bool, as_json: bool, settings: Settings) -> None:
+    """Show a session's events: what agents published and what workers derived.
+
+    With --json one JSON object a line. Raw results stand here as published; who may read the log
+    may read them.
+
+    \b
+    Examples:
+      weft events --session s1
+      weft events --session s1 --from 120 --follow --json | jq -c .event
+    """
+    if not running(_show(settings, session, first, follow, as_json)) and first <= 1:
+        raise NotFound(
+            f"session {session!r} of tenant {settings.tenant!r} has no events; is it spelt right?"
+        )
+
+
+async def _show(settings: Settings, session: str, first: int, follow: bool, as_json: bool) -> int:
+    count = 0
+    async with client(settings) as log:
+        async for record in log.events(session, first=first, follow=follow):
+            count += 1
+            if as_json:
+                print_json_line(_document(record))
+            else:
+                click.echo(_line(record))
+    return count
+
+
+def _document(record: Any) -> dict[str, Any]:
+    import msgspec
+
+    try:
+        event = msgspec.json.decode(record.payload)
+    except msgspec.MsgspecError:
+        event = None
+    return {
+        "sequence": record.sequence,
+        "published": _time(record),
+        "subject": record.subject,
+        "message_id": record.message_id,
+        "event": event,
+    }
+
+
+def _line(record: Any) -> str:
+    when = _time(record)[11:23]
+    try:
+        event = record.event()
+    except InvalidInput as error:
+        return f"{record.sequence:>8}  {when}  unreadable    {error}"
+    kind = record.subject.rpartition(".")[2]
+    return f"{record.sequence:>8}  {when}  {kind:<13} {_gist(event)}"
+
+
+def _gist(event: Any) -> str:
+    """An event in a line: an item by id and text, a derived event by what it came from."""
+    if isinstance(event, ContextItem):
+        text = event.text or (f"[body of {event.body.size:,} bytes]" if event.body else "")
+        return f"{_flat(event.id)[:24]}: {_flat(text)}"[:_SHOWN]
+    origin = getattr(event, "origin", None)
+    source = f"of {origin.sequence} " if origin is not None else ""
+    envelope = getattr(event, "envelope", None)
+    text = envelope.summary if envelope is not None else getattr(event, "text", "")
+    return f"{source}{_flat(text or repr(event))}"[:_SHOWN]
+
+
+def _flat(text: str) -> str:
+    return "".join(mark if mark.isprintable() else " " for mark in text)
+
+
+def _time(record: Any) -> str:
+    seconds, rest = divmod(record.published_ns, 1_000_000_000)
+    whole = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{whole}.{rest // 1_000_000:03}Z"

@@ -1,0 +1,138 @@
+"""The command line: commands are loaded when they are called, and every failure is one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from weft_schemas.errors import (
+    ConfigurationError,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    Overloaded,
+    Unavailable,
+    WeftError,
+)
+
+EXIT_CODES: dict[type[WeftError], int] = {
+    InvalidInput: 2,
+    ConfigurationError: 2,
+    Unavailable: 3,
+    Overloaded: 3,
+    NotFound: 4,
+    Forbidden: 5,
+    Conflict: 6,
+}
+FAILED = 1
+INTERRUPTED = 130
+"""128 and the number of SIGINT, as shells say it."""
+
+_COMMANDS = {
+    "up": ("weft.cli.up:up", "Start everything on this machine."),
+    "work": ("weft.cli.work:work", "Run one service in the foreground."),
+    "publish": ("weft.cli.publish:publish", "Publish a transcript as a session."),
+    "compile": ("weft.cli.compiling:compile", "Compile the context for a step."),
+    "explain": ("weft.cli.compiling:explain", "Why an item is in a compile, or not."),
+    "drilldown": ("weft.cli.compiling:drilldown", "Look into a raw result by its handle."),
+    "events": ("weft.cli.events:events", "Show a session's events as the log holds them."),
+    "status": ("weft.cli.status:status", "Stream, consumers, lag, conflicts, dead letters."),
+    "rebuild": ("weft.cli.rebuild:rebuild", "Build the read model anew from the log."),
+    "policy": ("weft.cli.policy:policy", "Publish and show context policies."),
+    "config": ("weft.cli.config:config", "Show the settings in force."),
+    "eval": ("weft.cli.evaluation:evaluate", "Measure compiles on recorded sessions."),
+    "demo": ("weft.cli.demo:demo", "A recorded session through every service."),
+}
+"""Command → where it is, and its line in `weft --help`."""
+
+
+class _Lazy(click.Group):
+    """Imports a command's module when it is called, so that each starts fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+
+
+@click.command(
+    cls=_Lazy,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    invoke_without_command=True,
+)
+@click.version_option(package_name="weft")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Weft turns an agent's life into a log and the log into prompts.
+
+    \b
+    Five minutes:
+      weft up                                    # server and services, until Ctrl-C
+      weft publish chat.json --session s1        # in another terminal
+      weft compile --session s1 --phase answer --query "when does it leave?"
+      weft status
+
+    Every command reads the connection from its options or from the environment: WEFT_NATS_URL,
+    WEFT_TENANT, WEFT_CREDS, WEFT_USER and WEFT_PASSWORD, WEFT_TOKEN, WEFT_TLS_CA, WEFT_TLS_CERT,
+    WEFT_TLS_KEY. `weft config show` lists all settings.
+
+    \b
+    Exit codes:
+      0    done
+      1    a check failed, such as `weft rebuild --verify`
+      2    wrong usage, settings or input; nothing was published
+      3    no server or service answers, or it is overloaded; try again
+      4    no such session, item, handle or catalogue
+      5    the credential does not allow it
+      6    a conflict: the log holds something else
+      130  interrupted by Ctrl-C
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit with its code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; every failure is one line on stderr."""
+    try:
+        done = cli.main(arguments, prog_name="weft", standalone_mode=False)
+        return done if isinstance(done, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except WeftError as error:
+        click.echo(f"weft: {error}", err=True)
+        return exit_code(error)
+    except BrokenPipeError:
+        # The reader (`| head`) has gone. Python flushes stdout at exit and would complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def exit_code(error: WeftError) -> int:
+    """The documented code of an error."""
+    return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), FAILED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""What commands print: JSON for programs, tables for people; progress and hints go to stderr."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+
+def print_json(value: Any) -> None:
+    """One document, indented, keys in the order of the Struct."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def print_json_line(value: Any) -> None:
+    """One document on one line."""
+    click.echo(msgspec.json.encode(value))
+
+
+def hint(text: str) -> None:
+    """A line for the person at the terminal, out of the way of what is piped on."""
+    click.echo(text, err=True)
+
+
+def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
+    """A table on stdout; numbers stand to the right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for index, column in enumerate(columns):
+        numbers = bool(rows) and all(isinstance(row[index], int | float) for row in rows)
+        made.add_column(column, justify="right" if numbers else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(plain(cell) for cell in row))
+    Console(highlight=False).print(made)
+
+
+def plain(cell: Any) -> str:
+    """A cell as text that rich does not read as markup, and a terminal not as control codes."""
+    from rich.markup import escape
+
+    text = f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
+    return escape("".join(mark if mark.isprintable() else "\ufffd" for mark in text))

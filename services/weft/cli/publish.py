@@ -1,0 +1,123 @@
+"""`weft publish`: a transcript, in any format that we read, becomes a session."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from weft.adapters.formats import FORMATS, Transcript, read_transcripts
+from weft.cli.connecting import client, connected, json_option, running, session_option
+from weft.cli.output import print_json
+from weft.runtime.settings import Settings
+from weft_schemas.errors import InvalidInput
+from weft_schemas.items import ContextItem
+
+
+@click.command()
+@click.argument("file", type=click.Path(allow_dash=True))
+@session_option
+@click.option(
+    "--format", default="auto", type=click.Choice(["auto", *FORMATS]), help="What the file holds."
+)
+@click.option("--transcript", type=int, metavar="N", help="Of a file of many, the one to publish.")
+@click.option("--each", is_flag=True, help="Of a file of many, all: to SESSION-0, SESSION-1, …")
+@click.option("--close", is_flag=True, help="Close the session afterwards.")
+@json_option
+@connected
+def publish(
+    file: str,
+    session: str,
+    format: str,
+    transcript: int | None,
+    each: bool,
+    close: bool,
+    as_json: bool,
+    settings: Settings,
+) -> None:
+    """Publish FILE (`-` for stdin) as the items of a session.
+
+    Chats of OpenAI and Anthropic (messages, or whole requests), OpenHands event streams,
+    contextweaver's and weft's own JSON lines are recognised. The same file again changes nothing;
+    a file that grew adds what is new. A malformed file publishes nothing.
+
+    \b
+    Examples:
+      weft publish chat.json --session s1
+      my-agent --log-jsonl | weft publish - --session s1 --format weft
+      weft publish runs.json --session run --each
+    """
+    found = read_transcripts(_content(file), format, file)
+    chosen = _chosen(found, session, transcript, each, file)
+    acks = running(_publish(settings, chosen, close, quiet=as_json))
+    if as_json:
+        print_json([_shown(ack) for ack in acks] if each else _shown(acks[0]))
+        return
+    for ack in acks:
+        known = f", {ack.duplicates} of them known before" if ack.duplicates else ""
+        click.echo(f"{ack.session}: {ack.count} items{known}, up to sequence {ack.sequence}")
+
+
+def _content(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        with open(file, "rb") as opened:
+            return opened.read()
+    except OSError as error:
+        raise InvalidInput(f"{file}: {error.strerror}; nothing was published") from None
+
+
+def _chosen(
+    found: Sequence[Transcript], session: str, number: int | None, each: bool, file: str
+) -> list[tuple[str, Sequence[ContextItem]]]:
+    if each:
+        return [(f"{session}-{at}", one.items) for at, one in enumerate(found)]
+    if number is None and len(found) == 1:
+        number = 0
+    if number is None:
+        raise InvalidInput(
+            f"{file}: holds {len(found)} transcripts; choose one with --transcript 0 to "
+            f"{len(found) - 1}, or publish all with --each"
+        )
+    if not 0 <= number < len(found):
+        raise InvalidInput(f"--transcript {number}: {file} holds 0 to {len(found) - 1}")
+    return [(session, found[number].items)]
+
+
+async def _publish(
+    settings: Settings,
+    sessions: list[tuple[str, Sequence[ContextItem]]],
+    close: bool,
+    quiet: bool,
+) -> list[Any]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    total = sum(len(items) for _, items in sessions)
+    acks = []
+    async with client(settings) as log:
+        with Progress(console=console, transient=True, disable=quiet) as progress:
+            task = progress.add_task("publishing", total=total)
+            for session, items in sessions:
+                acks.append(await log.publish(session, _counted(items, progress, task)))
+                if close:
+                    await log.close_session(session)
+    return acks
+
+
+async def _counted(items: Sequence[ContextItem], progress: Any, task: Any) -> AsyncIterator[Any]:
+    """The items one by one (all were checked when the file was read), the bar moved along."""
+    for item in items:
+        yield item
+        progress.advance(task)
+
+
+def _shown(ack: Any) -> dict[str, Any]:
+    shown: dict[str, Any] = msgspec.to_builtins(ack)
+    del shown["sequences"]
+    return shown

@@ -1,0 +1,169 @@
+"""`weft status`: how the log, its consumers and the read model stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from weft.cli.connecting import client, connected, json_option, running
+from weft.cli.output import hint, print_json, table
+from weft.runtime.settings import Settings
+from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
+from weft_schemas.status import StatusReply
+from weft_schemas.subjects import AUDIT_STREAM, STREAM
+
+
+class StreamStatus(msgspec.Struct, frozen=True):
+    name: str
+    messages: int
+    bytes: int
+    first: int
+    last: int
+    """Sequences."""
+
+
+class ConsumerStatus(msgspec.Struct, frozen=True):
+    name: str
+    lag: int
+    """Events published and not yet delivered."""
+    in_work: int
+    """Delivered and not yet acknowledged."""
+    redelivered: int
+
+
+class Status(msgspec.Struct, frozen=True):
+    tenant: str
+    streams: list[StreamStatus]
+    consumers: list[ConsumerStatus]
+    read_model: StatusReply | None
+    """Of the replica that answered; null where none did."""
+    behind: int | None
+    """Events that the replica has yet to fold."""
+    notes: list[str]
+
+
+@click.command()
+@click.option("--session", "-s", metavar="ID", help="Of one session only.")
+@json_option
+@connected
+def status(session: str | None, as_json: bool, settings: Settings) -> None:
+    """Show streams, consumers with their lag, the read model's watermark, items whose id was
+    taken by other content (conflicts), and events that a worker gave up (dead letters).
+
+    \b
+    Examples:
+      weft status
+      weft status --session s1 --json | jq .read_model.conflicts
+    """
+    found = running(_status(settings, session))
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+
+
+async def _status(settings: Settings, session: str | None) -> Status:
+    notes: list[str] = []
+    async with client(settings) as log:
+        streams = await _streams(log.connection, notes)
+        consumers = await _consumers(log.connection, notes) if streams else []
+        read_model = await _read_model(log, session, notes)
+    behind = None
+    if read_model is not None and streams:
+        behind = max(0, streams[0].last - read_model.sequence)
+    return Status(settings.tenant, streams, consumers, read_model, behind, notes)
+
+
+async def _streams(connection: Any, notes: list[str]) -> list[StreamStatus]:
+    from weft.log.reading import state
+
+    found = []
+    for name in (STREAM, AUDIT_STREAM):
+        try:
+            now = await state(connection, name)
+        except NotFound:
+            notes.append(f"there is no stream {name}: start the services with `weft up`")
+        except (Forbidden, Unavailable) as error:
+            notes.append(f"stream {name} cannot be seen: {error}")
+        else:
+            found.append(StreamStatus(name, now.messages, now.bytes, now.first, now.last))
+    return found
+
+
+async def _consumers(connection: Any, notes: list[str]) -> list[ConsumerStatus]:
+    from weft.log.api import call
+    from weft.log.topology import WORKERS
+
+    found = []
+    for name in WORKERS:
+        try:
+            info = await call(connection, f"CONSUMER.INFO.{STREAM}.{name}")
+        except WeftError as error:
+            notes.append(f"consumer {name} cannot be seen: {error}")
+            continue
+        found.append(
+            ConsumerStatus(
+                name, info["num_pending"], info["num_ack_pending"], info["num_redelivered"]
+            )
+        )
+    return found
+
+
+async def _read_model(log: Any, session: str | None, notes: list[str]) -> StatusReply | None:
+    try:
+        reply: StatusReply = await log.status(session)
+    except Unavailable as error:
+        notes.append(str(error))
+        return None
+    return reply
+
+
+def _print(found: Status) -> None:
+    if found.streams:
+        table(
+            "streams",
+            ["name", "messages", "bytes", "first", "last"],
+            [[one.name, one.messages, one.bytes, one.first, one.last] for one in found.streams],
+        )
+    if found.consumers:
+        table(
+            "\nconsumers",
+            ["name", "lag", "in work", "redelivered"],
+            [[one.name, one.lag, one.in_work, one.redelivered] for one in found.consumers],
+        )
+    if found.read_model is not None:
+        _print_read_model(found.read_model, found.behind)
+    for note in found.notes:
+        hint(f"note: {note}")
+
+
+def _print_read_model(model: StatusReply, behind: int | None) -> None:
+    counts = ("sessions", "items", "duplicates", "conflicts", "pending", "parked")
+    rows = [[name, getattr(model, name)] for name in ("sequence", *counts)]
+    rows += [["behind", behind]] if behind is not None else []
+    whose = f"session {model.session}" if model.session else f"tenant {model.tenant}"
+    table(f"\nread model of {whose}", ["", "count"], rows)
+    conflicts = [one for one in model.collisions if one.conflict]
+    if conflicts:
+        table(
+            "\nconflicts: the id was taken by other content, which stays",
+            ["session", "item", "sequence", "first"],
+            [[one.session, one.item_id, one.sequence, one.first_sequence] for one in conflicts],
+        )
+    if model.waiting:
+        table(
+            "\npending: no envelope yet",
+            ["session", "item", "sequence"],
+            [[one.session, one.item_id, one.sequence] for one in model.waiting],
+        )
+    if model.dead_letters:
+        table(
+            "\ndead letters: a worker gave these up",
+            ["session", "sequence", "item", "worker", "attempts", "error"],
+            [
+                [one.session, one.sequence, one.item_id, one.worker, one.attempts, one.error]
+                for one in model.dead_letters
+            ],
+        )

@@ -1,0 +1,154 @@
+"""`weft up`: everything on this machine, supervised, until Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import click
+
+from weft.cli.connecting import connected, running
+from weft.cli.output import hint
+from weft.runtime.settings import Settings
+from weft_schemas.errors import ConfigurationError, WeftError
+
+PORT = 4222
+"""NATS's own, so that clients need no address."""
+_LOOK_SECONDS = 0.2
+
+
+@click.command()
+@click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
+              help="Data folder.  [WEFT_DATA_DIR, else ./weft-data]")  # fmt: skip
+@click.option("--port", type=int, default=PORT, show_default=True, help="0 takes a free one.")
+@click.option("--firewall", type=int, default=1, show_default=True, metavar="N")
+@click.option("--summarizer", type=int, default=1, show_default=True, metavar="N")
+@click.option("--memory", type=int, default=1, show_default=True, metavar="N")
+@click.option("--compiler", type=int, default=1, show_default=True, metavar="N")
+@click.option("--log", "log_file", type=click.Path(path_type=Path), metavar="FILE",
+              help="Services' JSON logs.  [DIR/weft.log]")  # fmt: skip
+@connected
+def up(
+    data_dir: Path | None,
+    port: int,
+    log_file: Path | None,
+    settings: Settings,
+    **workers: int,
+) -> None:
+    """Start the log and all services here, one process each, and keep them running.
+
+    An embedded nats-server is started unless --nats or WEFT_NATS_URL names one. What dies is
+    restarted with back-off. Ctrl-C lets all finish what they began and stops them; the data stays.
+
+    \b
+    Examples:
+      weft up
+      weft up --data /var/lib/weft --firewall 2 --compiler 2
+      weft up --nats nats://10.0.0.5:4222 --creds weft.creds
+    """
+    import msgspec
+
+    if data_dir is not None:
+        settings = msgspec.structs.replace(settings, data_dir=data_dir)
+    running(_up(settings, port, workers, log_file or settings.data_dir / "weft.log"))
+
+
+async def _up(settings: Settings, port: int, workers: dict[str, int], log_file: Path) -> None:
+    from weft.runtime.up import EVERYTHING
+    from weft.runtime.up import running as everything
+
+    embedded = _embedded(settings)
+    export(settings)
+    with _opened(log_file) as log:
+        counts = {**EVERYTHING, **workers}
+        async with everything(
+            settings, counts, embedded=embedded, port=port, log_file=log
+        ) as started:
+            where = started.settings.nats_url
+            hint(f"log at {where}, data in {settings.data_dir}, logs in {log_file}")
+            greeting = asyncio.create_task(_greet(started.settings))
+            try:
+                await until_told(started.supervisor)
+            finally:
+                greeting.cancel()
+                await asyncio.gather(greeting, return_exceptions=True)
+            hint("stopping: the services finish what they began")
+    hint("stopped")
+
+
+def _embedded(settings: Settings) -> bool:
+    """Whether nobody named a server."""
+    named = os.environ.get("WEFT_NATS_URL") or settings.nats_url != Settings().nats_url
+    return not named
+
+
+def _opened(log_file: Path) -> Any:
+    try:
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        return log_file.open("ab")
+    except OSError as error:
+        raise ConfigurationError(f"{log_file}: {error.strerror}; choose another --log") from None
+
+
+def export(settings: Settings) -> None:
+    """Give the settings of this command's options to the processes that it starts."""
+    for name, value in settings.connection().items():
+        if value is not None:
+            os.environ[f"WEFT_{'NATS_URL' if name == 'url' else name.upper()}"] = str(value)
+
+
+async def until_told(supervisor: Any) -> None:
+    """Wait for SIGINT or SIGTERM, telling what starts, dies and comes back.
+
+    Raises `ConfigurationError` where a service cannot be mended by restarting it.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    telling = asyncio.create_task(_tell(supervisor))
+    try:
+        told = await supervisor.run_until(stop)
+    finally:
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
+    if not told:
+        failed = [state.name for state in supervisor.states() if state.status == "failed"]
+        raise ConfigurationError(
+            f"{', '.join(failed)} cannot run with these settings; see the logs"
+        )
+
+
+async def _tell(supervisor: Any) -> None:
+    before: dict[str, Any] = {}
+    while True:
+        for state in supervisor.states():
+            if before.get(state.name) != state and state.status != "stopped":
+                hint(_line(state))
+            before[state.name] = state
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _line(state: Any) -> str:
+    if state.status == "running":
+        again = f", restart {state.restarts}" if state.restarts else ""
+        return f"  {state.name:<14} running (process {state.pid}{again})"
+    return f"  {state.name:<14} {state.status} (ended with {state.last_exit})"
+
+
+async def _greet(settings: Settings) -> None:
+    """Say when a compile would be answered."""
+    from weft.client import Client
+
+    async with Client(settings) as log:
+        while True:
+            try:
+                await log.status()
+            except WeftError:
+                await asyncio.sleep(_LOOK_SECONDS)
+                continue
+            hint("ready: weft publish chat.json --session s1")
+            return

@@ -1,0 +1,62 @@
+"""`weft work`: one service in the foreground, as a container runs it."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib import import_module
+from typing import Any
+
+import click
+
+from weft.cli.connecting import connected
+from weft.runtime.settings import Settings
+
+SERVICES = {
+    "firewall": "weft.firewall.worker:run",
+    "summarizer": "weft.summarizer.worker:run",
+    "memory": "weft.memory.worker:run",
+    "indexer": "weft.indexer.worker:run",
+    "compiler": "weft.compiler.service:run",
+    "router": "weft.router.service:run",
+}
+"""Service → the coroutine function that runs it until its process is told to stop."""
+
+
+@click.command()
+@click.argument("service", type=click.Choice([*SERVICES, "replica"]))
+@click.option("--compilers", type=int, default=1, show_default=True, help="Of `replica`.")
+@connected
+def work(service: str, compilers: int, settings: Settings) -> None:
+    """Run SERVICE until SIGTERM or Ctrl-C, which drain it.
+
+    Start more of the same to scale: workers of one kind share their consumer, compilers share
+    their requests. `replica` is one indexer with its compilers on one data folder (WEFT_DATA_DIR);
+    a second indexer on the folder stands by. Logs are JSON on stderr; /metrics, /live and /ready
+    are served on WEFT_HTTP_PORT.
+
+    \b
+    Examples:
+      weft work firewall
+      WEFT_DATA_DIR=/data WEFT_HTTP_PORT=8080 weft work replica --compilers 2
+    """
+    if service == "replica":
+        asyncio.run(_replica(settings, compilers))
+        return
+    from weft.runtime.application import serve
+
+    asyncio.run(serve(service, settings, _loaded(SERVICES[service])))
+
+
+def _loaded(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+async def _replica(settings: Settings, compilers: int) -> None:
+    from weft.cli.up import export, until_told
+    from weft.runtime.supervisor import Supervisor, work_children
+
+    export(settings)
+    children = work_children({"indexer": 1, "compiler": compilers})
+    async with Supervisor(children) as supervisor:
+        await until_told(supervisor)

@@ -1,0 +1,278 @@
+"""What an agent imports: publish items, compile contexts, look into artifacts.
+
+Needs msgspec and nats-py only. Publishing speaks to the log, everything else asks a service; what
+can go wrong comes as one of the errors of `weft_schemas.errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from weft.asking import Reply, ask
+from weft.log.connection import Connection
+from weft.log.connection import connect as open_connection
+from weft.log.following import Follower
+from weft.log.publishing import Ack, Message, Publisher
+from weft.log.reading import read_session
+from weft.log.record import LogRecord
+from weft.outgoing import Items, Outgoing, PublishAck
+from weft.pack import Pack
+from weft.runtime.settings import Settings, read_settings
+from weft_schemas.compile import (
+    CompileRequest,
+    DrilldownReply,
+    DrilldownRequest,
+    ExplainReply,
+    ExplainRequest,
+)
+from weft_schemas.errors import InvalidInput, Unavailable
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.policy import ContextPolicy, Phase
+from weft_schemas.routing import Catalog, HydrateRequest, HydrationResult, RouteReply, RouteRequest
+from weft_schemas.status import Collision, StatusReply, StatusRequest
+from weft_schemas.subjects import stored_filter
+
+CONFIRM_SECONDS = 10.0
+"""How long a confirmation may wait for the items to be folded."""
+
+
+class Confirmation(msgspec.Struct, frozen=True):
+    """What became of published items."""
+
+    stored: int
+    """New in their session."""
+    duplicates: tuple[Collision, ...]
+    """There before with the same content: nothing changed. Those that the server's own window
+    recognised are counted in `ack.duplicates` only."""
+    conflicts: tuple[Collision, ...]
+    """Their id is taken by other content, which stays: publish them under another id."""
+
+
+def connect(url: str | None = None, **options: Any) -> Client:
+    """`async with weft.connect("nats://…", tenant="acme") as client:`
+
+    Options are `tenant`, `creds` (a credentials file), `user` and `password`, `token`, `tls_ca`,
+    `tls_cert`, `tls_key`; what is left out comes from the environment (`WEFT_NATS_URL`,
+    `WEFT_TENANT`, `WEFT_CREDS`, …). Entering raises `Unavailable`, `Forbidden` or
+    `ConfigurationError`.
+    """
+    return Client(read_settings(nats_url=url, **options))
+
+
+class Client:
+    """A connection of one tenant's agent; safe for any number of tasks at once."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.tenant = settings.tenant
+        self.connection: Connection
+        self._publisher: Publisher
+        self._outgoing: Outgoing
+
+    async def __aenter__(self) -> Self:
+        self.connection = await open_connection(name="weft-client", **self.settings.connection())
+        self._publisher = await Publisher(self.connection).__aenter__()
+        self._outgoing = Outgoing(self.connection, self._publisher, self.tenant)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._publisher.__aexit__(kind, error, trace)
+        await self.connection.close()
+
+    async def publish(
+        self,
+        session: str,
+        items: Items,
+        *,
+        traceparent: str = "",
+    ) -> PublishAck:
+        """Publish one item or many, in order, and return when all are stored.
+
+        A sequence is checked whole before anything is sent; an iterator is sent as it comes, in
+        bounded memory. Publishing the same again changes nothing. Raises `InvalidInput` naming the
+        item, `Forbidden`, `Overloaded` (the log is full), and `Unavailable` where it is unknown
+        what was stored: publish again.
+        """
+        messages = self._outgoing.messages(session, items, traceparent)
+        return PublishAck.of(session, await self._publisher.publish_many(messages))
+
+    async def close_session(self, session: str, reason: str = "closed") -> Ack:
+        """Say that the session has ended: it is summarised, and its memory kept."""
+        return await self._send(self._outgoing.closing(session, reason))
+
+    async def publish_policy(self, policy: ContextPolicy) -> Ack:
+        """Put a policy in force, for the tenant or the session that it names, from the ack's
+        sequence on. Needs a credential that may publish the tenant's own events."""
+        return await self._send(self._outgoing.tenants(policy))
+
+    async def publish_catalog(self, catalog: Catalog) -> Ack:
+        """Publish a new version of a catalogue; its version is the ack's sequence."""
+        return await self._send(self._outgoing.tenants(catalog))
+
+    async def confirm(self, session: str, ack: PublishAck) -> Confirmation:
+        """Which of the published items were there before, and which lost to another item.
+
+        Waits until the items are folded. Raises `Unavailable` where that takes too long.
+        """
+        reply = await self.status(
+            session, after=ack.sequence, first=ack.first, last=ack.sequence, timeout=CONFIRM_SECONDS
+        )
+        if reply.sequence < ack.sequence:
+            raise Unavailable(
+                f"the read model has folded up to {reply.sequence} only, {ack.sequence} is yours: "
+                "look at `weft status` for what holds the indexer up"
+            )
+        mine = [one for one in reply.collisions if one.sequence in ack.sequences]
+        conflicts = tuple(one for one in mine if one.conflict)
+        duplicates = tuple(one for one in mine if not one.conflict)
+        stored = ack.count - ack.duplicates - len(mine)
+        return Confirmation(stored, duplicates, conflicts)
+
+    async def compile(
+        self,
+        session: str,
+        phase: Phase | str,
+        *,
+        query: str = "",
+        budget: int | None = None,
+        reserve: int = 0,
+        tools: Sequence[dict[str, Any]] = (),
+        tool: str | None = None,
+        catalog: str | None = None,
+        after: int = 0,
+        as_of: int | None = None,
+        stable_from: str | None = None,
+        policy: ContextPolicy | None = None,
+        timeout: float = 2.0,
+    ) -> Pack:
+        """The context for one step of the agent's loop, within `budget` tokens less `reserve`.
+
+        `after` (an ack's sequence) waits up to `timeout` seconds until that is folded and settled;
+        what is not by then is named in `pack.pending`. `query` only ranks. Raises `NotFound` for a
+        session that the log does not hold, `InvalidInput` and `Unavailable`.
+        """
+        request = CompileRequest(
+            phase=_phase(phase),
+            query=query,
+            budget=budget,
+            reserve=reserve,
+            policy=policy,
+            as_of=as_of,
+            after=after,
+            stable_from=stable_from,
+            tools=tuple(tools),
+            tool=tool,
+            catalog=catalog,
+            timeout=timeout,
+        )
+        return await self._ask(session, "compile", request, Pack, timeout)
+
+    async def explain(self, session: str, item_id: str, request: CompileRequest) -> ExplainReply:
+        """Why an item is in the compile of `request`, or why not."""
+        asked = ExplainRequest(item_id, request)
+        return await self._ask(session, "explain", asked, ExplainReply, request.timeout)
+
+    async def drilldown(
+        self,
+        handle: str,
+        view: str = "head",
+        *,
+        max_tokens: int = 1_000,
+        **args: str | int | float | bool | None,
+    ) -> DrilldownReply:
+        """A slice of the raw body behind a handle (`art:…`); `args` belong to the view.
+
+        `reply.views` names the views, `reply.next` the arguments of the following slice.
+        """
+        asked = DrilldownRequest(handle, view, args, max_tokens)
+        return await self._ask(TENANT_SESSION, "drilldown", asked, DrilldownReply)
+
+    async def status(
+        self,
+        session: str | None = None,
+        *,
+        after: int = 0,
+        first: int = 0,
+        last: int = 0,
+        timeout: float = 2.0,
+    ) -> StatusReply:
+        """What a replica has folded of a session, or of the whole tenant."""
+        asked = StatusRequest(after, first, last, timeout)
+        return await self._ask(session or TENANT_SESSION, "status", asked, StatusReply, timeout)
+
+    async def route(
+        self,
+        query: str,
+        catalog: str,
+        *,
+        top_k: int = 5,
+        namespaces: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        session: str | None = None,
+    ) -> RouteReply:
+        """The cards of the tools that fit a routing query best."""
+        asked = RouteRequest(query, catalog, top_k, tuple(namespaces), tuple(tags), tuple(exclude))
+        return await self._ask(session or TENANT_SESSION, "route", asked, RouteReply)
+
+    async def hydrate(
+        self,
+        tool: str,
+        session: str,
+        *,
+        catalog: str,
+        query: str = "",
+        after: int = 0,
+        timeout: float = 2.0,
+    ) -> HydrationResult:
+        """A tool's whole schema and the session's values that fit its parameters."""
+        asked = HydrateRequest(tool, catalog, query, after, timeout)
+        return await self._ask(session, "hydrate", asked, HydrationResult, timeout)
+
+    async def events(
+        self, session: str, *, first: int = 1, follow: bool = False
+    ) -> AsyncIterator[LogRecord]:
+        """The session's events as the log holds them, from sequence `first` on; with `follow` it
+        goes on with new ones. Needs a credential that may read the log."""
+        if not follow:
+            async for record in read_session(
+                self.connection, self.tenant, session, after=first - 1
+            ):
+                yield record
+            return
+        subjects = stored_filter(self.tenant, session)
+        async with Follower(self.connection, after=first - 1, subjects=subjects) as log:
+            async for followed in log:
+                for record in followed.records:
+                    yield record
+
+    async def _send(self, message: Message) -> Ack:
+        return await self._publisher.publish(
+            message.subject, message.payload, message.message_id, message.headers
+        )
+
+    async def _ask(
+        self,
+        session: str,
+        service: str,
+        request: msgspec.Struct,
+        kind: type[Reply],
+        wait: float = 0.0,
+    ) -> Reply:
+        return await ask(self.connection, (self.tenant, session, service), request, kind, wait)
+
+
+def _phase(phase: Phase | str) -> Phase:
+    try:
+        return Phase(phase)
+    except ValueError:
+        raise InvalidInput(f"phase {phase!r} is unknown; use {', '.join(Phase)}") from None

@@ -1,0 +1,143 @@
+"""Publishing through the client: stored once, in order, whole or not at all."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+import weft
+from weft.log.connection import Connection
+from weft.log.reading import last_sequence, read_session
+from weft.log.server import EmbeddedServer
+from weft_schemas.events import SessionClosedEvent
+from weft_schemas.items import BodyRef, ContextItem, ItemKind
+
+
+def items(count: int, text: str = "hello") -> list[ContextItem]:
+    return [ContextItem(f"m{n}", ItemKind.USER_TURN, f"{text} {n}") for n in range(count)]
+
+
+@pytest.fixture
+async def client(server: EmbeddedServer, log: Connection) -> AsyncIterator[weft.Client]:
+    async with weft.connect(server.url, tenant="acme") as connected:
+        yield connected
+
+
+async def stored(log: Connection, session: str) -> list[object]:
+    return [record.event() async for record in read_session(log, "acme", session)]
+
+
+async def test_one_item_is_acknowledged_with_its_sequence(
+    client: weft.Client, log: Connection
+) -> None:
+    ack = await client.publish("s1", items(1)[0])
+    assert (ack.sequence, ack.count, ack.duplicates) == (1, 1, 0)
+    assert await stored(log, "s1") == items(1)
+
+
+async def test_many_stand_in_their_order(client: weft.Client, log: Connection) -> None:
+    ack = await client.publish("s1", items(3_000))
+    assert (ack.first, ack.sequence, ack.count) == (1, 3_000, 3_000)
+    assert ack.sequences == tuple(range(1, 3_001))
+    assert await stored(log, "s1") == items(3_000)
+
+
+async def test_iterators_of_both_kinds_are_taken(client: weft.Client, log: Connection) -> None:
+    def lazily() -> Iterator[ContextItem]:
+        yield from items(5)
+
+    async def slowly() -> AsyncIterator[ContextItem]:
+        for item in items(5):
+            yield item
+
+    assert (await client.publish("s1", lazily())).count == 5
+    assert (await client.publish("s2", slowly())).count == 5
+    assert await stored(log, "s2") == items(5)
+
+
+async def test_the_same_again_adds_nothing(client: weft.Client, log: Connection) -> None:
+    first = await client.publish("s1", items(10))
+    again = await client.publish("s1", items(10))
+    assert (again.duplicates, again.sequences) == (10, first.sequences)
+    assert await last_sequence(log) == 10
+
+
+async def test_two_sessions_may_use_the_same_ids(client: weft.Client, log: Connection) -> None:
+    await client.publish("s1", items(2))
+    ack = await client.publish("s2", items(2))
+    assert ack.duplicates == 0
+
+
+async def test_one_bad_item_in_a_list_keeps_all_from_being_sent(
+    client: weft.Client, log: Connection
+) -> None:
+    bad = ContextItem("bad", ItemKind.USER_TURN, "lone \ud800")
+    with pytest.raises(weft.InvalidInput, match=r"item 'bad': \$\.text has a lone surrogate"):
+        await client.publish("s1", [*items(3), bad])
+    with pytest.raises(weft.InvalidInput, match="expected a ContextItem, got dict"):
+        await client.publish("s1", [*items(3), {"id": "x"}])  # type: ignore[list-item]
+    assert await last_sequence(log) == 0
+
+
+async def test_a_large_text_goes_to_the_object_store(client: weft.Client, log: Connection) -> None:
+    text = "größer " * 60_000
+    await client.publish("s1", ContextItem("big", ItemKind.TOOL_RESULT, text))
+    (item,) = await stored(log, "s1")
+    assert isinstance(item, ContextItem)
+    assert item.text == ""
+    assert item.body is not None
+    assert item.body.size == len(text.encode())
+    again = await client.publish("s1", ContextItem("big", ItemKind.TOOL_RESULT, text))
+    assert again.duplicates == 1
+
+
+async def test_a_body_reference_is_published_as_it_is(client: weft.Client, log: Connection) -> None:
+    item = ContextItem("b", ItemKind.TOOL_RESULT, body=BodyRef("0" * 64, 10))
+    await client.publish("s1", item)
+    assert await stored(log, "s1") == [item]
+
+
+async def test_closing_a_session_is_an_event(client: weft.Client, log: Connection) -> None:
+    await client.publish("s1", items(1))
+    await client.close_session("s1")
+    assert (await stored(log, "s1"))[1] == SessionClosedEvent(0, "closed")
+
+
+async def test_names_of_any_kind_are_kept(client: weft.Client, log: Connection) -> None:
+    await client.publish("s/1 ü.*>", items(1))
+    assert await stored(log, "s/1 ü.*>") == items(1)
+
+
+async def test_events_are_read_from_a_sequence_and_followed(
+    client: weft.Client, log: Connection
+) -> None:
+    await client.publish("s1", items(3))
+    await client.publish("other", items(1))
+    seen = [record.sequence async for record in client.events("s1", first=2)]
+    assert seen == [2, 3]
+    followed = client.events("s1", first=3, follow=True)
+    assert (await anext(followed)).sequence == 3
+    await client.publish("s1", ContextItem("new", ItemKind.USER_TURN, "x"))
+    assert (await anext(followed)).sequence == 5
+    await followed.aclose()
+
+
+async def test_without_services_a_compile_says_what_to_do(
+    client: weft.Client, log: Connection
+) -> None:
+    with pytest.raises(weft.Unavailable, match="start the services with `weft up`"):
+        await client.compile("s1", phase="answer")
+    with pytest.raises(weft.InvalidInput, match="phase 'dream' is unknown; use route, call"):
+        await client.compile("s1", phase="dream")
+
+
+async def test_without_a_server_connecting_says_so() -> None:
+    with pytest.raises(weft.Unavailable, match="no nats-server answers at nats://127"):
+        async with weft.connect("nats://127.0.0.1:1"):
+            pass
+
+
+async def test_a_trace_is_carried_along(client: weft.Client, log: Connection) -> None:
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    await client.publish("s1", items(1), traceparent=parent)
+    (record,) = [record async for record in read_session(log, "acme", "s1")]
+    assert record.traceparent == parent
