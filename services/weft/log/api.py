@@ -22,14 +22,11 @@ from weft_schemas.errors import (
 
 TIMEOUT_SECONDS = 5.0
 
-STREAM_NOT_FOUND = 10059
-CONSUMER_NOT_FOUND = 10014
-MESSAGE_NOT_FOUND = 10037
-FULL = frozenset({10047, 10048, 10077, 10122, 10167, 10023, 10028})
-"""Store limits reached: memory, storage, messages or bytes of the stream, in-flight limits,
-resources of the server. https://github.com/nats-io/nats-server/blob/main/server/errors.json"""
+FULL = frozenset({10002, 10023, 10028, 10047, 10077, 10122})
+"""No room: limits of the account, the server's memory or disk, or the stream's messages or bytes.
+Numbers of nats-server's `errors.json`; they are its public interface, the texts are not."""
 WRONG_LAST = frozenset({10070, 10071, 10164})
-"""The expected last message id or sequence is not the last."""
+"""The expected last message id, or sequence, is not the last."""
 
 
 async def call(
@@ -89,7 +86,7 @@ def error_of(error: dict[str, Any], what: str) -> WeftError:
     """A server's `{code, err_code, description}` as an exception."""
     number = error.get("err_code", 0)
     text = f"{what}: {error.get('description', 'refused')} (error {number})"
-    if number in FULL:
+    if number in FULL or error.get("code") == 429:
         return Overloaded(f"{text}; wait, or raise the stream's limits")
     if number in WRONG_LAST:
         return Conflict(f"{text}; read what came in between and decide again")

@@ -43,10 +43,14 @@ FLOW = 500
 SILENCE_SECONDS = 2.0
 """Without a sign from the server for so long, a batch is given up and its rest sent anew."""
 
+RETRY_SECONDS = 0.1
+"""Before another batch where the last one stored nothing."""
+
 _BATCHES_OFF = frozenset({10174, 10205})
 """Atomic or fast batches are disabled on the stream."""
+_TOO_MANY = frozenset({10210, 10211})
+"""As many batches are open on the stream as the server allows."""
 _DUPLICATE = 10201
-"""An atomic batch holds a message id that is stored already; all of it was refused."""
 
 
 class Mode(StrEnum):
@@ -161,6 +165,8 @@ class BulkPublisher:
                 return _pipelined(await self.publisher.publish_many(part))
             if batch.error is not None:
                 raise _after(stored, batch.error)
+            if not batch.stored:
+                await asyncio.sleep(RETRY_SECONDS)
             if asyncio.get_running_loop().time() > deadline:
                 raise _after(stored, Unavailable("the server stopped answering; try again"))
         try:
@@ -191,9 +197,10 @@ class BulkPublisher:
         return total
 
     async def _atomic_piece(self, piece: list[Message]) -> BulkAck:
-        """One atomic batch. Refused for a duplicate, or of unknown outcome, it goes pipelined:
-        message by message, the server skips what it has."""
-        if len(piece) > 1:
+        """One atomic batch, again while its outcome is unknown. Refused for a duplicate it goes by
+        fast ingest, which skips what the server has."""
+        deadline = self._deadline()
+        while len(piece) > 1:
             batch = self._open(piece)
             try:
                 await batch.run_atomic()
@@ -204,7 +211,12 @@ class BulkPublisher:
             if batch.error is not None:
                 raise batch.error
             if batch.off:
-                self.mode = Mode.PIPELINED
+                self.mode = Mode.FAST
+            if batch.off or batch.duplicate:
+                return await self._fast(piece)
+            if asyncio.get_running_loop().time() > deadline:
+                raise Unavailable("the server stopped answering; try again")
+            await asyncio.sleep(RETRY_SECONDS)
         return _pipelined(await self.publisher.publish_many(piece))
 
     def _open(self, messages: Sequence[Message]) -> _Batch:
@@ -251,6 +263,8 @@ class _Batch:
         self.error: WeftError | None = None
         self.off = False
         """The stream takes no batches."""
+        self.duplicate = False
+        """An atomic batch holds something that is stored already; nothing of it was stored."""
         self._connection = connection
         self._inbox = inbox
         self._started = False
@@ -351,7 +365,9 @@ class _Batch:
         self._over = over
         if number in _BATCHES_OFF:
             self.off = True
-        elif number != _DUPLICATE:
+        elif number == _DUPLICATE:
+            self.duplicate = True
+        elif number not in _TOO_MANY:
             failure = error_of(error, f"publish to {self.messages[0].subject}")
             # What passes by itself is retried by whoever opened the batch.
             self.error = None if isinstance(failure, Unavailable) else failure

@@ -1,0 +1,115 @@
+"""Three embedded servers on loopback as one cluster, to try replication and its failures on."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from weft.log.api import call
+from weft.log.connection import connect
+from weft.log.server import Durability, EmbeddedServer
+from weft_schemas.errors import Unavailable, WeftError
+from weft_schemas.subjects import STREAM
+
+NODES = 3
+QUORUM_SECONDS = 30.0
+"""Until the nodes have elected a leader; measured 1 to 3 s."""
+
+
+class EmbeddedCluster:
+    """`async with EmbeddedCluster(folder) as cluster:`, then `connect(cluster.url)`.
+
+    Each node keeps its data in a folder of its own under `data_dir`. Raises as `EmbeddedServer`.
+    """
+
+    def __init__(self, data_dir: Path | str, durability: Durability = "cluster") -> None:
+        clients, routes = _free_ports(NODES), _free_ports(NODES)
+        self.nodes = [
+            EmbeddedServer(
+                Path(data_dir) / f"node{number}",
+                clients[number],
+                durability,
+                name=f"node{number}",
+                extra=_cluster_configuration(routes[number], routes),
+            )
+            for number in range(NODES)
+        ]
+
+    @property
+    def url(self) -> str:
+        """Of all nodes, separated by commas."""
+        return ",".join(node.url for node in self.nodes)
+
+    async def __aenter__(self) -> Self:
+        try:
+            await asyncio.gather(*(node.start() for node in self.nodes))
+            await self.until_quorum()
+        except BaseException:
+            await self.stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def stop(self) -> None:
+        """Stop all nodes."""
+        await asyncio.gather(*(node.stop() for node in self.nodes))
+
+    async def until_quorum(self) -> None:
+        """Wait until the JetStream API answers. Raises `Unavailable`."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + QUORUM_SECONDS
+        connection = await connect(self.url)
+        try:
+            while True:
+                try:
+                    await call(connection, "STREAM.NAMES", timeout=1.0)
+                    return
+                except WeftError:
+                    if clock() > deadline:
+                        raise Unavailable(
+                            f"the cluster found no leader in {QUORUM_SECONDS:.0f} s; see the log "
+                            f"files under {self.nodes[0].data_dir.parent}"
+                        ) from None
+                    await asyncio.sleep(0.1)
+        finally:
+            await connection.close()
+
+    async def leader(self, stream: str = STREAM) -> EmbeddedServer:
+        """The node that leads a stream. Raises `Unavailable` while there is none."""
+        connection = await connect(self.url)
+        try:
+            info = await call(connection, f"STREAM.INFO.{stream}")
+        finally:
+            await connection.close()
+        name = info.get("cluster", {}).get("leader")
+        for node in self.nodes:
+            if node.name == name and node.pid is not None:
+                return node
+        raise Unavailable(f"stream {stream} has no leader at the moment; ask again")
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that are free now. The nodes must know each other's before any of them runs."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def _cluster_configuration(own: int, routes: list[int]) -> str:
+    urls = ", ".join(f'"nats://127.0.0.1:{port}"' for port in routes)
+    return f'cluster {{ name: weft, listen: "127.0.0.1:{own}", routes: [ {urls} ] }}\n'

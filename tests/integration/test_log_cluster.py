@@ -1,0 +1,80 @@
+"""Three nodes: the leader dies, nothing acknowledged is lost, and order is kept."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.conftest import stored_payloads
+
+from weft.log.api import call
+from weft.log.batching import BulkPublisher, Mode, best_mode
+from weft.log.cluster import EmbeddedCluster
+from weft.log.connection import connect
+from weft.log.consuming import Consumer
+from weft.log.following import Follower
+from weft.log.publishing import Message
+from weft.log.topology import provision
+from weft_schemas.subjects import item_subject
+
+SUBJECT = item_subject("acme", "s1", "user_turn")
+COUNT = 3_000
+
+
+def messages() -> Iterator[Message]:
+    for number in range(COUNT):
+        yield Message(SUBJECT, b"%08d" % number, f"m{number}")
+
+
+@pytest.mark.parametrize("mode", [Mode.ATOMIC, Mode.FAST])
+async def test_a_killed_leader_loses_doubles_and_reorders_nothing(folder: Path, mode: Mode) -> None:
+    async with EmbeddedCluster(folder) as cluster:
+        log, other = await connect(cluster.url), await connect(cluster.url)
+        await provision(log, "cluster")
+        assert await best_mode(log) is Mode.ATOMIC
+        consumed: set[int] = set()
+        followed: list[int] = []
+
+        async def publish() -> int:
+            sequence = 0
+            everything = list(messages())
+            async with BulkPublisher(log, mode) as bulk:
+                for start in range(0, COUNT, 100):
+                    ack = await bulk.publish(everything[start : start + 100])
+                    sequence = max(sequence, ack.sequence)
+            return sequence
+
+        async def consume() -> None:
+            async with Consumer(other, "firewall") as consumer:
+                async for batch in consumer:
+                    for delivery in batch:
+                        consumed.add(delivery.record.sequence)
+                        delivery.ack()
+                    if len(consumed) == COUNT:
+                        return
+
+        async def follow() -> None:
+            async with Follower(other) as follower:
+                async for step in follower:
+                    followed.extend(record.sequence for record in step.records)
+                    assert step.deleted == 0
+                    if step.through >= COUNT:
+                        return
+
+        async def kill_leader() -> None:
+            while len(followed) < COUNT // 10:
+                await asyncio.sleep(0.01)
+            leader = await cluster.leader()
+            await leader.kill()
+            await asyncio.sleep(1)
+            await leader.start()
+
+        last, *_ = await asyncio.gather(publish(), consume(), follow(), kill_leader())
+        assert last == COUNT
+        assert consumed == set(range(1, COUNT + 1))
+        assert followed == list(range(1, COUNT + 1))
+        assert [int(payload) for payload in await stored_payloads(log)] == list(range(COUNT))
+        info = await call(log, "STREAM.INFO.weft")
+        assert len(info["cluster"]["replicas"]) == 2
+        await log.close()
+        await other.close()
