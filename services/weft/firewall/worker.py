@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft import tokens
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
 from weft.log.bodies import Bodies
 from weft.log.publishing import Publisher
@@ -19,6 +20,7 @@ from weft_schemas.subjects import Stored, derived_subject
 
 async def service(process: Process) -> None:
     """Run until the process stops."""
+    tokens.encoding(process.settings.encoding)  # loaded here, not by the first event
     async with Publisher(process.connection) as publisher:
         bodies = Bodies(process.connection, publisher)
         await run_worker(process, firewall(process.settings, bodies))

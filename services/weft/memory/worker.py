@@ -1,0 +1,85 @@
+"""The memory-updater as a worker: user turns, envelopes and sessions' summaries become facts and
+episodes."""
+
+from __future__ import annotations
+
+from weft.log.bodies import Bodies
+from weft.log.publishing import Publisher
+from weft.log.reading import read
+from weft.log.record import LogRecord
+from weft.memory.derive import VERSION, WORKER, episode_of, facts_of_envelope, facts_of_item
+from weft.runtime.application import Process
+from weft.runtime.deriving import Derived, WorkContext, Worker
+from weft.runtime.fetching import text_of
+from weft.runtime.worker import run_worker
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.events import EnvelopeEvent, EpisodeEvent, Event, FactsEvent, SummaryEvent
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.subjects import Stored, derived_subject
+
+_SPEAKS = (ItemKind.USER_TURN, ItemKind.MEMORY_FACT)
+"""Kinds that can state a fact in their own words."""
+
+
+async def service(process: Process) -> None:
+    """Run until the process stops."""
+    async with Publisher(process.connection) as publisher:
+        memories = _Memories(process, Bodies(process.connection, publisher))
+        await run_worker(process, memories.worker())
+
+
+class _Memories:
+    def __init__(self, process: Process, bodies: Bodies) -> None:
+        self._connection = process.connection
+        self._bodies = bodies
+
+    def worker(self) -> Worker:
+        """It alone reports malformed `out` events."""
+        return Worker(WORKER, VERSION, self._derive, reports="out")
+
+    async def _derive(
+        self, record: LogRecord, address: Stored, event: Event, context: WorkContext
+    ) -> list[Derived]:
+        derived: FactsEvent | EpisodeEvent | None = None
+        if isinstance(event, ContextItem):
+            derived = await self._of_item(address, event, context)
+        elif isinstance(event, EnvelopeEvent):
+            derived = await self._of_envelope(address, event, context)
+        elif isinstance(event, SummaryEvent):
+            derived = episode_of(address.session, event, context.origin())
+        if derived is None:
+            return []
+        part = "fact" if isinstance(derived, FactsEvent) else "episode"
+        return [Derived(derived_subject(address.tenant, address.session, part), derived, part)]
+
+    async def _of_item(
+        self, address: Stored, item: ContextItem, context: WorkContext
+    ) -> FactsEvent | None:
+        # What the policy distrusts speaks through its envelope alone.
+        if item.kind not in _SPEAKS or item.kind in context.policy.firewall.untrusted_kinds:
+            return None
+        text = await text_of(item, self._bodies)
+        origin = context.origin(item.id)
+        return await context.compute(len(text), facts_of_item, address.session, item, text, origin)
+
+    async def _of_envelope(
+        self, address: Stored, event: EnvelopeEvent, context: WorkContext
+    ) -> FactsEvent | None:
+        if not event.envelope.facts and not event.origin.run:
+            return None
+        try:
+            record = await read(self._connection, event.origin.sequence)
+        except NotFound:
+            return None  # erased since
+        source = record.event()
+        if not isinstance(source, ContextItem) or not _same_session(record.address(), address):
+            raise InvalidInput(
+                f"the envelope of event {event.origin.sequence} stands in session "
+                f"{address.session!r}, which holds no such item; look at who published it"
+            )
+        origin = context.origin(source.id, event.origin.sequence, event.origin.run)
+        return facts_of_envelope(address.session, source, event, origin)
+
+
+def _same_session(one: Stored, other: Stored) -> bool:
+    return (one.tenant, one.session) == (other.tenant, other.session)

@@ -1,0 +1,123 @@
+"""The summarizer as a worker: long trusted items and closed sessions get their summary, and idle
+sessions, where that is configured, their closing event."""
+
+from __future__ import annotations
+
+import asyncio
+
+from weft import tokens
+from weft.log.bodies import Bodies
+from weft.log.publishing import Publisher
+from weft.log.reading import read_session
+from weft.log.record import LogRecord
+from weft.runtime.application import Process
+from weft.runtime.deriving import Derived, WorkContext, Worker
+from weft.runtime.fetching import text_of
+from weft.runtime.worker import run_worker
+from weft.summarizer.derive import VERSION, WORKER, summary_of_item, summary_of_session
+from weft.summarizer.stretch import Stretch, stretch_of
+from weft.summarizer.summarizer import configured
+from weft_schemas.errors import InvalidInput, Unavailable
+from weft_schemas.events import Event, SessionClosedEvent, SummaryEvent
+from weft_schemas.items import ContextItem
+from weft_schemas.subjects import Stored, derived_subject
+
+PATIENT_ATTEMPTS = 4
+"""How often a closed session waits for envelopes that are not there yet, some 3 s in all; then it
+is summarised without them."""
+
+
+async def service(process: Process) -> None:
+    """Run until the process stops."""
+    tokens.encoding(process.settings.encoding)  # loaded here, not by the first event
+    async with Publisher(process.connection) as publisher:
+        summarizer = _Summaries(process, Bodies(process.connection, publisher))
+        await run_worker(process, summarizer.worker())
+
+
+class _Summaries:
+    def __init__(self, process: Process, bodies: Bodies) -> None:
+        settings = process.settings
+        self._connection = process.connection
+        self._encoding = settings.encoding
+        self._bodies = bodies
+        self._model = configured(
+            settings.summary_url or "",
+            settings.summary_model or "",
+            settings.summary_api_key or "",
+        )
+        self._remote = settings.summary_url is not None
+
+    def worker(self) -> Worker:
+        return Worker(WORKER, VERSION, self._derive)
+
+    async def _derive(
+        self, record: LogRecord, address: Stored, event: Event, context: WorkContext
+    ) -> list[Derived]:
+        if isinstance(event, ContextItem):
+            summary = await self._of_item(event, context)
+        elif isinstance(event, SessionClosedEvent):
+            summary = await self._of_session(record, address, context)
+        else:
+            return []
+        if summary is None:
+            return []
+        subject = derived_subject(address.tenant, address.session, "summary")
+        return [Derived(subject, summary, "summary")]
+
+    async def _of_item(self, item: ContextItem, context: WorkContext) -> SummaryEvent | None:
+        untrusted = context.policy.firewall.untrusted_kinds
+        if item.kind in untrusted:
+            return None
+        text = await text_of(item, self._bodies)
+        rules, origin = context.policy.summaries, context.origin(item.id)
+        if self._remote:
+            # It waits for a network, so it needs a thread and no subprocess.
+            return await asyncio.to_thread(
+                summary_of_item, item, text, origin, rules, self._model, self._encoding, untrusted
+            )
+        return await context.compute(
+            len(text),
+            summary_of_item,
+            item,
+            text,
+            origin,
+            rules,
+            self._model,
+            self._encoding,
+            untrusted,
+        )
+
+    async def _of_session(
+        self, record: LogRecord, address: Stored, context: WorkContext
+    ) -> SummaryEvent | None:
+        stretch = await self._stretch(record, address, context)
+        if stretch is None:
+            return None
+        if stretch.pending and record.deliveries < PATIENT_ATTEMPTS:
+            raise Unavailable(
+                f"session {address.session!r} waits for {len(stretch.pending)} envelopes; "
+                "its summary is tried again"
+            )
+        rules, origin = context.policy.summaries, context.origin()
+        return await asyncio.to_thread(
+            summary_of_session, stretch, origin, rules, self._model, self._encoding
+        )
+
+    async def _stretch(
+        self, record: LogRecord, address: Stored, context: WorkContext
+    ) -> Stretch | None:
+        events: list[tuple[int, Event]] = []
+        async for one in read_session(self._connection, address.tenant, address.session):
+            try:
+                events.append((one.sequence, one.event()))
+            except InvalidInput:
+                continue  # parked by who reports it
+        policy = context.policy
+        return stretch_of(
+            address.session,
+            events,
+            record.sequence,
+            policy.sensitivity_floor,
+            policy.firewall.untrusted_kinds,
+        )

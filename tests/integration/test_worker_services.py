@@ -1,0 +1,149 @@
+"""The project's three workers on a real log: what each makes of a session."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from tests.integration.logged import PATIENCE, publish, publish_raw, result, until, until_finished
+
+from weft.firewall import worker as firewall
+from weft.log.bodies import Bodies
+from weft.log.connection import Connection, connect
+from weft.log.publishing import Publisher
+from weft.memory import worker as memory
+from weft.runtime.application import Process
+from weft.runtime.settings import Settings
+from weft.summarizer import worker as summarizer
+from weft_schemas.events import (
+    EnvelopeEvent,
+    EpisodeEvent,
+    FactsEvent,
+    ParkedEvent,
+    SessionClosedEvent,
+    SummaryEvent,
+    encode_event,
+)
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextPolicy, FirewallRules
+from weft_schemas.subjects import derived_subject, item_subject
+
+SERVICES = {"firewall": firewall, "summarizer": summarizer, "memory": memory}
+
+
+@asynccontextmanager
+async def working(url: str, *names: str) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        for name in names:
+            await stack.enter_async_context(_one(url, name))
+        yield
+
+
+@asynccontextmanager
+async def _one(url: str, name: str) -> AsyncIterator[None]:
+    process = Process(name, Settings(nats_url=url))
+    process.connection = await connect(url)
+    task = asyncio.create_task(SERVICES[name].service(process))
+    try:
+        yield
+    finally:
+        process.stopping.set()
+        await task
+        await process.connection.close()
+
+
+def of(events, kind):
+    return [event for _, event in events if isinstance(event, kind)]
+
+
+async def test_the_firewall_addresses_what_is_untrusted_and_nothing_else(server, log: Connection):
+    large = "\n".join(f"line {n}: all is well" for n in range(3_000))
+    items = [result("large", large), ContextItem(id="u", kind=ItemKind.USER_TURN, text=large)]
+    await publish(log, "s1", items)
+    async with working(server.url, "firewall"):
+        events = await until(log, bool)
+        await until_finished(log)
+    [envelope] = of(events, EnvelopeEvent)
+    assert envelope.origin.item_id == "large"
+    assert len(envelope.envelope.summary) < len(large) / 10
+    assert envelope.envelope.artifacts[0].size == len(large)
+
+
+async def test_the_firewall_reads_a_body_from_the_object_store(server, log: Connection):
+    body = b"\n".join(b"ERROR %d: disk full" % n for n in range(40_000))
+    async with Publisher(log) as publisher:
+        reference = await Bodies(log, publisher).put(body)
+    await publish(log, "s1", [ContextItem(id="r", kind=ItemKind.TOOL_RESULT, body=reference)])
+    async with working(server.url, "firewall"):
+        [(_, event)] = await until(log, bool)
+    assert isinstance(event, EnvelopeEvent)
+    assert event.envelope.artifacts[0].body == reference
+    assert event.envelope.raw_size == len(body)
+
+
+async def test_an_item_that_claims_another_kind_than_its_subject_is_parked(server, log):
+    sneaky = encode_event(ContextItem(id="x", kind=ItemKind.TOOL_RESULT, text="as a user"))
+    await publish_raw(log, item_subject("acme", "s1", "user_turn"), sneaky)
+    async with working(server.url, "firewall"):
+        [(_, event)] = await until(log, bool)
+    assert isinstance(event, ParkedEvent)
+    assert "$.kind" in event.error
+
+
+async def test_a_policy_decides_which_kinds_are_untrusted_and_is_named(server, log: Connection):
+    rules = FirewallRules(untrusted_kinds=(ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET))
+    subject = derived_subject("acme", TENANT_SESSION, "context_policy")
+    ack = await publish_raw(log, subject, encode_event(ContextPolicy(firewall=rules)))
+    await publish(log, "s1", [ContextItem(id="d", kind=ItemKind.DOC_SNIPPET, text="a web page")])
+    async with working(server.url, "firewall"):
+        events = await until(log, lambda events: len(events) >= 2)
+        [envelope] = of(events, EnvelopeEvent)
+        assert (envelope.origin.item_id, envelope.origin.policy_version) == ("d", ack.sequence)
+        newer = await publish_raw(log, subject, encode_event(ContextPolicy(name="strict")))
+        versions: list[int] = []
+        async with asyncio.timeout(PATIENCE):
+            while newer.sequence not in versions:
+                await publish(log, "s1", [result(f"r{len(versions)}", "text")])
+                wanted = len(versions) + 2
+                events = await until(log, lambda events: len(of(events, EnvelopeEvent)) >= wanted)
+                versions = [e.origin.policy_version for e in of(events, EnvelopeEvent)][1:]
+    assert versions == sorted(versions)
+
+
+async def test_memory_learns_facts_of_turns_and_of_envelopes_with_their_scope(server, log):
+    turn = ContextItem(
+        id="u", kind=ItemKind.USER_TURN, text="My timezone is UTC.", metadata={"scope": "user:42"}
+    )
+    profile = ContextItem(
+        id="p",
+        kind=ItemKind.TOOL_RESULT,
+        text='{"user_id": "mia_li_3668", "email": "mia@example.org", "membership": "gold"}',
+        metadata={"tool_name": "get_user_details"},
+    )
+    await publish(log, "s1", [turn, profile])
+    async with working(server.url, "firewall", "memory"):
+        events = await until(log, lambda events: len(of(events, FactsEvent)) >= 2)
+    by_item = {event.origin.item_id: event for event in of(events, FactsEvent)}
+    assert by_item["u"].scope == "user:42"
+    assert [(fact.key, fact.value) for fact in by_item["u"].facts] == [("user_timezone", "UTC")]
+    assert by_item["p"].scope == "session:s1"
+    assert by_item["p"].facts
+
+
+async def test_a_long_turn_and_a_closed_session_are_summarised_and_remembered(server, log):
+    long = " ".join(f"We decided to move shipment {n} to Rotterdam on day {n}." for n in range(150))
+    items = [
+        ContextItem(id="u", kind=ItemKind.USER_TURN, text="Plan the shipments, please."),
+        result("r", "ok"),
+        ContextItem(id="a", kind=ItemKind.AGENT_MSG, text=long),
+    ]
+    await publish(log, "s1", items)
+    await publish_raw(
+        log, item_subject("acme", "s1", "session_closed"), encode_event(SessionClosedEvent())
+    )
+    async with working(server.url, "firewall", "summarizer", "memory"):
+        events = await until(log, lambda events: of(events, EpisodeEvent))
+    summaries = {event.origin.item_id: event for event in of(events, SummaryEvent)}
+    assert summaries.keys() == {"a", ""}
+    assert summaries["a"].tokens <= 120
+    assert of(events, EpisodeEvent)[0].text == summaries[""].text
