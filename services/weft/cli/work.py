@@ -12,12 +12,12 @@ from weft.cli.connecting import connected
 from weft.runtime.settings import Settings
 
 SERVICES = {
-    "firewall": "weft.firewall.worker:run",
-    "summarizer": "weft.summarizer.worker:run",
-    "memory": "weft.memory.worker:run",
-    "indexer": "weft.indexer.worker:run",
-    "compiler": "weft.compiler.service:run",
-    "router": "weft.router.service:run",
+    "firewall": "weft.firewall.worker:service",
+    "summarizer": "weft.summarizer.worker:service",
+    "memory": "weft.memory.worker:service",
+    "indexer": "weft.indexer.worker:service",
+    "compiler": "weft.compiler.service:service",
+    "router": "weft.router.service:service",
 }
 """Service → the coroutine function that runs it until its process is told to stop."""
 

@@ -1,0 +1,149 @@
+"""The command line: help that teaches, documented exit codes, one line for each failure."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.cli import main
+from weft_schemas import errors
+
+OFFLINE = ["--nats", "nats://127.0.0.1:1"]
+"""Nobody listens on port 1."""
+
+
+def weft(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main.run(list(arguments))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def imported(code: str) -> set[str]:
+    """Top-level packages that a fresh interpreter has after running some code."""
+    script = f"import sys\n{code}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+HEAVY = {"faststream", "uvicorn", "rich", "tiktoken", "pydantic", "sqlite3", "prometheus_client"}
+
+
+def test_the_client_needs_msgspec_and_nats_only() -> None:
+    extras = {*HEAVY, "click", "yaml", "Stemmer", "re2"}
+    assert not imported("import weft; weft.connect; weft.Pack; weft.ContextItem") & extras
+
+
+def test_help_loads_no_service_and_no_client() -> None:
+    loaded = imported("from weft.cli.main import run\nsys.stdout = sys.stderr\nrun(['--help'])\n"
+                      "sys.stdout = sys.__stdout__")  # fmt: skip
+    assert not loaded & {*HEAVY, "nats", "asyncio"}
+
+
+def test_help_documents_every_command_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = weft(capsys, "--help")
+    assert code == 0
+    documented = {int(line.split()[0]) for line in out.splitlines() if line.strip()[:1].isdigit()}
+    assert documented == {0, main.FAILED, main.INTERRUPTED, *main.EXIT_CODES.values()}
+    assert all(f"  {name} " in out for name in main._COMMANDS)
+
+
+@pytest.mark.parametrize("command", sorted(set(main._COMMANDS) - {"demo"}))
+def test_each_command_teaches_by_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    code, out, _ = weft(capsys, command, "--help")
+    assert code == 0
+    assert "Usage: weft" in out
+    assert f"weft {command} " in out or "Commands:" in out
+
+
+def test_every_error_has_a_documented_code() -> None:
+    for kind in vars(errors).values():
+        if isinstance(kind, type) and issubclass(kind, errors.WeftError):
+            assert main.exit_code(kind("x")) in {*main.EXIT_CODES.values(), main.FAILED}
+
+
+def test_a_wrong_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = weft(capsys, "pubish", "x")
+    assert code == 2
+    assert "No such command 'pubish'" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["publish", "-", "--session", "s"],
+        ["compile", "--session", "s", "--phase", "answer"],
+    ],
+)
+def test_without_a_server_there_is_one_clear_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setattr("weft.cli.publish._content", lambda _: b'{"id": "a", "kind": "user_turn"}')
+    code, out, err = weft(capsys, *arguments, *OFFLINE)
+    assert (code, out) == (3, "")
+    assert err.startswith("weft: no nats-server answers at nats://127.0.0.1:1 ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ('[{"role": "user"},\n{"role": "robot"}]', "line 2: $.role: invalid enum value 'robot'"),
+        ("not json", "line 1: not JSON"),
+        ("", "line 1: the file is empty"),
+        ('{"colour": "red"}', "line 1: no format that we read has records with the keys colour"),
+    ],
+)
+def test_a_malformed_file_is_named_before_anything_is_connected(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, line: str
+) -> None:
+    file = tmp_path / "chat.json"
+    file.write_text(content)
+    code, _, err = weft(capsys, "publish", str(file), "--session", "s", *OFFLINE)
+    assert code == 2
+    assert err.startswith(f"weft: {file}, {line}")
+    assert err.endswith("nothing was published\n") or "--format" in err
+    assert err.count("\n") == 1
+
+
+def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = weft(capsys, "publish", "/none/such.json", "-s", "s")
+    assert (code, err) == (
+        2,
+        "weft: /none/such.json: No such file or directory; nothing was published\n",
+    )
+
+
+def test_wrong_settings_are_listed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_HTTP_PORT", "many")
+    code, _, err = weft(capsys, "config", "show", "--creds", "/none")
+    assert code == 2
+    assert "WEFT_CREDS='/none': no such file" in err
+    assert "WEFT_HTTP_PORT='many': not a whole number" in err
+
+
+def test_options_go_before_the_environment_and_secrets_stay_hidden(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_TENANT", "env")
+    monkeypatch.setenv("WEFT_TOKEN", "hush")
+    _, out, _ = weft(capsys, "config", "show", "--tenant", "option", "--json")
+    assert '"WEFT_TENANT": "option"' in out
+    assert "hush" not in out
+
+
+def test_a_policy_file_is_checked_by_field(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.json"
+    good.write_text("name: strict\nsensitivity_floor: internal\n")
+    bad.write_text('{"budgets": {"call": "many"}}')
+    code, out, _ = weft(capsys, "policy", "show", str(good))
+    assert (code, '"sensitivity_floor": "internal"' in out) == (0, True)
+    code, _, err = weft(capsys, "policy", "publish", str(bad), *OFFLINE)
+    assert code == 2
+    assert "$.budgets.call" in err
