@@ -25,7 +25,7 @@ USERS = (*PLATFORM, *TENANT_USERS)
 async def guarded_server(folder: Path) -> AsyncIterator[EmbeddedServer]:
     """A server with the shipped permissions and a provisioned log."""
     with pytest.MonkeyPatch.context() as environment:
-        _install(folder, environment)
+        install(folder, environment)
         async with EmbeddedServer(folder, extra='include "permissions.conf"\n') as server:
             async with signed_in(server, "admin") as admin:
                 await provision(admin)
@@ -54,7 +54,7 @@ async def answered(connection: Connection) -> None:
     await connection.flush()
 
 
-def _install(folder: Path, environment: pytest.MonkeyPatch) -> None:
+def install(folder: Path, environment: pytest.MonkeyPatch) -> None:
     """The shipped files, and a second tenant made as their comment says."""
     shutil.copytree(ROOT / "deploy" / "nats", folder, dirs_exist_ok=True)
     acme = (folder / "tenants" / "acme.conf").read_text()
