@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import nats
 import pytest
+from nats.aio.client import Client
 
 from tests.data import ROOT
 from weft.log.connection import Connection, connect
@@ -42,12 +44,53 @@ async def signed_in(server: EmbeddedServer, user: str) -> AsyncIterator[Connecti
         await connection.close()
 
 
+class Probe:
+    """A plain client that tells what the server refuses it."""
+
+    def __init__(self, client: Client, refusals: list[str]) -> None:
+        self._client = client
+        self._refusals = refusals
+
+    async def may_publish(self, subject: str) -> bool:
+        # A body that no request of the API takes: an allowed one is refused by its handler.
+        await self._client.publish(subject, b"\0", reply=self._client.new_inbox())
+        return await self._is_allowed()
+
+    async def may_subscribe(self, subject: str) -> bool:
+        subscription = await self._client.subscribe(subject)
+        allowed = await self._is_allowed()
+        if allowed:
+            await subscription.unsubscribe()
+        return allowed
+
+    async def _is_allowed(self) -> bool:
+        await answered(self._client)
+        refused = bool(self._refusals)
+        self._refusals.clear()
+        return not refused
+
+
+@asynccontextmanager
+async def probing(server: EmbeddedServer, user: str) -> AsyncIterator[Probe]:
+    """A probe signed in as this user."""
+    refusals: list[str] = []
+
+    async def note(error: Exception) -> None:
+        refusals.append(str(error))
+
+    client = await nats.connect(server.url, user=user, password=password(user), error_cb=note)
+    try:
+        yield Probe(client, refusals)
+    finally:
+        await client.close()
+
+
 def password(user: str) -> str:
     name = user.upper().replace("-", "_")
     return os.environ[f"WEFT_{name}_PASSWORD" if user in PLATFORM else f"{name}_PASSWORD"]
 
 
-async def answered(connection: Connection) -> None:
+async def answered(connection: Client) -> None:
     """Wait until the server has refused whatever it refuses of what was sent."""
     # nats-py can send the first PING ahead of what waits to be written, so that takes two.
     await connection.flush()

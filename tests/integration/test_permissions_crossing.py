@@ -65,7 +65,7 @@ async def test_naming_another_tenant_is_forbidden_in_words(guarded, admin):
         signed_in(guarded, "acme-agent") as agent,
         Publisher(agent, timeout=0.5) as publisher,
     ):
-        with pytest.raises(Forbidden, match=f"does not allow publish on {subject}"):
+        with pytest.raises(Forbidden, match=f"does not allow .*{subject}"):
             await publisher.publish(subject, b"{}")
     assert await state(admin) == {}
 

@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from tests.guarded import TENANT_USERS, USERS, answered, guarded_server, signed_in
+from tests.guarded import TENANT_USERS, USERS, guarded_server, probing
 
-from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer
 
 PUBLISHERS = {
@@ -111,39 +110,23 @@ async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Emb
         yield server
 
 
-async def may_publish(connection: Connection, subject: str) -> bool:
-    # A body that no request of the API takes: an allowed one is refused by its handler.
-    await connection.publish(subject, b"\0", reply=connection.new_inbox())
-    await answered(connection)
-    return not connection.violation(subject)
-
-
-async def may_subscribe(connection: Connection, subject: str) -> bool:
-    subscription = await connection.subscribe(subject)
-    await answered(connection)
-    allowed = not connection.violation(subject)
-    if allowed:
-        await subscription.unsubscribe()
-    return allowed
-
-
 @pytest.mark.parametrize("user", USERS)
 async def test_a_role_publishes_to_its_own_subjects_and_no_others(guarded, user):
-    async with signed_in(guarded, user) as connection:
+    async with probing(guarded, user) as probe:
         wanted = {s: user == "admin" or user in allowed for s, allowed in PUBLISHERS.items()}
-        assert {subject: await may_publish(connection, subject) for subject in wanted} == wanted
+        assert {subject: await probe.may_publish(subject) for subject in wanted} == wanted
 
 
 @pytest.mark.parametrize("user", TENANT_USERS)
 async def test_a_tenant_reaches_no_request_of_the_stream_api(guarded, user):
-    async with signed_in(guarded, user) as connection:
-        assert [subject for subject in API if await may_publish(connection, subject)] == []
+    async with probing(guarded, user) as probe:
+        assert [subject for subject in API if await probe.may_publish(subject)] == []
 
 
 @pytest.mark.parametrize("user", ["firewall", "worker", "replica"])
 async def test_a_process_reads_streams_and_touches_no_consumer_but_its_own(guarded, user):
-    async with signed_in(guarded, user) as connection:
-        allowed = {subject for subject in API if await may_publish(connection, subject)}
+    async with probing(guarded, user) as probe:
+        allowed = {subject for subject in API if await probe.may_publish(subject)}
     own = {
         subject
         for consumer in OWN_CONSUMERS.get(user, set())
@@ -158,6 +141,6 @@ async def test_a_process_reads_streams_and_touches_no_consumer_but_its_own(guard
 
 @pytest.mark.parametrize("user", [user for user in USERS if user != "admin"])
 async def test_a_role_listens_to_its_replies_and_to_nothing_else(guarded, user):
-    async with signed_in(guarded, user) as connection:
+    async with probing(guarded, user) as probe:
         wanted = {subject: user in allowed for subject, allowed in SUBSCRIBED.items()}
-        assert {subject: await may_subscribe(connection, subject) for subject in wanted} == wanted
+        assert {subject: await probe.may_subscribe(subject) for subject in wanted} == wanted
