@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 import struct
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from math import log2
 
 from weft.readmodel.sql import statements
@@ -73,15 +75,33 @@ def read_terms(written: str) -> Iterator[tuple[str, int]]:
         yield term, int(count or 1)
 
 
-def frequency(written: str, term: str) -> int:
-    """How often the document of a tail row holds `term`, without taking the row apart."""
-    if f"\n{term}\n" in written:
-        return 1
-    at = written.find(f"\n{term}\t")
-    if at < 0:
-        return 0
-    start = at + len(term) + 2
-    return int(written[start : written.index("\n", start)])
+class Tail:
+    """Tail rows (document, length code, terms), put together so that one scan finds a term."""
+
+    def __init__(self, rows: list[tuple[int, int, str]]) -> None:
+        self._rows = rows
+        self._text = "".join(written for _, _, written in rows)
+        ends = accumulate(len(written) for _, _, written in rows)
+        self._starts = [0, *ends]
+
+    def postings(self, term: str) -> list[tuple[int, int]]:
+        """Block's first document and posting of every document with `term`, newest first."""
+        hits = [(at, 1) for at in self._places(f"\n{term}\n")]
+        for at in self._places(f"\n{term}\t"):
+            start = at + len(term) + 2
+            hits.append((at, int(self._text[start : self._text.index("\n", start)])))
+        hits.sort(reverse=True)
+        return [self._posting(at, times) for at, times in hits]
+
+    def _posting(self, at: int, times: int) -> tuple[int, int]:
+        document, length, _ = self._rows[bisect(self._starts, at) - 1]
+        return document // BLOCK * BLOCK, posting(document, times, length)
+
+    def _places(self, needle: str) -> Iterator[int]:
+        at = self._text.find(needle)
+        while at >= 0:
+            yield at
+            at = self._text.find(needle, at + 1)
 
 
 class IndexWriter:

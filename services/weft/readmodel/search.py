@@ -18,13 +18,12 @@ from weft.readmodel.postings import (
     MAX_TERM,
     SEGMENT,
     WIDTH,
-    frequency,
-    posting,
+    Tail,
     unpack,
 )
 from weft.readmodel.sql import statements
 
-MAX_POSTINGS = 3_000
+MAX_POSTINGS = 2_000
 """Postings that one search reads: about a millisecond, whatever the session's length."""
 K1 = 1.2
 B = 0.75
@@ -49,8 +48,8 @@ def best_documents(
     if not count or limit <= 0:
         return []
     tail = db.execute(_sql.tail, (session, count // SEGMENT * SEGMENT)).fetchall()
-    tail = [row for row in reversed(tail) if row[0] < count]
-    found = [_look_up(db, session, text, count, tail) for text in {t[:MAX_TERM] for t in terms}]
+    newest = Tail([row for row in tail if row[0] < count])
+    found = [_look_up(db, session, text, count, newest) for text in {t[:MAX_TERM] for t in terms}]
     found.sort(key=lambda term: (term.documents, term.text))
     scores = _score(db, session, found, count, words / count)
     for (document,) in db.execute(_sql.superseded, (session, at)):
@@ -113,15 +112,9 @@ def _score(
     return scores
 
 
-def _look_up(
-    db: sqlite3.Connection, session: int, text: str, count: int, tail: list[tuple[int, int, str]]
-) -> _Term:
+def _look_up(db: sqlite3.Connection, session: int, text: str, count: int, tail: Tail) -> _Term:
     """In how many of the first `count` documents the term is."""
-    hits = [
-        (document // BLOCK * BLOCK, posting(document, times, length))
-        for document, length, written in tail
-        if (times := frequency(written, text))
-    ]
+    hits = tail.postings(text)
     newest = db.execute(_sql.postings, (session, text, count // BLOCK)).fetchone()
     sealed = 0
     if newest is not None:
