@@ -8,7 +8,7 @@ from weft.firewall.body import Body, Window, window
 from weft.firewall.bounds import Bounds
 from weft.firewall.clean import clean
 from weft.firewall.detect import Detected, Form, detect
-from weft.firewall.facts import facts_of_rows, facts_of_text, facts_of_value
+from weft.firewall.facts import facts_of_code, facts_of_rows, facts_of_text, facts_of_value
 from weft.firewall.scan import scan
 from weft.firewall.status import status_of
 from weft.firewall.summarise import summarise
@@ -119,6 +119,8 @@ def _facts(text: str, detected: Detected, source: str, limit: int) -> tuple[Extr
     if detected.form in (Form.CSV, Form.TSV, Form.TABLE):
         table = read_table(text, detected.form, 200)
         return tuple(facts_of_rows(table.header, table.rows, source, limit))
+    if detected.form is Form.CODE:
+        return tuple(facts_of_code(text, source, limit))
     return tuple(facts_of_text(text, source, limit))
 
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import StrEnum
+from itertools import islice
 
 import msgspec
 
+from weft.firewall.mending import mended
 from weft.firewall.pyrepr import looks_like_repr, repr_to_json
 
+_LINE_OF_JSON = re.compile(r"(?<=\n)[ \t]{0,8}[{\[][\s\"{\[]")
+_PREFACE = 2_000
+"""Characters in which a JSON text under some words may begin."""
+_INSIDE = frozenset(' \n\r\t"{[-0123456789tfn')
+"""What may follow the first bracket of a JSON text."""
 SAMPLE = 16_000
 """Characters that are looked at; enough for every form to show itself."""
 
@@ -42,6 +49,8 @@ class Detected(msgspec.Struct, frozen=True):
     """The decoded value of a JSON text."""
     complete: bool = True
     """False for a JSON text that was cut off and mended."""
+    preface: str = ""
+    """Text that stood before the JSON."""
 
 
 _LEVEL = re.compile(
@@ -82,6 +91,8 @@ _CODE = re.compile(
     r"|public |private |protected |static |func |fn |impl |struct |enum |interface |type |package "
     r"|#include|#define|use |return\b|if ?\(|for ?\(|while ?\(|\}|\{|//|/\*|@\w+|module |require\()"
 )
+NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|\||→|: |:(?=\s)) ?")
+"""A line number as `cat -n` and editors' tools write it."""
 _PATHLINE = re.compile(
     r"^(?:[-dlcbps][rwxsStT-]{9}[.+@]?\s"
     r"|(?:\./|/|[A-Za-z]:\\)?[\w@.+-]+(?:[/\\][\w@.+ -]+)+[:/]?\d*|[\w.-]+\.\w{1,6}$)"
@@ -102,7 +113,17 @@ def detect(text: str, hint: str | None = None) -> Detected:
         value = _decoded(repr_to_json(stripped))
         if isinstance(value, dict | list):
             return Detected(Form.JSON, value)
-    return Detected(_text_form(start, hint))
+    return _after_preface(stripped) or Detected(_text_form(start, hint))
+
+
+def _after_preface(text: str) -> Detected | None:
+    """JSON that stands under a line or two of words."""
+    for match in islice(_LINE_OF_JSON.finditer(text, 0, _PREFACE), 3):
+        found = _json(text[match.start() :].rstrip())
+        if found is not None and found.form is Form.JSON:
+            preface = text[: match.start()].strip()
+            return Detected(Form.JSON, found.value, found.complete, preface)
+    return None
 
 
 def _decoded(text: str) -> object:
@@ -116,6 +137,8 @@ def _json(text: str) -> Detected | None:
     value = _decoded(text)
     if isinstance(value, dict | list):
         return Detected(Form.JSON, value)
+    if text[0] == '"':
+        return None
     if text[0] == "{" and "\n" in text:
         first = text[: text.find("\n")]
         if isinstance(_decoded(first), dict):
@@ -123,12 +146,18 @@ def _json(text: str) -> Detected | None:
             rows = [row for row in lines if isinstance(row, dict | list)]
             if len(rows) >= 2 and len(rows) * 10 >= len(lines) * 9:
                 return Detected(Form.NDJSON, rows)
+    completed = mended(text) if len(text) > 1 and text[1] in _INSIDE else None
+    value = _decoded(completed) if completed is not None else None
+    if isinstance(value, dict | list) and value:
+        return Detected(Form.JSON, value, complete=False)
     return None
 
 
 def _text_form(start: str, hint: str | None) -> Form:
     lines = start.splitlines()
     filled = [line for line in lines if line.strip()]
+    if _is_numbered(filled):
+        return Form.CODE
     if _DIFF.search(start):
         return Form.DIFF
     if _TESTS.search(start):
@@ -149,12 +178,12 @@ def _text_form(start: str, hint: str | None) -> Form:
         return Form.LOG
     if len(filled) >= 3 and _share(filled, lambda line: _PATHLINE.match(line) is not None) >= 0.6:
         return Form.LISTING
+    if _is_yaml(filled):
+        return Form.YAML
     if len(filled) >= 4 and _share(filled, lambda line: _CODE.match(line) is not None) >= 0.25:
         return Form.CODE
     if _HEADING.search(start) or len(_MARKDOWN.findall(start)) >= 3:
         return Form.MARKDOWN
-    if len(filled) >= 3 and _share(filled, lambda line: _YAML.match(line) is not None) >= 0.5:
-        return Form.YAML
     return Form.PROSE
 
 
@@ -163,7 +192,8 @@ def _share(lines: list[str], test: Callable[[str], bool]) -> float:
 
 
 def _is_html(start: str) -> bool:
-    return len(_HTML.findall(start)) >= 2
+    found = len(_HTML.findall(start))
+    return found >= 2 and (start.lstrip()[:1] == "<" or (found >= 10 and "```" not in start))
 
 
 def _is_log(lines: list[str]) -> bool:
@@ -171,6 +201,20 @@ def _is_log(lines: list[str]) -> bool:
         return False
     marked = sum(1 for line in lines if _STAMP.search(line[:80]) or _LEVEL.search(line[:120]))
     return marked >= 0.4 * len(lines)
+
+
+def _is_numbered(lines: list[str]) -> bool:
+    """Whether a tool put rising line numbers before the lines of a file."""
+    numbers = [int(m.group(1)) for line in lines[:60] if (m := NUMBERED.match(line)) is not None]
+    return len(numbers) >= max(4, 0.8 * len(lines[:60])) and numbers == sorted(set(numbers))
+
+
+def _is_yaml(lines: list[str]) -> bool:
+    """Whether a text starts with a key, and much of it is keys; the rest may be folded strings."""
+    if len(lines) < 3 or _YAML.match(lines[0]) is None:
+        return False
+    share = _share(lines, lambda line: _YAML.match(line) is not None)
+    return share >= (0.12 if _YAML.match(lines[1]) else 0.3)
 
 
 def _delimited(lines: list[str], delimiter: str) -> bool:

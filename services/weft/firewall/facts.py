@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from weft.firewall.leaves import Leaf, leaves, written
+from weft.firewall.summarise.code import numbered_lines, outline
 from weft_schemas.envelope import ExtractedFact
 
 _NAME = 120
@@ -15,28 +16,31 @@ _VALUE = 200
 """Characters of a fact's value; what is longer is text, not a value."""
 
 _PAIR = re.compile(
-    r"^[\s>*+-]{0,8}(?:\*\*)?([A-Za-z_][\w ./-]{0,48}?)(?:\*\*)?\s{0,4}(?::|=|=>)(?:\*\*)?[ \t]+"
-    r"([^\s{\[|][^\n]{0,200}?)\s*,?$",
+    r"^[\s>*+-]{0,8}(?:\*\*)?([A-Za-z_][\w./-]{0,40}(?: [\w./-]{1,30}){0,2})(?:\*\*)?[ \t]{0,4}"
+    r"(?::|=|=>)(?:\*\*)?[ \t]+([^\s{\[|][^\n]{0,160})$",
     re.MULTILINE,
 )
 _ENTITIES = (
-    ("url", re.compile(r"\bhttps?://[^\s<>\"'`)\]}|]{4,180}")),
-    ("path", re.compile(r"(?<![\w/.:])(?:~|\.{1,2})?/(?:[\w.@+-]+/)+[\w.@+-]{1,80}")),
+    ("url", re.compile(r"\bhttps?://[^\s<>\"'`)\]}|\\]{4,180}")),
+    ("path", re.compile(r"(?<![\w/.:])(?:~|\.{1,2})?/(?:[\w.@+-]{1,80}/){1,20}[\w.@+-]{1,80}")),
     ("date", re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?\b")),
     (
         "id",
         re.compile(
-            r"\b(?=[\w-]{0,40}\d)(?=[\w-]{0,40}[A-Za-z])[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+\b|\b[A-Z]{2,6}\d{2,12}\b|#\d{1,8}\b"
+            r"(?<![\w./-])(?:(?=[\w-]{0,40}\d)[A-Za-z][A-Za-z0-9]{0,30}(?:[_-][A-Za-z0-9]{1,30}){1,6}"
+            r"|[A-Z]{2,6}\d{2,12}|#\d{1,8})(?![\w/-])"
         ),
     ),
     (
         "amount",
         re.compile(
-            r"(?:[$€£]|USD |EUR |GBP )\d[\d,]*(?:\.\d+)?"
-            r"|\b\d+(?:\.\d+)? ?(?:%|ms|GB|MB|KB|EUR|USD)\b"
+            r"(?:[$€£]|USD |EUR |GBP )\d[\d,]{0,20}(?:\.\d{1,6})?"
+            r"|\b\d{1,12}(?:\.\d{1,6})? ?(?:%|ms|GB|MB|KB|EUR|USD)\b"
         ),
     ),
 )
+_TEXT = 100_000
+"""Characters of a text that are searched; what stands later is in the views."""
 
 
 def facts_of_value(root: object, source: str, limit: int) -> list[ExtractedFact]:
@@ -56,8 +60,8 @@ def facts_of_rows(
 
 def facts_of_text(text: str, source: str, limit: int) -> list[ExtractedFact]:
     """`key: value` lines and named entities of a log or of prose."""
-    start = text[:200_000]
-    pairs = ((m.group(1).strip(), m.group(2)) for m in _PAIR.finditer(start))
+    start = text[:_TEXT]
+    pairs = ((m.group(1), _unquoted(m.group(2))) for m in _PAIR.finditer(start))
     found = _distinct(pairs, source, limit // 2)
     seen = {fact.value for fact in found}
     entities = (
@@ -67,6 +71,21 @@ def facts_of_text(text: str, source: str, limit: int) -> list[ExtractedFact]:
     )
     rest = _distinct((e for e in entities if e[1] not in seen), source, limit - len(found))
     return found + rest
+
+
+def facts_of_code(text: str, source: str, limit: int) -> list[ExtractedFact]:
+    """Definitions with the lines they span."""
+    found = outline(numbered_lines(text[:_TEXT].splitlines()))
+    spans = ((item.name, f"{item.first}-{item.last}") for item in found)
+    return _distinct(spans, source, limit)
+
+
+def _unquoted(value: str) -> str:
+    """A value without the quotes around it; empty where they do not close, and for prose."""
+    value = value.strip().rstrip(",")
+    if value[:1] in ("'", '"'):
+        return value[1:-1].strip() if len(value) > 1 and value[-1] == value[0] else ""
+    return value if value.count(" ") <= 8 else ""
 
 
 def _text(leaf: Leaf) -> str:

@@ -33,7 +33,10 @@ _ERROR_KEY = re.compile(
     re.IGNORECASE,
 )
 _TIME_KEY = re.compile(r"date|time|(?:^|_)at$|At$|year|month|day", re.IGNORECASE)
-_IDENTIFIER = re.compile(r"(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[\w.:@/+=#%&?~-]{3,120}\Z|[A-Z]{2,8}\Z")
+_IDENTIFIER = re.compile(
+    r"(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[\w.:@/+=#%&?~-]{3,120}\Z|[A-Z]{2,8}\Z"
+    r"|[A-Za-z]+(?:[_-][A-Za-z0-9]+)+\Z"
+)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _WORDY = re.compile(r"\s")
 
@@ -107,7 +110,7 @@ def value_worth(value: object) -> float:
         return 0.2
     if not isinstance(value, str):
         return 0.0
-    if len(value) > 160:
+    if len(value) > 160 or value[0] == "(":
         return -1.2
     if _IDENTIFIER.match(value):
         return 1.2 if len(value) <= 48 else 0.4

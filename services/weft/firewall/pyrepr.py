@@ -8,7 +8,8 @@ import re
 import msgspec
 
 _START = re.compile(r"[\[{(]\s*(?:['\"{\[(\d-]|None|True|False|\)|\]|\})")
-STRING = r"'(?:[^'\\]++|\\.)*+'|\"(?:[^\"\\]++|\\.)*+\""
+STRING = r"'(?:[^'\\]++|\\.)*+(?:'|\Z)|\"(?:[^\"\\]++|\\.)*+(?:\"|\Z)"
+"""A string literal; one that the end of the text cuts off counts too."""
 _TOKEN = re.compile(
     rf"(?P<string>[bru]?(?:{STRING}))|(?P<word>\b(?:None|True|False|nan|inf)\b)|(?P<open>\()"
     r"|(?P<close>,?\s*\))|(?P<comma>,\s*(?=[\]}]))",
@@ -34,7 +35,7 @@ def repr_to_json(text: str) -> str:
 def unquoted(literal: str) -> str:
     """The value of a Python string literal."""
     body = literal.lstrip("bru")
-    inner = body[1:-1]
+    inner = body[1:-1] if len(body) > 1 and body[-1] == body[0] else body[1:]
     return _ESCAPE.sub(_character, inner) if "\\" in inner else inner
 
 

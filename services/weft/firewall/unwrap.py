@@ -9,6 +9,7 @@ import re
 
 import msgspec
 
+from weft.firewall.mending import mended
 from weft.firewall.pyrepr import STRING, unquoted
 
 _BLOCK_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
@@ -59,15 +60,24 @@ def _container(text: str) -> Unwrapped | None:
         texts = [unquoted(literal) for literal in _PRINTED_TEXT.findall(text)]
         error = _PRINTED_ERROR.search(text)
         return Unwrapped(tuple(texts), is_error=error.group(1) == "True" if error else None)
+    if not (text.startswith("{") and '"content"' in text[:4_000] + text[-4_000:]) and not (
+        text.startswith("[") and '"type"' in text[:400]
+    ):
+        return None
+    found = _decoded(text)
+    if found is None and (completed := mended(text)) is not None:
+        found = _decoded(completed)
+    return found
+
+
+def _decoded(text: str) -> Unwrapped | None:
     try:
-        if text.startswith("{") and '"content"' in text[:4_000] + text[-4_000:]:
-            result = _as_result.decode(text)
-            return _from_blocks(result.content, result.structuredContent, result.isError)
-        if text.startswith("[") and '"type"' in text[:400]:
+        if text[0] == "[":
             return _from_blocks(_as_blocks.decode(text), None, None)
+        result = _as_result.decode(text)
+        return _from_blocks(result.content, result.structuredContent, result.isError)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
-        pass
-    return None
+        return None
 
 
 def _from_blocks(

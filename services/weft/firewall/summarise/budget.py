@@ -9,6 +9,8 @@ from weft import tokens
 
 _MARGIN = 2
 """Tokens kept back for the joins between pieces."""
+_ROOM = 0.4
+"""Share of the limit that must be left for a piece to be cut rather than left out."""
 _MISSES = 12
 """Pieces in a row that do not fit before the rest is given up."""
 
@@ -43,13 +45,18 @@ class Budget(msgspec.Struct, frozen=True):
 def compose(pieces: list[Piece], budget: Budget, gap: str = "…") -> str:
     """The worthiest pieces that fit, each on a line of its own, `gap` where some are left out
     between two that are not neighbours."""
-    order = {id(piece): index for index, piece in enumerate(sorted(pieces, key=lambda p: p.order))}
+    order = {
+        piece.order: index for index, piece in enumerate(sorted(pieces, key=lambda p: p.order))
+    }
     chosen: list[Piece] = []
     left = budget.limit - _MARGIN
     misses = 0
     for piece in sorted(pieces, key=lambda p: (-p.worth, p.order)):
         # A token is rarely longer than 16 characters: what is far too long is not even counted.
         cost = budget.count(piece.text) + 1 if len(piece.text) <= 16 * max(left, 1) else left + 1
+        if cost > left and left > budget.limit * _ROOM:
+            piece = _beginning(piece, left - 2, budget)
+            cost = budget.count(piece.text) + 1
         if cost > left:
             misses += 1
             if misses >= _MISSES:
@@ -65,16 +72,26 @@ def compose(pieces: list[Piece], budget: Budget, gap: str = "…") -> str:
         chosen.pop()
 
 
-def _joined(chosen: list[Piece], order: dict[int, int], gap: str) -> str:
+def _beginning(piece: Piece, limit: int, budget: Budget) -> Piece:
+    text = f"{tokens.truncate(piece.text, limit, budget.encoding)}…"
+    return Piece(piece.order, piece.worth, text)
+
+
+def _joined(chosen: list[Piece], order: dict[float, int], gap: str) -> str:
     lines: list[str] = []
     last = -1
     for piece in sorted(chosen, key=lambda p: p.order):
-        index = order[id(piece)]
+        index = order[piece.order]
         if gap and last >= 0 and index != last + 1:
             lines.append(gap)
         lines.append(piece.text)
         last = index
     return "\n".join(lines)
+
+
+def line_cap(lines: int, budget: Budget, base: int) -> int:
+    """Characters of a line that are shown: more than `base` where there are few lines."""
+    return max(base, 4 * budget.limit // max(1, lines))
 
 
 def shorten(text: str, limit: int) -> str:

@@ -7,22 +7,27 @@ import re
 
 import msgspec
 
+from weft.firewall.detect import NUMBERED
 from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+from weft.firewall.summarise.prose import telling
 
 _LINE = 140
 """Characters of a line that are shown."""
 _MAX_LINES = 20_000
-_NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|\||: |:(?=\s)|→) ?")
+_FILLING = 2_000
+"""Lines among which those are chosen that are no definitions."""
 DEFINITION = re.compile(
-    r"(?P<indent>\s{0,16})(?:(?:export|default|public|private|protected|internal|static|final|abstract"
-    r"|async|pub(?:\([a-z]+\))?|unsafe|extern|virtual|override|inline|const|open|sealed|partial|data"
+    r"(?P<indent>\s{0,16})(?:(?:export|default|public|private|protected|internal|static|final"
+    r"|abstract|async|pub(?:\([a-z]+\))?|unsafe|extern|virtual|override|inline|const|open|sealed|partial|data"
     r"|local|actor|be|new)\s+){0,5}"
     r"(?:(?:def|class|function|func|fn|fun|impl|struct|enum|interface|trait|type|module|namespace"
-    r"|record|object|protocol|extension|macro_rules!|sub|proc|primitive|DEF\()\b[\s(*]{0,3}(?P<name>[\w.$:<>-]{1,80})?"
+    r"|record|object|protocol|extension|macro_rules!|sub|proc|primitive|DEF\()\b[\s(*]{0,3}"
+    r"(?P<name>[\w.$:<>-]{1,80})?"
     r"|(?P<bound>[A-Za-z_$][\w$]{0,60})\s{0,2}[:=]\s{0,2}(?:async )?(?:function\b|\([^()\n]{0,80}\)\s{0,2}=>)"
     r"|(?P<c>[A-Za-z_][\w\s*&:<>,~]{0,80}?[\s*&])(?P<cname>[A-Za-z_]\w{0,60})\s{0,2}\([^;{}\n]{0,160}\)?\s{0,2}\{?$)"
 )
 _NO_FUNCTION = frozenset(("if", "for", "while", "switch", "return", "else", "catch", "new", "do"))
+_COMMENT = re.compile(r"\s*(?:#|//|/?\*|--|\"\"\"|;)")
 _IMPORT = re.compile(r"\s{0,8}(?:import\b|from \S+ import|#include|use |using |require\b|package )")
 
 
@@ -39,59 +44,59 @@ class Definition(msgspec.Struct):
 
 
 def summarise_code(text: str, budget: Budget) -> str:
+    """First the definitions, then lines that name much, spread over the whole text; each with its
+    number."""
     lines = text.splitlines()[:_MAX_LINES]
-    found, first_number, last_number = outline(lines)
-    preface = [line for line in lines[:3] if _NUMBERED.match(line) is None and line.strip()]
-    head = f"source: lines {first_number}..{last_number}, {len(found)} definitions"
-    pieces = [Piece(-2, 100, head)]
-    if _is_numbered(lines):
-        pieces += [Piece(-1, 99, shorten(line, 200)) for line in preface[:2]]
+    numbered = numbered_lines(lines)
+    found = outline(numbered)
+    span = f"{numbered[0][0]}..{numbered[-1][0]}" if numbered else "none"
+    pieces = [Piece(-2, 100, f"source: lines {span}, {len(found)} definitions")]
+    if numbered and numbered[0][1] != lines[0]:
+        pieces.append(Piece(-1, 99, shorten(lines[0], 200)))
+    defined = {item.first for item in found}
     for order, item in enumerate(found):
-        worth = 80 - item.indent * 0.5 - order * 0.01
         shown = f"{item.first}-{item.last}: {shorten(item.line.strip(), _LINE)}"
-        pieces.append(Piece(item.first, worth, shown))
-    for number, line in enumerate(plain(lines), first_number):
-        if line.strip():
-            rest = 30 if _IMPORT.match(line) else 35 - min(number - first_number, 400) * 0.02
-            pieces.append(Piece(number + 0.5, rest, shorten(line, _LINE)))
-            if number - first_number > 400:
-                break
+        pieces.append(Piece(item.first, 80 - item.indent * 0.5 - order * 0.01, shown))
+    for index, (number, line) in enumerate(numbered[:_FILLING]):
+        if number not in defined and line.strip():
+            worth = 30 + _line_worth(line) + 0.5 * _spread(index)
+            pieces.append(Piece(number, worth, f"{number}: {shorten(line, _LINE)}"))
     return compose(pieces, budget, gap="")
 
 
-def outline(lines: list[str]) -> tuple[list[Definition], int, int]:
-    """Definitions in order, and the numbers of the first and the last line."""
-    numbered = _is_numbered(lines)
-    found: list[Definition] = []
-    number = 0
-    first = 0
-    for line in lines:
-        number += 1
-        if numbered:
-            match = _NUMBERED.match(line)
-            if match is None:
-                number -= 1
-                continue
-            number = int(match.group(1))
-            line = line[match.end() :]
-        first = first or number
-        item = _definition(line[:300], number)
-        if item is not None:
-            found.append(item)
-    _close(found, number)
-    return found, first, number
+def _line_worth(line: str) -> float:
+    start = line[:300]
+    if _IMPORT.match(start) or _COMMENT.match(start):
+        return -1.0
+    return telling(start) + (1.0 if "(" in start else 0.0)
 
 
-def plain(lines: list[str]) -> list[str]:
-    """The lines without the numbers that a tool put before them."""
-    if not _is_numbered(lines):
-        return lines
-    return [line[m.end() :] for line in lines if (m := _NUMBERED.match(line)) is not None]
+def _spread(index: int) -> float:
+    """A number in 0..1 by which the first of many lines taken lie far from each other: the bits of
+    `index` reversed."""
+    return 1.0 - int(f"{index & 0xFFF:012b}"[::-1], 2) / 4096
 
 
-def _is_numbered(lines: list[str]) -> bool:
+def numbered_lines(lines: list[str]) -> list[tuple[int, str]]:
+    """Lines with their numbers: the ones that a tool wrote before them, else from 1. Where a tool
+    numbered the lines, those without a number are its own words and are left out."""
     sample = [line for line in lines[:40] if line.strip()]
-    return len(sample) > 3 and sum(1 for x in sample if _NUMBERED.match(x)) > 0.7 * len(sample)
+    if len(sample) < 4 or sum(1 for x in sample if NUMBERED.match(x)) <= 0.7 * len(sample):
+        return list(enumerate(lines, 1))
+    return [
+        (int(match.group(1)), line[match.end() :])
+        for line in lines
+        if (match := NUMBERED.match(line)) is not None
+    ]
+
+
+def outline(numbered: list[tuple[int, str]]) -> list[Definition]:
+    """Definitions in order."""
+    every = (_definition(line[:300], number) for number, line in numbered)
+    found = [item for item in every if item is not None]
+    if numbered:
+        _close(found, numbered[-1][0])
+    return found
 
 
 def _definition(line: str, number: int) -> Definition | None:

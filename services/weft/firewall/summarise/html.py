@@ -13,14 +13,54 @@ _PART = re.compile(
 )
 _SKIPPED = frozenset(("script", "style", "noscript", "template", "svg", "nav", "iframe", "select"))
 _BLOCK = frozenset(
-    ["p", "div", "section", "article", "main", "header", "footer", "ul", "ol", "li", "table", "tr", "dl", "dt", "dd", "pre", "blockquote", "br", "hr", "form", "figure", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6", "title", "body", "head", "aside", "details", "summary", "option"]
+    [
+        "p",
+        "div",
+        "section",
+        "article",
+        "main",
+        "header",
+        "footer",
+        "ul",
+        "ol",
+        "li",
+        "table",
+        "tr",
+        "dl",
+        "dt",
+        "dd",
+        "pre",
+        "blockquote",
+        "br",
+        "hr",
+        "form",
+        "figure",
+        "figcaption",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "title",
+        "body",
+        "head",
+        "aside",
+        "details",
+        "summary",
+        "option",
+    ]
 )
 _HREF = re.compile(r"\bhref\s{0,4}=\s{0,4}[\"']?(https?://[^\"'\s<>]{1,300})")
 _MAX_PARTS = 200_000
 
 
 def summarise_html(text: str, budget: Budget) -> str:
-    return summarise_markdown(readable(text), budget)
+    seen = readable(text)
+    # A page that is all script says nothing to a reader: then the source is all there is.
+    if len(seen) * 50 < len(text) and len(seen) < 2 * budget.limit:
+        seen = f"{seen}\n{text[: 20 * budget.limit]}"
+    return summarise_markdown(seen, budget)
 
 
 def readable(text: str) -> str:

@@ -28,12 +28,25 @@ def summarise_json(root: object, budget: Budget, keep: Sequence[Path] = ()) -> s
     low, high, best = 0, min(len(ranked), budget.limit), ""
     while low <= high:
         middle = (low + high) // 2
-        text = _rendered(root, ranked[:middle], keep)
+        text = _rendered(root, ranked[:middle], keep, _TEXT)
         if budget.fits(text):
             best, low = text, middle + 1
         else:
             high = middle - 1
+    if best and high == len(ranked):
+        best = _with_longer_text(root, ranked, keep, budget) or best
     return best or _smallest(root, budget)
+
+
+def _with_longer_text(
+    root: object, ranked: list[Leaf], keep: Sequence[Path], budget: Budget
+) -> str:
+    """Every value is there: as much of the long strings as fits."""
+    for cap in (32 * _TEXT, 16 * _TEXT, 8 * _TEXT, 4 * _TEXT, 2 * _TEXT):
+        text = _rendered(root, ranked, keep, cap)
+        if budget.fits(text):
+            return text
+    return ""
 
 
 def _ranked(found: list[Leaf], keep: Sequence[Path]) -> list[Leaf]:
@@ -69,39 +82,45 @@ class _Node(msgspec.Struct):
     children: dict[Step, _Node] = {}
 
 
-def _rendered(root: object, chosen: list[Leaf], keep: Sequence[Path]) -> str:
+class _Shape(msgspec.Struct, frozen=True):
+    """What stays the same while a value is built."""
+
+    keep: Sequence[Path]
+    cap: int
+    """Characters of a string that are shown."""
+
+
+def _rendered(root: object, chosen: list[Leaf], keep: Sequence[Path], cap: int) -> str:
     tree = _Node({})
     for leaf in chosen:
         node = tree
         for step in leaf.path:
             node = node.children.setdefault(step, _Node({}))
-    return _encoded(_build(root, tree, (), keep))
+    return _encoded(_build(root, tree, (), _Shape(keep, cap)))
 
 
 def _encoded(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _build(
-    value: object, node: _Node, path: Path, keep: Sequence[Path], told: bool = False
-) -> object:
+def _build(value: object, node: _Node, path: Path, shape: _Shape, told: bool = False) -> object:
     if isinstance(value, dict):
-        return _object(value, node, path, keep, told)
+        return _object(value, node, path, shape, told)
     if isinstance(value, list):
-        return _array(value, node, path, keep, told)
-    return _scalar(value, path, keep)
+        return _array(value, node, path, shape, told)
+    return _scalar(value, path, shape)
 
 
-def _scalar(value: object, path: Path, keep: Sequence[Path]) -> object:
-    if not isinstance(value, str) or len(value) <= _TEXT + 20:
+def _scalar(value: object, path: Path, shape: _Shape) -> object:
+    if not isinstance(value, str) or len(value) <= shape.cap + 20:
         return value
-    if any(matches(path, pattern) for pattern in keep):
+    if any(matches(path, pattern) for pattern in shape.keep):
         return value
-    return f"{value[:_TEXT]}{MORE}+{len(value) - _TEXT} chars"
+    return f"{value[: shape.cap]}{MORE}+{len(value) - shape.cap} chars"
 
 
 def _object(
-    value: dict[str, object], node: _Node, path: Path, keep: Sequence[Path], told: bool
+    value: dict[str, object], node: _Node, path: Path, shape: _Shape, told: bool
 ) -> dict[str, object]:
     """`told`: an array above has said what its records leave out."""
     built: dict[str, object] = {}
@@ -109,7 +128,7 @@ def _object(
     for key, held in value.items():
         child = node.children.get(key)
         if child is not None:
-            built[_plain(key)] = _build(held, child, (*path, key), keep, told)
+            built[_plain(key)] = _build(held, child, (*path, key), shape, told)
         elif held or held == 0:
             missing.append(key)
     if missing and not told:
@@ -127,16 +146,14 @@ def _list_names(names: list[str]) -> str:
     return f"{shown} +{rest}" if rest > 0 else shown
 
 
-def _array(
-    value: list[object], node: _Node, path: Path, keep: Sequence[Path], told: bool
-) -> list[object]:
+def _array(value: list[object], node: _Node, path: Path, shape: _Shape, told: bool) -> list[object]:
     chosen = sorted(step for step in node.children if isinstance(step, int))
     shown: list[object] = []
     records = _records(value)
     if len(records) >= _ALIKE and not told:
         shown.append(_head(value, records, node, path))
         told = True
-    shown += [_build(value[i], node.children[i], (*path, i), keep, told) for i in chosen]
+    shown += [_build(value[i], node.children[i], (*path, i), shape, told) for i in chosen]
     if len(chosen) < len(value) and value:
         shown.append(_rest(path, chosen, len(value)))
     return shown

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from weft.firewall.leaves import key_worth, value_worth
-from weft.firewall.summarise.budget import Budget, Piece, compose
+from weft.firewall.summarise.budget import Budget, Piece, compose, line_cap
 
 _LINE = 160
 """Characters of a line that are shown."""
@@ -18,17 +18,19 @@ _ELEMENT = re.compile(r"(\s*)<([\w:.-]{1,60})([^<>]{0,400})/?>([^<]{0,400})")
 def summarise_keyed(text: str, budget: Budget) -> str:
     pieces: list[Piece] = []
     seen: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines()[:_MAX_LINES]):
+    lines = text.splitlines()[:_MAX_LINES]
+    cap = line_cap(len(lines), budget, _LINE)
+    for number, line in enumerate(lines):
         if not line.strip():
             continue
         key, value, indent = _taken_apart(line)
-        worth = key_worth((key,)) + value_worth(value) if key else 0.5 * value_worth(line.strip())
+        worth = key_worth((key,)) + value_worth(value) if key else -0.5
         # The more often a key has stood, the less its next value tells; deep lines are details.
         count = seen[key] = seen.get(key, 0) + 1
         worth -= 0.12 * indent + 0.004 * number + 0.01 * count
         if line.lstrip().startswith("- ") and key:
             worth += 0.4
-        pieces.append(Piece(number, worth, _shown(line)))
+        pieces.append(Piece(number, worth, _shown(line, cap)))
     return compose(pieces, budget, gap="") or budget.cut(text)
 
 
@@ -49,6 +51,6 @@ def _taken_apart(line: str) -> tuple[str, str, int]:
     return "", "", len(start) - len(start.lstrip())
 
 
-def _shown(line: str) -> str:
+def _shown(line: str, cap: int) -> str:
     plain = line.rstrip()
-    return plain if len(plain) <= _LINE else f"{plain[:_LINE]}…(+{len(plain) - _LINE} chars)"
+    return plain if len(plain) <= cap else f"{plain[:cap]}…(+{len(plain) - cap} chars)"

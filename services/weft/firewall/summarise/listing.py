@@ -1,5 +1,4 @@
-"""Names, one a line (`ls`, `find`, `grep -l`): how many of which kind, in which folders, and as many
-of the names as fit."""
+"""Names, one a line (`ls`, `find`, `grep -l`): how many of which kind, and as many as fit."""
 
 from __future__ import annotations
 

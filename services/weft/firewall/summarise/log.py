@@ -8,7 +8,7 @@ from collections import Counter
 
 import msgspec
 
-from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+from weft.firewall.summarise.budget import Budget, Piece, compose, line_cap, shorten
 
 _LINE = 220
 """Characters of a line that are shown."""
@@ -41,12 +41,13 @@ def summarise_log(text: str, budget: Budget) -> str:
     for entry in folds:
         levels[entry.level] += entry.count
     counts = ", ".join(f"{level} {n}" for level, n in sorted(levels.items()) if level)
+    cap = line_cap(len(folds), budget, _LINE)
     pieces = [Piece(-1, 100, f"log: {len(lines)} lines" + (f"; {counts}" if counts else ""))]
     last = len(lines) - 1
     for entry in folds:
-        pieces.append(Piece(entry.first, _worth(entry, last), _shown(entry)))
+        pieces.append(Piece(entry.first, _worth(entry, last), _shown(entry, cap)))
     if lines:
-        pieces.append(Piece(last + 0.5, 92, shorten(lines[-1], _LINE)))
+        pieces.append(Piece(last + 0.5, 92, shorten(lines[-1], cap)))
     return compose(pieces, budget)
 
 
@@ -82,6 +83,6 @@ def _worth(entry: Fold, last: int) -> float:
     return 40 + 10 * entry.first / (last + 1) - min(entry.count, 20) * 0.5
 
 
-def _shown(entry: Fold) -> str:
-    line = shorten(entry.line, _LINE)
+def _shown(entry: Fold, cap: int) -> str:
+    line = shorten(entry.line, cap)
     return line if entry.count == 1 else f"{line}  [x{entry.count}]"

@@ -1,10 +1,10 @@
-"""Markdown as its title and headings, with under each what names something: links, code, numbers."""
+"""Markdown as its headings, with under each what names something: links, code, numbers."""
 
 from __future__ import annotations
 
 import re
 
-from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+from weft.firewall.summarise.budget import Budget, Piece, compose, line_cap, shorten
 from weft.firewall.summarise.prose import telling
 
 _LINE = 260
@@ -18,6 +18,7 @@ _NOISE = re.compile(
 
 def summarise_markdown(text: str, budget: Budget) -> str:
     lines = text.splitlines()[:_MAX_LINES]
+    cap = line_cap(len(lines), budget, _LINE)
     pieces: list[Piece] = []
     since = 0
     fenced = False
@@ -34,5 +35,5 @@ def summarise_markdown(text: str, budget: Budget) -> str:
         else:
             since += 1
             worth = 62.0 - 6 * min(since, 4) - number * 0.01 + telling(line[:_LINE])
-        pieces.append(Piece(number, worth, shorten(line, _LINE)))
+        pieces.append(Piece(number, worth, shorten(line, cap)))
     return compose(pieces, budget, gap="") or budget.cut(text)

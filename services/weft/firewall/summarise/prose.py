@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+from weft.firewall.summarise.budget import Budget, Piece, compose, line_cap, shorten
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -21,7 +21,7 @@ _MAX_TELLING = 4
 def summarise_prose(text: str, budget: Budget) -> str:
     """Sentences by how many of the text's frequent words they hold, first ones favoured, those with
     names and numbers more."""
-    sentences = _sentences(text)
+    sentences = _sentences(text, budget)
     words = Counter(w.lower() for s in sentences for w in set(_WORD.findall(s)))
     pieces = [
         Piece(number, _worth(sentence, number, words, len(sentences)), sentence)
@@ -30,9 +30,11 @@ def summarise_prose(text: str, budget: Budget) -> str:
     return compose(pieces, budget) or budget.cut(text)
 
 
-def _sentences(text: str) -> list[str]:
+def _sentences(text: str, budget: Budget) -> list[str]:
     parts = _SENTENCE_END.split(text[: _MAX_SENTENCES * _SENTENCE], maxsplit=_MAX_SENTENCES)
-    return [shorten(part, _SENTENCE) for part in parts if part.strip()]
+    filled = [part for part in parts if part.strip()]
+    cap = line_cap(len(filled), budget, _SENTENCE)
+    return [shorten(part, cap) for part in filled]
 
 
 def telling(line: str) -> float:

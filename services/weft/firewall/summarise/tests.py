@@ -9,18 +9,22 @@ from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
 _LINE = 220
 """Characters of a line that are shown."""
 _TOTALS = re.compile(
-    r"^=+ .{0,200}\b(?:passed|failed|errors?|skipped|no tests)\b.{0,200}=+$|^\s*Tests?:\s+\d|^Test Suites:"
-    r"|^test result:|^Ran \d+ tests?|^(?:OK|FAILED)\b(?: \(|$)|Tests run: \d+|^\d+ (?:passing|failing|pending)"
-    r"|^\s{0,4}\d+ (?:passing|failing)|^(?:ok|FAIL|PASS)\s*(?:\t.*)?$|^# (?:tests|pass|fail) \d|BUILD (?:FAILURE|SUCCESS)"
+    r"^=+ .{0,200}\b(?:passed|failed|errors?|skipped|no tests)\b.{0,200}=+$"
+    r"|^\s*Tests?:\s+\d|^Test Suites:"
+    r"|^test result:|^Ran \d+ tests?|^(?:OK|FAILED)\b(?: \(|$)|Tests run: \d+"
+    r"|^\d+ (?:passing|failing|pending)"
+    r"|^\s{0,4}\d+ (?:passing|failing)|^(?:ok|FAIL|PASS)\s*(?:\t.*)?$"
+    r"|^# (?:tests|pass|fail) \d|BUILD (?:FAILURE|SUCCESS)"
     r"|^\d+ (?:passed|failed|examples)|^(?:FAIL|ok  )\t"
 )
 _FAILURE = re.compile(
-    r"^(?:FAILED|ERROR|FAIL:?)\s+\S|^--- FAIL|^not ok \d|^\s*(?:✕|✗|×|✖)\s|^\s+\d+\) \S|^\s*● \S"
+    r"^(?:FAILED|ERROR|FAIL:?)\s+\S|^--- FAIL|^not ok \d|^\s*[\u2715\u2717\u00d7\u2716]\s|^\s+\d+\) \S|^\s*● \S"
     r"|^test \S+ \.\.\. FAILED|<<< (?:FAILURE|ERROR)!|^_{3,} .{1,200} _{3,}$|^(?:FAIL|ERROR): "
 )
 _REASON = re.compile(
-    r"^E\s{1,8}\S|^\s*(?:\w+\.)*\w*(?:Error|Exception)\b|^thread '.{1,80}' panicked|^\s*(?:expected|actual"
-    r"|received|left|right|got|want)\b|^\s*(?:Expected|Received|assert)|^\S+\.\w{1,5}:\d+: |panicked at",
+    r"^E\s{1,8}\S|^\s*(?:\w+\.)*\w*(?:Error|Exception)\b|^thread '.{1,80}' panicked"
+    r"|^\s*(?:expected|actual|received|left|right|got|want)\b|^\s*(?:Expected|Received|assert)"
+    r"|^\S+\.\w{1,5}:\d+: |panicked at",
     re.IGNORECASE,
 )
 _PASSED = re.compile(

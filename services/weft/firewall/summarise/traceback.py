@@ -1,5 +1,5 @@
-"""A traceback as its exceptions with their messages and the innermost frames of the user's own code;
-frames of libraries only where tokens are left."""
+"""A traceback as its exceptions with their messages and the innermost frames of the user's own
+code; frames of libraries only where tokens are left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
 _LINE = 240
 """Characters of a line that are shown."""
 _FRAME = re.compile(
-    r"^\s*(?:File \"[^\"]+\", line \d+|at \S.{0,200}[(:]|\d+: +\S+::|#\d+ +\S|\S+\.go:\d+|from \S+:\d+)"
+    r"^\s*(?:File \"[^\"]+\", line \d+|at \S.{0,200}[(:]|\d+: +\S+::"
+    r"|#\d+ +\S|\S+\.go:\d+|from \S+:\d+)"
 )
 _THEIRS = re.compile(
     r"site-packages|dist-packages|lib/python\d|<frozen|node_modules|node:internal|\(internal/"
