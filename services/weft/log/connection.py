@@ -32,6 +32,10 @@ _log = logging.getLogger(__name__)
 _VIOLATION = re.compile(r"permissions violation for publish to \"([^\"]+)\"", re.IGNORECASE)
 
 
+class _RefusedError(Exception):
+    """The server refused the credential."""
+
+
 class Listener:
     """A subscription whose messages go straight to a handler."""
 
@@ -113,6 +117,8 @@ class Connection(Client):
             handler(subject, reply, data, headers)
 
     async def _on_error(self, error: Exception) -> None:
+        if self.is_connecting and "authorization" in str(error).lower():
+            raise _RefusedError  # out of nats-py's loop, which would try the same again for ever
         match = _VIOLATION.search(str(error))
         if match:
             # nats-py gives the server's text in lower case.
@@ -172,8 +178,6 @@ async def connect(
     given = {key: value for key, value in options.items() if value is not None}
     try:
         await asyncio.wait_for(_connect_once(connection, given), timeout)
-    except WeftError:
-        raise
     except Exception as error:
         raise await _failed(connection, url, error) from None
     return connection
@@ -191,7 +195,7 @@ async def _failed(connection: Connection, url: str, error: Exception) -> WeftErr
     await connection._close(Client.CLOSED, do_cbs=False)
     where = _without_password(url)
     text = str(cause) or type(cause).__name__
-    if isinstance(cause, nats.errors.AuthorizationError) or "authorization" in text.lower():
+    if isinstance(error, _RefusedError):
         return Forbidden(f"{where} refused the credential; check user, token or credentials file")
     if isinstance(cause, ssl.SSLError):
         return Unavailable(f"TLS with {where} failed: {text}; check the CA and certificate")

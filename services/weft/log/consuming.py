@@ -186,6 +186,7 @@ class Consumer:
 
     async def _recover(self) -> None:
         _log.info("consumer %s: %s; asking anew", self.durable, self._puller.trouble)
+        await asyncio.sleep(0.05)
         await self._until_there()
         self._puller.reset()
 

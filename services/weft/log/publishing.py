@@ -24,6 +24,8 @@ TIMEOUT_SECONDS = 15.0
 """Until a publish counts as unknown: over twice a cluster's measured failover of 4.4 to 5.9 s."""
 RETRY_SECONDS = 2.0
 """Without an answer for so long, a message is sent again."""
+SOON_SECONDS = 0.25
+"""Where the server said that nobody takes it."""
 WINDOW = 4_096
 """Messages without an answer, as many as nats-py's `publish_async` allows."""
 WINDOW_BYTES = 16 * 1024 * 1024
@@ -215,15 +217,19 @@ class Publisher:
             settled(index, error)
             return b""
         now = asyncio.get_running_loop().time()
-        self._flights[token] = _Flight(message.subject, data, index, settled, now, now)
+        again = now + RETRY_SECONDS
+        self._flights[token] = _Flight(message.subject, data, index, settled, now, again)
         self._bytes += len(data)
         return data
 
     def _answered(self, subject: bytes, _: bytes, payload: bytes, headers: bytes | None) -> None:
         token = int(subject[len(self._inbox) + 1 :])
         flight = self._flights.get(token)
-        # 503: no stream listens. With a cluster between two leaders that passes, so try again.
-        if flight is None or status(headers)[0] == 503:
+        if flight is None:
+            return
+        if status(headers)[0] == 503:
+            # No stream listens. With a cluster between two leaders that passes: try again soon.
+            flight.retry_at = asyncio.get_running_loop().time() + SOON_SECONDS
             return
         reply = _decode(payload)
         if reply.error is None:
@@ -243,13 +249,13 @@ class Publisher:
     async def _sweep(self) -> None:
         clock = asyncio.get_running_loop().time
         while True:
-            await asyncio.sleep(RETRY_SECONDS / 8)
+            await asyncio.sleep(SOON_SECONDS)
             now = clock()
             late = [t for t, f in self._flights.items() if now - f.first_sent > self.timeout]
             for token in late:
                 self._settle(token, self._unknown(self._flights[token]))
             if self.connection.is_connected:
-                self._send_again(now - RETRY_SECONDS)
+                self._send_again(now)
 
     def _unknown(self, flight: _Flight) -> WeftError:
         return silence(flight.subject, f"no acknowledgement in {self.timeout:g} s")
@@ -263,13 +269,14 @@ class Publisher:
     def _send_all_again(self) -> None:
         self._send_again(float("inf"))
 
-    def _send_again(self, sent_before: float) -> None:
-        """In the order of the first sending, so that a session's events keep theirs."""
+    def _send_again(self, due: float) -> None:
+        """In the order of the first sending, so that a session's events keep theirs. Each retry
+        waits longer than the one before: a slow server must not get more work for being slow."""
         now = asyncio.get_running_loop().time()
         for flight in self._flights.values():
-            if flight.last_sent < sent_before:
-                flight.last_sent = now
+            if flight.retry_at <= due:
                 flight.attempts += 1
+                flight.retry_at = now + RETRY_SECONDS * flight.attempts
                 self.connection.write_soon(flight.data)
 
 
@@ -295,7 +302,7 @@ class _Flight(msgspec.Struct):
     index: int
     settled: Any
     first_sent: float
-    last_sent: float
+    retry_at: float
     attempts: int = 1
 
 

@@ -148,8 +148,12 @@ class Puller:
             return
         # The pull ended (expired, or its bytes are used up) with so many messages not sent.
         unsent = header(headers, b"Nats-Pending-Messages")
-        self._requested = max(0, self._requested - int(unsent)) if unsent.isdigit() else 0
-        self.top_up()
+        if unsent.isdigit():
+            self._requested = max(0, self._requested - int(unsent))
+            self.top_up()
+        else:
+            self.trouble = text or f"status {code}"
+            self._arrived.set()
 
 
 class _Pull(msgspec.Struct):

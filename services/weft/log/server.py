@@ -19,13 +19,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
+from weft.log.topology import Durability as Durability
 from weft_schemas.errors import ConfigurationError, Unavailable
-
-Durability = Literal["process", "power", "cluster"]
-"""`process`: acknowledged events survive kill -9 of the server; it syncs to disk on its own
-schedule. `power`: synced to disk before the acknowledgement. `cluster`: three replicas, synced."""
 
 MAX_PAYLOAD = 8 * 1024 * 1024
 """Bytes; above nats-server's default of 1 MiB so that an item just under the body threshold fits

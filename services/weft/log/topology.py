@@ -11,7 +11,6 @@ import msgspec
 from nats.aio.client import Client
 
 from weft.log.api import call
-from weft.log.server import Durability
 from weft_schemas.errors import ConfigurationError, NotFound
 from weft_schemas.subjects import (
     AUDIT_STREAM,
@@ -34,6 +33,11 @@ WORKERS = {"firewall": "w.in.>", "summarizer": STORED, "memory": STORED}
 """Durable consumer → its filter."""
 
 Config = dict[str, Any]
+
+Durability = Literal["process", "power", "cluster"]
+"""`process`: acknowledged events survive kill -9 of the server, which syncs to disk on its own
+schedule. `power`: synced to disk before the acknowledgement. `cluster`: three replicas, synced.
+The syncing is the server's configuration (`sync_interval: always`), not the stream's."""
 
 
 class Limits(msgspec.Struct, frozen=True):
