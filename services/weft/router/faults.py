@@ -16,6 +16,8 @@ from weft_schemas.routing import SelectableItem
 MOST_DESCRIPTION = 64 * 1024
 """Characters: a model reads a few hundred, the router a few thousand."""
 _MOST_NAME = 256
+_MOST_ID = 128
+"""Bytes: as providers allow for a tool's name; an id stands on its card whole."""
 _MOST_SCHEMA = 256 * 1024
 """Bytes of one schema in JSON."""
 
@@ -41,9 +43,11 @@ def faults_of(items: Iterable[SelectableItem]) -> list[str]:
 
 def _item_faults(item: SelectableItem) -> list[str]:
     faults = []
-    for field, value in (("id", item.id), ("name", item.name)):
-        if not value.strip() or len(value) > _MOST_NAME:
-            faults.append(f"$.{field} has {len(value)} characters; give 1 to {_MOST_NAME}")
+    size = len(item.id.encode("utf-8", "surrogatepass"))
+    if not 1 <= size <= _MOST_ID or not item.id.isprintable() or item.id != item.id.strip():
+        faults.append(f"$.id has {size} bytes; give 1 to {_MOST_ID}, printable, no outer space")
+    if not item.name.strip() or len(item.name) > _MOST_NAME:
+        faults.append(f"$.name has {len(item.name)} characters; give 1 to {_MOST_NAME}")
     if len(item.description) > MOST_DESCRIPTION:
         faults.append(
             f"$.description has {len(item.description)} characters; give up to {MOST_DESCRIPTION}"

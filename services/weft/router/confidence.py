@@ -1,0 +1,60 @@
+"""How sure a routing is: whether the best tool fits at all, and whether the second fits as well.
+
+A score alone says little, since long queries score high anywhere. What tells a right tool from the
+nearest wrong one is how much of the query it answers, of those words that the catalogue knows at
+all: words that no tool has (names, numbers) speak against none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import msgspec
+
+from weft.router.weights import Weights, rarity
+from weft.router.words import words_of
+
+AMBIGUOUS = 0.95
+"""Share of the best score from which the second counts as equally good."""
+
+_BIAS, _STRENGTH, _COVERAGE, _UNKNOWN = -3.94, 2.91, 4.47, 2.30
+"""Logistic regression over `Evidence`: MetaTool's queries with even places, each with its right tool
+in the catalogue and taken out; `weft eval routing` fits it again and reports the other half."""
+THRESHOLD = 0.287
+"""Confidence below which nothing fits: one query in twenty that has its tool is below it there."""
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What speaks for the best item."""
+
+    strength: float
+    """Its score, in units of the rarest word's weight, as log(1 + x)."""
+    coverage: float
+    """Share of the query's words, weighed by rarity, that it has."""
+    unknown: float
+    """Share that no item has."""
+
+
+def evidence_for(
+    query: str, score: float, best: Weights, frequencies: Mapping[str, int], total: int
+) -> Evidence:
+    """`best` are the best item's weights, `frequencies` the items that hold a term, of `total`."""
+    weights = {word: rarity(frequencies.get(word, 0), total) for word in words_of(query)}
+    mass = sum(weights.values()) or 1.0
+    return Evidence(
+        strength=math.log1p(score / rarity(0, total)),
+        coverage=sum(weight for word, weight in weights.items() if word in best) / mass,
+        unknown=sum(w for word, w in weights.items() if not frequencies.get(word)) / mass,
+    )
+
+
+def confidence(evidence: Evidence) -> float:
+    """0 to 1: the chance that the right tool is in the catalogue."""
+    logit = (
+        _BIAS
+        + _STRENGTH * evidence.strength
+        + _COVERAGE * evidence.coverage
+        + _UNKNOWN * evidence.unknown
+    )
+    return 1 / (1 + math.exp(-logit))
