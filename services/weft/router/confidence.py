@@ -19,7 +19,7 @@ AMBIGUOUS = 0.95
 """Share of the best score from which the second counts as equally good."""
 
 _BIAS, _STRENGTH, _COVERAGE, _UNKNOWN = -3.94, 2.91, 4.47, 2.30
-"""Logistic regression over `Evidence`: MetaTool's queries with even places, each with its right tool
+"""Logistic regression over `Evidence`: MetaTool queries with even places, each with its right tool
 in the catalogue and taken out; `weft eval routing` fits it again and reports the other half."""
 THRESHOLD = 0.287
 """Confidence below which nothing fits: one query in twenty that has its tool is below it there."""
