@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import os
 import signal
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
@@ -63,6 +65,7 @@ async def _up(settings: Settings, port: int, workers: dict[str, int], log_file: 
     embedded = _embedded(settings)
     export(settings)
     with _opened(log_file) as log:
+        _log_to(log, settings.log_level)
         counts = {**EVERYTHING, **workers}
         async with everything(
             settings, counts, embedded=embedded, port=port, log_file=log
@@ -85,12 +88,20 @@ def _embedded(settings: Settings) -> bool:
     return not named
 
 
-def _opened(log_file: Path) -> Any:
+def _opened(log_file: Path) -> IO[bytes]:
     try:
         log_file.parent.mkdir(parents=True, exist_ok=True)
         return log_file.open("ab")
     except OSError as error:
         raise ConfigurationError(f"{log_file}: {error.strerror}; choose another --log") from None
+
+
+def _log_to(log: IO[bytes], level: str) -> None:
+    """This process's own log goes to its children's file; the terminal gets the short lines."""
+    from weft.runtime.logs import set_up_logging
+
+    with contextlib.redirect_stderr(io.TextIOWrapper(log, line_buffering=True)):
+        set_up_logging("up", level)
 
 
 def export(settings: Settings) -> None:
@@ -126,7 +137,8 @@ async def _tell(supervisor: Any) -> None:
     before: dict[str, Any] = {}
     while True:
         for state in supervisor.states():
-            if before.get(state.name) != state and state.status != "stopped":
+            news = before.get(state.name) != state and state.status != "stopped"
+            if news and (state.pid is not None or state.last_exit is not None):
                 hint(_line(state))
             before[state.name] = state
         await asyncio.sleep(_LOOK_SECONDS)

@@ -1,0 +1,154 @@
+"""`weft eval`: what compiles keep of what the next step needs, measured through the services."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from weft.cli.connecting import client, connected, json_option, running
+from weft.cli.output import print_json, table
+from weft.runtime.settings import Settings
+from weft_schemas.compile import CompileRequest, ContextPack
+from weft_schemas.errors import InvalidInput
+
+BUDGETS = (500, 1_000, 2_000, 4_000)
+"""Tokens; those of the published measures."""
+WAIT_SECONDS = 30.0
+"""That a compile may wait for what was just published."""
+
+
+@click.group()
+def evaluate() -> None:
+    """Measure on recorded sessions, through running services (`weft up`).
+
+    \b
+    Examples:
+      weft eval grounding runs.json --budget 1000
+      weft eval evidence conversations.json --json
+    """
+
+
+files_argument = click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True)
+)
+budget_option = click.option(
+    "--budget", "-b", "budgets", multiple=True, type=int, help="Tokens; may be repeated."
+)
+
+
+@evaluate.command()
+@files_argument
+@budget_option
+@json_option
+@connected
+def grounding(
+    files: Sequence[Path], budgets: Sequence[int], as_json: bool, settings: Settings
+) -> None:
+    """Of the argument values of the next call that appeared before, the share in the context.
+
+    FILES hold chats with tool calls; a context is compiled for phase `call` before each.
+    """
+    from weft.evaluation.grounding import measure_grounding
+
+    _report(_measured(measure_grounding, files, budgets, settings), as_json)
+
+
+@evaluate.command()
+@files_argument
+@budget_option
+@json_option
+@connected
+def evidence(
+    files: Sequence[Path], budgets: Sequence[int], as_json: bool, settings: Settings
+) -> None:
+    """Of the turns that hold an answer's evidence, the share that stands whole in the context.
+
+    FILES hold conversations with questions; a context is compiled for phase `answer` with each.
+    """
+    from weft.evaluation.evidence import measure_evidence
+
+    _report(_measured(measure_evidence, files, budgets, settings), as_json)
+
+
+def _measured(
+    measure: Any, files: Sequence[Path], budgets: Sequence[int], settings: Settings
+) -> list[dict[str, Any]]:
+    from weft.evaluation.transcripts import read_transcripts
+
+    transcripts = [one for file in files for one in read_transcripts(file)]
+    if not transcripts:
+        raise InvalidInput(f"{', '.join(map(str, files))}: no transcripts to measure on")
+    return running(_measure_all(measure, transcripts, budgets or BUDGETS, settings))
+
+
+async def _measure_all(
+    measure: Any, transcripts: Sequence[Any], budgets: Sequence[int], settings: Settings
+) -> list[dict[str, Any]]:
+    rows = []
+    async with client(settings) as log:
+        for budget in budgets:
+            live = LiveCompiles(log, asyncio.get_running_loop())
+            total = await asyncio.to_thread(measure, transcripts, live, budget)
+            rows.append(_row(budget, total))
+    return rows
+
+
+class LiveCompiles:
+    """Compiles with the first n items of a transcript published, in a session of its own.
+
+    Called from another thread than the client's loop; positions of a transcript must not go back.
+    """
+
+    def __init__(self, log: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._log = log
+        self._loop = loop
+        self._run = secrets.token_hex(4)
+        self._sequences: dict[str, tuple[int, int]] = {}
+
+    def __call__(self, transcript: Any, position: int, request: CompileRequest) -> ContextPack:
+        work = self._compile(transcript, position, request)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _compile(
+        self, transcript: Any, position: int, request: CompileRequest
+    ) -> ContextPack:
+        session = f"eval-{self._run}-{transcript.name}"
+        done, sequence = self._sequences.get(session, (0, 0))
+        if position > done:
+            ack = await self._log.publish(session, transcript.items[done:position])
+            sequence = ack.sequence
+            self._sequences[session] = (position, sequence)
+        pack: ContextPack = await self._log.compile(
+            session,
+            request.phase,
+            query=request.query,
+            budget=request.budget,
+            after=sequence,
+            timeout=WAIT_SECONDS,
+        )
+        return pack
+
+
+def _row(budget: int, total: Any) -> dict[str, Any]:
+    """The counts of a measure with their shares; single misses are too many for a table."""
+    row = {"budget": budget, "share": round(total.share, 4)}
+    counts = {
+        name: getattr(total, name)
+        for name in total.__struct_fields__
+        if isinstance(getattr(total, name), int | float)
+    }
+    if counts.get("tokens"):
+        row["frame_share"] = round(counts["frame"] / counts["tokens"], 4)
+    return {**row, **counts}
+
+
+def _report(rows: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print_json(rows)
+    else:
+        table("", list(rows[0]), [list(row.values()) for row in rows])

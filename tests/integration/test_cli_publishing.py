@@ -1,0 +1,136 @@
+"""`weft publish`, `events`, `policy` and `status` on a real server, as processes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.integration.command_line import weft
+
+from weft.log.connection import Connection
+from weft.log.reading import last_sequence, read_session
+from weft.log.server import EmbeddedServer
+from weft_schemas.policy import ContextPolicy
+
+CHAT = [
+    {"role": "system", "content": "be brief"},
+    {"role": "user", "content": "weather?"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "w", "arguments": '{"c": "Oslo"}'}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c", "content": "3 degrees"},
+]
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Path:
+    file = tmp_path / "chat.json"
+    file.write_text(json.dumps(CHAT))
+    return file
+
+
+async def test_a_chat_becomes_a_session_once(
+    server: EmbeddedServer, log: Connection, chat: Path
+) -> None:
+    first = await weft("publish", str(chat), "--session", "s1", url=server.url)
+    assert (first.code, first.out) == (0, "s1: 4 items, up to sequence 4\n")
+    again = await weft("publish", str(chat), "-s", "s1", "--json", url=server.url)
+    assert again.json == {
+        "session": "s1", "sequence": 4, "first": 1, "count": 4, "duplicates": 4,
+    }  # fmt: skip
+    kinds = [record.address().event async for record in read_session(log, "default", "s1")]
+    assert kinds == ["policy", "user_turn", "tool_call", "tool_result"]
+
+
+async def test_stdin_and_tenant_are_taken(server: EmbeddedServer, log: Connection) -> None:
+    line = b'{"id": "a", "kind": "user_turn", "text": "hi"}\n'
+    arguments = ["publish", "-", "--session", "s1", "--tenant", "acme", "--close"]
+    done = await weft(*arguments, url=server.url, given=line)
+    assert done.code == 0
+    kinds = [record.address().event async for record in read_session(log, "acme", "s1")]
+    assert kinds == ["user_turn", "session_closed"]
+
+
+async def test_a_malformed_file_publishes_nothing(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    file = tmp_path / "items.jsonl"
+    file.write_text('{"id": "a", "kind": "user_turn"}\n{"id": "b", "kind": "dream"}\n')
+    done = await weft("publish", str(file), "--session", "s1", url=server.url)
+    assert done.code == 2
+    assert done.err == (
+        f"weft: {file}, line 2: $.kind: invalid enum value 'dream'; nothing was published\n"
+    )
+    assert await last_sequence(log) == 0
+
+
+async def test_a_file_of_many_asks_which(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    file = tmp_path / "runs.json"
+    file.write_text(json.dumps([{"messages": CHAT}, {"messages": CHAT[:2]}]))
+    asked = await weft("publish", str(file), "-s", "run", url=server.url)
+    assert asked.code == 2
+    assert "holds 2 transcripts; choose one with --transcript 0 to 1" in asked.err
+    one = await weft("publish", str(file), "-s", "run", "--transcript", "1", url=server.url)
+    assert one.out == "run: 2 items, up to sequence 2\n"
+    each = await weft("publish", str(file), "-s", "run", "--each", url=server.url)
+    assert each.out.splitlines() == [
+        "run-0: 4 items, up to sequence 6",
+        "run-1: 2 items, up to sequence 8",
+    ]
+
+
+async def test_events_are_shown_for_people_and_programs(
+    server: EmbeddedServer, log: Connection, chat: Path
+) -> None:
+    await weft("publish", str(chat), "-s", "s1", url=server.url)
+    shown = await weft("events", "-s", "s1", "--from", "3", url=server.url)
+    assert [line.split()[0] for line in shown.out.splitlines()] == ["3", "4"]
+    assert 'w({"c":"Oslo"})' in shown.out
+    lines = (await weft("events", "-s", "s1", "--json", url=server.url)).out.splitlines()
+    last = json.loads(lines[-1])
+    assert (last["sequence"], last["event"]["text"]) == (4, "3 degrees")
+
+
+async def test_an_unknown_session_is_not_found(server: EmbeddedServer, log: Connection) -> None:
+    done = await weft("events", "--session", "nobody", url=server.url)
+    assert (done.code, done.out) == (4, "")
+    assert done.err == (
+        "weft: session 'nobody' of tenant 'default' has no events; is it spelt right?\n"
+    )
+
+
+async def test_a_policy_is_an_event_of_the_tenant(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.json"
+    file.write_text('{"name": "strict", "sensitivity_floor": "internal"}')
+    done = await weft("policy", "publish", str(file), url=server.url)
+    assert done.out == "policy 'strict' is in force for tenant default from sequence 1\n"
+    (record,) = [each async for each in read_session(log, "default", "@tenant")]
+    policy = record.event()
+    assert isinstance(policy, ContextPolicy)
+    assert policy.sensitivity_floor == "internal"
+    await weft("policy", "publish", str(file), url=server.url)
+    assert await last_sequence(log) == 2, "a policy published again is in force again"
+
+
+async def test_status_without_services_shows_the_log_and_says_what_is_missing(
+    server: EmbeddedServer, log: Connection, chat: Path
+) -> None:
+    await weft("publish", str(chat), "-s", "s1", url=server.url)
+    found = (await weft("status", "--json", url=server.url)).json
+    assert [(one["name"], one["last"]) for one in found["streams"]] == [
+        ("weft", 4), ("weft_audit", 0),
+    ]  # fmt: skip
+    assert {one["name"]: one["lag"] for one in found["consumers"]} == {
+        "firewall": 4, "summarizer": 4, "memory": 4,
+    }  # fmt: skip
+    assert found["read_model"] is None
+    assert found["notes"] == ["no service answers status; start the services with `weft up`"]
+    shown = await weft("status", url=server.url)
+    assert (shown.code, "consumers" in shown.out) == (0, True)
