@@ -4,12 +4,12 @@ The item's text may ask for trouble: `raise N` fails in the first N attempts, `e
 process that does the work, `slow S` takes S seconds.
 """
 
-import asyncio
 import os
+import sys
 import time
 
 from weft.log.record import LogRecord
-from weft.runtime.application import Process, serve
+from weft.runtime.application import Process, run
 from weft.runtime.deriving import Derived, WorkContext, Worker
 from weft.runtime.settings import read_settings
 from weft.runtime.worker import run_worker
@@ -53,4 +53,4 @@ async def service(process: Process) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve("firewall", read_settings(), service))
+    sys.exit(run("firewall", read_settings(), service))

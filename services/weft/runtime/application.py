@@ -25,7 +25,7 @@ from weft.runtime.logs import set_up_logging
 from weft.runtime.metrics import Metrics
 from weft.runtime.parent import die_with_parent
 from weft.runtime.settings import Settings
-from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
+from weft_schemas.errors import ConfigurationError, Forbidden, Unavailable, WeftError
 
 _logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ DRAIN_SECONDS = 10.0
 BEHIND_EVENTS = 1_000
 """A process with more unfinished events than this is not ready: about a second of work."""
 
-EXIT_CODES = {Unavailable: 3, ConfigurationError: 2}
+EXIT_CODES = {ConfigurationError.code: 2, Unavailable.code: 3, Forbidden.code: 5}
 """As the command line documents them; any other error exits with 1."""
 
 
@@ -75,6 +75,16 @@ class Process:
         self.connection: Connection
         """Open before the service runs."""
 
+    def started(self) -> None:
+        """Say that the service is set up and takes work."""
+        self.health.report("service", None)
+
+    def complaint(self) -> str | None:
+        """Why this process is not ready, None where it is."""
+        if not self.connection.is_connected:
+            return "no connection to nats-server"
+        return self.health.complaint()
+
     def behind(self, events: int) -> None:
         """Say how many events are published and not finished here."""
         self.health.lag = events
@@ -83,6 +93,16 @@ class Process:
 
 Service = Callable[[Process], Awaitable[None]]
 """Runs until `process.stopping` is set, then drains and returns. Raises where it cannot go on."""
+
+
+def run(name: str, settings: Settings, service: Service) -> int:
+    """`serve` as a whole process. Returns its exit code; the reason for one is in the log."""
+    try:
+        asyncio.run(serve(name, settings, service))
+    except WeftError as error:
+        _logger.error("the process ends", exc_info=error)
+        return EXIT_CODES.get(error.code, 1)
+    return 0
 
 
 async def serve(name: str, settings: Settings, service: Service) -> None:
@@ -141,22 +161,19 @@ class _Runner:
             self._process.connection = await connect(
                 name=f"weft-{self._process.name}", **self._process.settings.connection()
             )
-        except BaseException as error:
+        except WeftError as error:
             self.failure = error
             raise
         self._process.broker.share(self._process.connection)
 
     async def begin(self) -> None:
         self._task = asyncio.create_task(self._run())
-        self._process.health.report("service", None)
 
     async def _run(self) -> None:
         try:
             await self._service(self._process)
         except Exception as error:
             self.failure = error
-            level = logging.ERROR if isinstance(error, WeftError) else logging.CRITICAL
-            _logger.log(level, "the service cannot go on", exc_info=error)
         finally:
             self._process.health.report("service", "stopping")
             self.on_end()
@@ -239,7 +256,7 @@ def _routes(process: Process) -> list[tuple[str, Any]]:
 
     @get
     async def ready(scope: Any) -> AsgiResponse:
-        complaint = process.health.complaint()
+        complaint = process.complaint()
         if complaint is None:
             return AsgiResponse(b"ready\n", 200)
         return AsgiResponse(f"not ready: {complaint}\n".encode(), 503)

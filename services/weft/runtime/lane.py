@@ -7,14 +7,13 @@ to blame, since the lane takes one at a time.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import multiprocessing
 import os
 import signal
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from typing import ParamSpec, TypeVar
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import ParamSpec, TypeVar, cast
 
 from weft.runtime.logs import safe_error
 from weft.runtime.parent import die_with_parent
@@ -44,9 +43,9 @@ class Lane:
     """One subprocess, started when first needed and again after it was lost."""
 
     def __init__(self) -> None:
-        self._pool: ProcessPoolExecutor | None = None
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
         self._turn = asyncio.Lock()
-        self._pid = 0
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """`work(*args)` in the subprocess; function, arguments and result are picklable.
@@ -55,49 +54,58 @@ class Lane:
         where it killed its process or took longer than `LANE_SECONDS`.
         """
         async with self._turn:
-            pool = await self._started()
-            call = asyncio.get_running_loop().run_in_executor(pool, _call, work, args, kwargs)
+            pipe = self._started()
+            call = asyncio.ensure_future(asyncio.to_thread(_ask, pipe, (work, args, kwargs)))
+            done, _ = await asyncio.wait([call], timeout=LANE_SECONDS)
+            if not done:
+                self.close()
             try:
-                return await asyncio.wait_for(call, LANE_SECONDS)
-            except TimeoutError:
+                outcome = await call
+            except (EOFError, OSError):
                 self.close()
-                raise WorkDied(
-                    f"the work took more than {LANE_SECONDS:.0f} s; look at the item"
-                ) from None
-            except BrokenProcessPool:
-                self.close()
-                raise WorkDied("the work ended its process; look at the item") from None
+                how = "ended its process" if done else f"took more than {LANE_SECONDS:.0f} s"
+                raise WorkDied(f"the work {how}; look at the item") from None
+        if isinstance(outcome, WeftError):
+            raise outcome
+        return cast(T, outcome)
 
     def close(self) -> None:
         """End the subprocess, whatever it does."""
-        if self._pool is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self._pool = None
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+        self._process = None
 
-    async def _started(self) -> ProcessPoolExecutor:
-        if self._pool is None:
+    def _started(self) -> Connection:
+        if self._process is None or self._pipe is None:
             # spawn: a fork of a process with a running event loop and threads is not safe.
-            self._pool = ProcessPoolExecutor(
-                1, multiprocessing.get_context("spawn"), _begin, (os.getpid(),)
-            )
-            self._pid = await asyncio.get_running_loop().run_in_executor(self._pool, os.getpid)
-        return self._pool
+            context = multiprocessing.get_context("spawn")
+            self._pipe, theirs = context.Pipe()
+            self._process = context.Process(target=_serve, args=(theirs, os.getpid()), daemon=True)
+            self._process.start()
+            theirs.close()
+        return self._pipe
 
 
-def _begin(parent: int) -> None:
+def _ask(pipe: Connection, call: object) -> object:
+    pipe.send(call)
+    return pipe.recv()
+
+
+def _serve(pipe: Connection, parent: int) -> None:
     die_with_parent(parent)
     # Ctrl-C reaches the whole group; the worker decides when its lane ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _call(work: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object]) -> T:
-    try:
-        return work(*args, **kwargs)
-    except WeftError:
-        raise
-    except Exception as error:
-        # Its place in the code is lost on the way back, so it is written down here.
-        raise WorkFailed(safe_error(error)) from None
+    while True:
+        try:
+            work, args, kwargs = pipe.recv()
+        except (EOFError, OSError):
+            return  # the worker is gone
+        try:
+            outcome = work(*args, **kwargs)
+        except WeftError as error:
+            outcome = error
+        except Exception as error:
+            # Its place in the code is lost on the way back, so it is written down here.
+            outcome = WorkFailed(safe_error(error))
+        pipe.send(outcome)

@@ -22,8 +22,10 @@ def set_up_logging(process: str, level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines(process))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for chatty in ("uvicorn", "nats", "faststream", "asyncio"):
+    for chatty in ("nats", "faststream", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    # It writes whole tracebacks of a failed start, which the process reports itself.
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
 
 
 def safe_error(error: BaseException) -> str:

@@ -46,12 +46,9 @@ class Watchdog:
         except StreamLost:
             raise
         except Unavailable as error:
-            if not self._process.connection.is_connected:
-                health.report("connection", "no connection to nats-server")
-                return
-            health.report("connection", str(error))
-            return
-        health.report("connection", None)
+            health.report("server", str(error))
+        else:
+            health.report("server", None)
 
     async def _look(self) -> None:
         connection = self._process.connection

@@ -50,6 +50,7 @@ async def run_worker(process: Process, worker: Worker) -> None:
         Consumer(connection, worker.name, batch=BATCH) as consumer,
     ):
         loop = WorkerLoop(process, worker, publisher, policies)
+        process.started()
         try:
             await _together(process, consumer, loop, Watchdog(process, worker.name))
         finally:
