@@ -14,17 +14,21 @@ from weft.firewall.summarise.prose import telling
 _LINE = 140
 """Characters of a line that are shown."""
 _MAX_LINES = 20_000
+_FILLING_LINE = 90
 _FILLING = 2_000
 """Lines among which those are chosen that are no definitions."""
 DEFINITION = re.compile(
     r"(?P<indent>\s{0,16})(?:(?:export|default|public|private|protected|internal|static|final"
-    r"|abstract|async|pub(?:\([a-z]+\))?|unsafe|extern|virtual|override|inline|const|open|sealed|partial|data"
-    r"|local|actor|be|new)\s+){0,5}"
+    r"|abstract|async|pub(?:\([a-z]+\))?|unsafe|extern|virtual|override|inline|const|open|sealed"
+    r"|partial|data|local)\s+){0,5}"
     r"(?:(?:def|class|function|func|fn|fun|impl|struct|enum|interface|trait|type|module|namespace"
-    r"|record|object|protocol|extension|macro_rules!|sub|proc|primitive|DEF\()\b[\s(*]{0,3}"
+    r"|record|object|protocol|extension|macro_rules!|sub|proc|primitive|actor|new|be|constructor"
+    r"|resource|message|service|describe|it|test|DEF)\b(?!\s*[=.,;:)])[\s(*\"']{0,3}"
     r"(?P<name>[\w.$:<>-]{1,80})?"
-    r"|(?P<bound>[A-Za-z_$][\w$]{0,60})\s{0,2}[:=]\s{0,2}(?:async )?(?:function\b|\([^()\n]{0,80}\)\s{0,2}=>)"
-    r"|(?P<c>[A-Za-z_][\w\s*&:<>,~]{0,80}?[\s*&])(?P<cname>[A-Za-z_]\w{0,60})\s{0,2}\([^;{}\n]{0,160}\)?\s{0,2}\{?$)"
+    r"|(?P<bound>[A-Za-z_$][\w$]{0,60})\s{0,2}[:=]\s{0,2}(?:async )?"
+    r"(?:function\b|\([^()\n]{0,80}\)\s{0,2}=>)"
+    r"|(?P<c>[A-Za-z_][\w\s*&:<>,~]{0,80}?[\s*&])(?P<cname>[A-Za-z_]\w{0,60})\s{0,2}"
+    r"\([^;{}\n]{0,160}\)?\s{0,2}\{?$)"
 )
 _NO_FUNCTION = frozenset(("if", "for", "while", "switch", "return", "else", "catch", "new", "do"))
 _COMMENT = re.compile(r"\s*(?:#|//|/?\*|--|\"\"\"|;)")
@@ -60,7 +64,7 @@ def summarise_code(text: str, budget: Budget) -> str:
     for index, (number, line) in enumerate(numbered[:_FILLING]):
         if number not in defined and line.strip():
             worth = 30 + _line_worth(line) + 0.5 * _spread(index)
-            pieces.append(Piece(number, worth, f"{number}: {shorten(line, _LINE)}"))
+            pieces.append(Piece(number, worth, f"{number}: {shorten(line, _FILLING_LINE)}"))
     return compose(pieces, budget, gap="")
 
 

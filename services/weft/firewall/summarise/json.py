@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from weft.firewall.leaves import Leaf, Path, Step, leaves, written
+from weft.firewall.leaves import FEW, Leaf, Path, Step, leaves, written
 from weft.firewall.summarise.budget import Budget
 
 MORE = "…"
@@ -16,6 +16,8 @@ _TEXT = 90
 """Characters of a string that are shown."""
 _NAMES = 12
 """Names of left-out keys that are listed."""
+_SHARED = 24
+"""Characters of such a value."""
 _ALIKE = 3
 """Objects from which an array is told as records: what they share once, at its head."""
 
@@ -141,7 +143,7 @@ def _plain(key: str) -> str:
 
 
 def _list_names(names: list[str]) -> str:
-    shown = ",".join(_plain(name)[:40] for name in names[:_NAMES])
+    shown = ",".join(_plain(name) for name in names[:_NAMES])
     rest = len(names) - _NAMES
     return f"{shown} +{rest}" if rest > 0 else shown
 
@@ -173,7 +175,21 @@ def _records(value: list[object]) -> list[dict[str, object]]:
 def _head(value: list[object], records: list[dict[str, object]], node: _Node, path: Path) -> str:
     """One line about an array of objects: how many, and which keys they have."""
     keys = dict.fromkeys(key for record in records[:50] for key in record)
-    return f"{MORE}{len(value)} x {{{_list_names(list(keys))}}}"
+    names = [_with_values(key, records) for key in keys]
+    return f"{MORE}{len(value)} x {{{_list_names(names)}}}"
+
+
+def _with_values(key: str, records: list[dict[str, object]]) -> str:
+    """A key, with its values where all records share a few short ones."""
+    values: dict[str, None] = {}
+    for record in records:
+        held = record.get(key)
+        if not isinstance(held, str | int) or isinstance(held, bool) or len(str(held)) > _SHARED:
+            return key
+        values[str(held)] = None
+        if len(values) > FEW:
+            return key
+    return f"{key}={'|'.join(values)}" if len(values) * 2 < len(records) else key
 
 
 def _rest(path: Path, chosen: list[int], size: int) -> str:

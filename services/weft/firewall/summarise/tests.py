@@ -14,7 +14,8 @@ _TOTALS = re.compile(
     r"|^test result:|^Ran \d+ tests?|^(?:OK|FAILED)\b(?: \(|$)|Tests run: \d+"
     r"|^\d+ (?:passing|failing|pending)"
     r"|^\s{0,4}\d+ (?:passing|failing)|^(?:ok|FAIL|PASS)\s*(?:\t.*)?$"
-    r"|^# (?:tests|pass|fail) \d|BUILD (?:FAILURE|SUCCESS)"
+    r"|^# (?:tests|pass|fail) \d"
+    r"|BUILD (?:FAILURE|SUCCESS)"
     r"|^\d+ (?:passed|failed|examples)|^(?:FAIL|ok  )\t"
 )
 _FAILURE = re.compile(
