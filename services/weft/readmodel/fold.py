@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -81,38 +81,48 @@ class Fold:
         self._untrusted: dict[tuple[str, str], tuple[ItemKind, ...]] = {}
 
     def apply(
-        self, records: Iterable[LogRecord], step: Callable[[str], None] = lambda name: None
+        self,
+        records: Iterable[LogRecord],
+        through: int = 0,
+        identity: str = "",
+        step: Callable[[str], None] = lambda name: None,
     ) -> Folded:
         """Fold a batch, in order of sequence, in one transaction.
 
-        `step` is called with `rows` before and `commit` after the transaction commits: the seams
-        where a test crashes the process.
+        `through`: the log is complete up to here, even where its last messages were deleted.
+        `identity`: kept beside the checkpoint, tells which log it is of. `step` is called with
+        `decode`, `work` (before the commit) and `commit` (after it): where a test crashes the
+        process.
         """
         folded = Folded()
-        last: LogRecord | None = None
+        decoded = [_decode(record) for record in self._new(records, folded)]
+        checkpoint = max([self.checkpoint, through, *(one.record.sequence for one in decoded[-1:])])
+        step("decode")
         try:
             with transaction(self._db):
-                for record in records:
-                    if record.sequence <= (last.sequence if last else self.checkpoint):
-                        folded.skipped += 1
-                        continue
-                    self._one(record, folded)
-                    last = record
-                if last is not None:
-                    self._finish(last)
-                step("rows")
+                for one in decoded:
+                    self._one(one, folded)
+                self._index.flush()
+                self._sessions.flush()
+                set_meta(self._db, "checkpoint", checkpoint)
+                if identity:
+                    set_meta(self._db, "identity", identity)
+                step("work")
         except BaseException:
             self._forget()
             raise
-        if last is not None:
-            self.checkpoint = last.sequence
+        self.checkpoint = checkpoint
         step("commit")
         return folded
 
-    def _finish(self, last: LogRecord) -> None:
-        self._index.flush()
-        self._sessions.flush()
-        set_meta(self._db, "checkpoint", last.sequence)
+    def _new(self, records: Iterable[LogRecord], folded: Folded) -> Iterator[LogRecord]:
+        last = self.checkpoint
+        for record in records:
+            if record.sequence > last:
+                last = record.sequence
+                yield record
+            else:
+                folded.skipped += 1
 
     def _forget(self) -> None:
         self._index.discard()
@@ -120,15 +130,17 @@ class Fold:
         self._untrusted.clear()
         self._tombstones = set(self._db.execute(_sql.tombstones))
 
-    def _one(self, record: LogRecord, folded: Folded) -> None:
+    def _one(self, decoded: _Decoded, folded: Folded) -> None:
         folded.records += 1
-        address = None
+        record, address, event = decoded.record, decoded.address, decoded.event
+        if address is not None and self._is_erased(address):
+            folded.ignored += 1
+            return
         try:
-            address = record.address()
-            if self._is_erased(address):
-                folded.ignored += 1
-                return
-            event = record.event()
+            if decoded.error is not None:
+                raise decoded.error
+            assert address is not None
+            assert event is not None
             check_place(address, event)
             self._event(record, address, event, folded)
         except InvalidInput as error:
@@ -291,6 +303,25 @@ class Fold:
             erase_session(self._db, tenant, event.session, version)
         self._sessions.forget()
         self._untrusted.clear()
+
+
+class _Decoded(msgspec.Struct):
+    """A record taken apart as far as that goes."""
+
+    record: LogRecord
+    address: Stored | None = None
+    event: Event | None = None
+    error: InvalidInput | None = None
+
+
+def _decode(record: LogRecord) -> _Decoded:
+    decoded = _Decoded(record)
+    try:
+        decoded.address = record.address()
+        decoded.event = record.event()
+    except InvalidInput as error:
+        decoded.error = error
+    return decoded
 
 
 def searchable(item: ContextItem) -> str:

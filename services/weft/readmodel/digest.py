@@ -1,0 +1,89 @@
+"""The content digest: what the log says, whatever its sequence numbers, batches and arrival order.
+
+It is computed from the rows themselves, so that a damaged row is noticed; times, token counts,
+duplicates, row ids and the text index do not enter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+
+import msgspec
+
+from weft.readmodel.sql import statements
+from weft.readmodel.store import snapshot
+from weft_schemas.events import EpisodeEvent
+from weft_schemas.ids import digest
+
+_sql = statements("digest")
+_json = msgspec.json.Encoder()
+_episode = msgspec.json.Decoder(EpisodeEvent)
+_OF_SESSION = (
+    "items", "envelopes", "summaries", "closings", "conflicts", "waiting", "facts", "parked",
+)  # fmt: skip
+_OF_TENANT = ("policies", "catalogs", "tombstones", "faults")
+
+
+def content_digest(
+    db: sqlite3.Connection, tenant: str | None = None, session: str | None = None
+) -> str:
+    """Hex SHA-256 over everything, over a tenant, or over one session of a tenant."""
+    with snapshot(db):
+        parts = sorted(session_digests(db, tenant, session))
+        if session is not None:
+            return digest(*(value for _, _, value in parts))
+        tenants = [tenant] if tenant is not None else [name for (name,) in db.execute(_sql.tenants)]
+        own = [part for name in tenants for part in (name, _tenant_digest(db, name))]
+        return digest(*(field for part in parts for field in part), *own)
+
+
+def session_digests(
+    db: sqlite3.Connection, tenant: str | None = None, session: str | None = None
+) -> list[tuple[str, str, str]]:
+    """Tenant, session and hex digest of every session that has content."""
+    names = db.execute(_sql.sessions, {"tenant": tenant, "session": session}).fetchall()
+    found = ((name, id, _session_digest(db, number)) for number, name, id in names)
+    return [(name, id, value) for name, id, value in found if value]
+
+
+def _session_digest(db: sqlite3.Connection, number: int) -> str:
+    """Empty where the session has no rows."""
+    state, empty = hashlib.sha256(), True
+    for table in _OF_SESSION:
+        for row in db.execute(getattr(_sql, table), (number,)):
+            # The row's number says nothing of its content; SQLite only needs one in the group.
+            content = row[:-1] if table == "facts" else row
+            state.update(_line(table, content))
+            empty = False
+    for content in _episodes(db, number):
+        state.update(_line("episodes", content))
+        empty = False
+    return "" if empty else state.hexdigest()
+
+
+def _episodes(db: sqlite3.Connection, number: int) -> Iterator[tuple[object, ...]]:
+    for scope, name, body, in_force, withdrawn, _ in db.execute(
+        _sql.episodes, (number,)
+    ).fetchall():
+        episode = _episode.decode(body)
+        stretch = [
+            db.execute(_sql.ordinal_at, (number, min(sequence, 1 << 62))).fetchone()[0]
+            for sequence in (episode.first_sequence, episode.last_sequence)
+        ]
+        own = (episode.text, episode.sources, episode.sensitivity)
+        yield (scope, name, *own, stretch, in_force, withdrawn)
+
+
+def _tenant_digest(db: sqlite3.Connection, tenant: str) -> str:
+    state = hashlib.sha256()
+    for table in _OF_TENANT:
+        for row in db.execute(getattr(_sql, table), (tenant,)):
+            state.update(_line(table, row))
+    return state.hexdigest()
+
+
+def _line(table: str, content: object) -> bytes:
+    encoded = _json.encode((table, content))
+    return b"%d:%s" % (len(encoded), encoded)

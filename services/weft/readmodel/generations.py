@@ -1,0 +1,200 @@
+"""The files of a replica's read model: a generation each, one of them current.
+
+A rebuild makes a new generation beside the current one; the pointer is swapped at once, readers
+move over between requests, and the old file goes when its last reader has left. One process writes:
+the operating system gives its lock on when it dies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from weft.readmodel.model import ReadModel
+from weft_schemas.errors import Corrupt, Unavailable
+
+_NAME = re.compile(r"generation-(\d{6})\.sqlite\Z")
+_PARTS = ("", "-wal", "-shm", ".readers")
+"""What belongs to a generation besides its file."""
+
+
+class Lock:
+    """A lock of the operating system on a file; released at the latest when the process dies."""
+
+    def __init__(self, path: Path, shared: bool = False) -> None:
+        self._path = path
+        self._kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        self._file: int | None = None
+
+    def acquire(self) -> bool:
+        """Take it, without waiting; whether that went."""
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(file, self._kind | fcntl.LOCK_NB)
+        except OSError:
+            os.close(file)
+            return False
+        self._file = file
+        return True
+
+    def release(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+class Generations:
+    """The folder of a replica: which generation is current, and what else lies there."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.folder = data_dir / "replica"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._pointer = self.folder / "current"
+        self._successor = self.folder / "successor"
+
+    def writer_lock(self) -> Lock:
+        """Held by the one process that writes the current generation."""
+        return Lock(self.folder / "writer.lock")
+
+    def builder_lock(self) -> Lock:
+        """Held by the one process that builds a new generation."""
+        return Lock(self.folder / "builder.lock")
+
+    def current(self) -> Path | None:
+        """The file that readers read; None where there is none yet."""
+        return self._named(self._pointer)
+
+    def successor(self) -> Path | None:
+        """A built generation that waits for the writer to take it over."""
+        return self._named(self._successor)
+
+    def offer(self, path: Path) -> None:
+        """Name a built generation as successor of the current one."""
+        _write_atomically(self._successor, path.name)
+
+    def new(self) -> Path:
+        """A file name that no generation has had."""
+        used = [int(_NAME.match(path.name)[1]) for path in self._files()]  # type: ignore[index]
+        return self.folder / f"generation-{max(used, default=0) + 1:06}.sqlite"
+
+    def publish(self, path: Path) -> None:
+        """Make a generation the current one, for every request from now on."""
+        _write_atomically(self._pointer, path.name)
+        if self.successor() == path:
+            self._successor.unlink()
+
+    def sweep(self, keep: tuple[Path, ...] = ()) -> list[Path]:
+        """Remove generations that are neither current, kept, being built nor read."""
+        kept = {*keep, self.current(), self.successor()}
+        return [path for path in self._files() if path not in kept and _remove(path)]
+
+    def _files(self) -> list[Path]:
+        return sorted(path for path in self.folder.iterdir() if _NAME.match(path.name))
+
+    def _named(self, pointer: Path) -> Path | None:
+        try:
+            name = pointer.read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            return None
+        path = self.folder / name
+        return path if _NAME.match(name) and path.exists() else None
+
+
+class Reader:
+    """Reads the current generation, whichever that is by now. One thread at a time uses it."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._generations = Generations(data_dir)
+        self._stamp: tuple[int, int] | None = None
+        self._model: ReadModel | None = None
+        self._lock: Lock | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def model(self) -> ReadModel:
+        """The read model to answer the next request from.
+
+        Raises `Unavailable` where there is none yet that this release can read.
+        """
+        stamp = self._pointer_stamp()
+        if self._model is None or stamp != self._stamp:
+            self.close()
+            self._open()
+            self._stamp = stamp
+        assert self._model is not None
+        return self._model
+
+    def close(self) -> None:
+        """Leave the generation."""
+        if self._model is not None:
+            self._model.close()
+            self._model = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _open(self) -> None:
+        path = self._generations.current()
+        if path is None:
+            raise Unavailable("this replica has no read model yet; start `weft work indexer`")
+        lock = reader_lock(path)
+        if not lock.acquire():
+            raise Unavailable("the read model is being replaced; try again")
+        try:
+            if self._generations.current() != path:
+                raise Unavailable("the read model was replaced just now; try again")
+            self._model = ReadModel.open(path)
+        except Corrupt as error:
+            lock.release()
+            raise Unavailable(f"{error} (the indexer does that by itself); try again") from None
+        except Unavailable:
+            lock.release()
+            raise
+        self._lock = lock
+
+    def _pointer_stamp(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._generations.folder / "current")
+        except FileNotFoundError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+
+def reader_lock(path: Path) -> Lock:
+    """Shared by the readers of a generation: while one holds it, the file stays."""
+    return Lock(path.with_name(f"{path.name}.readers"), shared=True)
+
+
+def _remove(path: Path) -> bool:
+    """Delete a generation that nobody reads or builds."""
+    lock = Lock(path.with_name(f"{path.name}.readers"))
+    if not lock.acquire():
+        return False
+    try:
+        for part in _PARTS:
+            path.with_name(path.name + part).unlink(missing_ok=True)
+    finally:
+        lock.release()
+    return True
+
+
+def _write_atomically(path: Path, content: str) -> None:
+    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)

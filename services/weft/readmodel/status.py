@@ -1,0 +1,151 @@
+"""What a read model tells of itself: how far it is, what collided, waits or is parked, which
+sessions there are, and where an artifact's body lies."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from weft.readmodel.sql import statements
+from weft.readmodel.store import OPEN, get_meta, snapshot
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.errors import NotFound
+from weft_schemas.items import BodyRef, ItemKind, Sensitivity
+from weft_schemas.status import (
+    LISTED,
+    Collision,
+    DeadLetter,
+    StatusReply,
+    StatusRequest,
+    Waiting,
+)
+
+_sql = statements("status")
+
+
+class SessionRow(msgspec.Struct, frozen=True):
+    """A session as of the newest folded sequence."""
+
+    tenant: str
+    session: str
+    items: int
+    duplicates: int
+    first_ns: int
+    last_ns: int
+    """Publish time of its newest item, nanoseconds since 1970 UTC."""
+    last_sequence: int
+    """Of its newest item."""
+    closed_sequence: int
+    """Up to here it was closed; below `last_sequence` it is open."""
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """A record that the fold skipped."""
+
+    sequence: int
+    tenant: str
+    session: str
+    code: str
+    """`invalid_input`, `unknown_version` or `contradiction`."""
+    error: str
+
+
+class Artifact(msgspec.Struct, frozen=True):
+    """Where the raw body behind a handle lies."""
+
+    handle: str
+    session: str
+    item_id: str
+    sequence: int
+    """Of the item: its event holds the body, unless `body` is set."""
+    kind: ItemKind
+    size: int
+    """Bytes."""
+    content_type: str
+    sensitivity: Sensitivity
+    """Effective now."""
+    body: BodyRef | None
+    envelope: ResultEnvelope | None
+    """None while it waits for its envelope."""
+    untrusted: bool
+
+
+def status(
+    db: sqlite3.Connection, tenant: str, session: str | None, request: StatusRequest
+) -> StatusReply:
+    """The status of a tenant, or of one of its sessions."""
+    first, last = (0, OPEN)
+    limit = LISTED
+    if request.first or request.last:
+        first, last, limit = request.first, request.last, -1
+    place = {"tenant": tenant, "session": session, "open": OPEN, "limit": LISTED}
+    span = {**place, "first": first, "last": min(last, OPEN), "limit": limit}
+    with snapshot(db):
+        counted = _sql.of_tenant if session is None else _sql.of_session
+        sessions, items, duplicates = db.execute(counted, place).fetchone() or (0, 0, 0)
+        return StatusReply(
+            tenant=tenant,
+            session=session,
+            sequence=int(get_meta(db, "checkpoint") or 0),
+            encoding=str(get_meta(db, "encoding") or ""),
+            sessions=sessions,
+            items=items,
+            duplicates=duplicates,
+            conflicts=db.execute(_sql.conflicts, place).fetchone()[0],
+            pending=db.execute(_sql.pending, place).fetchone()[0],
+            parked=db.execute(_sql.parked, place).fetchone()[0],
+            collisions=tuple(
+                Collision(session, item_id, sequence, first_sequence, bool(conflict))
+                for session, item_id, sequence, first_sequence, conflict in db.execute(
+                    _sql.collisions, span
+                )
+            ),
+            waiting=tuple(Waiting(*row) for row in db.execute(_sql.waiting, place)),
+            dead_letters=tuple(DeadLetter(*row) for row in db.execute(_sql.dead_letters, place)),
+        )
+
+
+def sessions(
+    db: sqlite3.Connection, tenant: str | None = None, limit: int = -1
+) -> list[SessionRow]:
+    """Sessions, the last active first; -1 sets no limit."""
+    rows = db.execute(_sql.sessions, {"tenant": tenant, "limit": limit})
+    return [SessionRow(*row) for row in rows]
+
+
+def quiet_sessions(db: sqlite3.Connection, before_ns: int, limit: int) -> list[SessionRow]:
+    """Open sessions whose newest item was published at or before `before_ns`."""
+    rows = db.execute(_sql.idle, {"before": before_ns, "limit": limit})
+    return [SessionRow(*row) for row in rows]
+
+
+def faults(db: sqlite3.Connection, tenant: str | None = None, limit: int = LISTED) -> list[Fault]:
+    """Skipped records, newest first."""
+    return [Fault(*row) for row in db.execute(_sql.faults, {"tenant": tenant, "limit": limit})]
+
+
+def artifact(db: sqlite3.Connection, tenant: str, handle: str) -> Artifact:
+    """Raises `NotFound` where the tenant has no such handle."""
+    row = db.execute(_sql.artifact, (tenant, handle)).fetchone()
+    if row is None:
+        raise NotFound(f"no artifact {handle!r} in tenant {tenant!r}; it may have been erased")
+    session, item_id, sequence, kind, _, untrusted, size, sha256, level, metadata, packed = row
+    envelope = msgspec.json.decode(packed, type=ResultEnvelope) if packed else None
+    named = msgspec.json.decode(metadata).get("content_type") if metadata else None
+    sensitivity = Sensitivity(level)
+    if envelope is not None:
+        sensitivity = sensitivity.raised_to(envelope.sensitivity)
+    return Artifact(
+        handle=handle,
+        session=session,
+        item_id=item_id,
+        sequence=sequence,
+        kind=ItemKind(kind),
+        size=size,
+        content_type=envelope.content_type if envelope else named or "text/plain",
+        sensitivity=sensitivity,
+        body=BodyRef(sha256, size) if sha256 else None,
+        envelope=envelope,
+        untrusted=bool(untrusted),
+    )

@@ -1,0 +1,58 @@
+-- name: of_session
+SELECT 1, items, duplicates FROM sessions WHERE tenant = :tenant AND session = :session
+
+-- name: of_tenant
+SELECT count(*), coalesce(sum(items), 0), coalesce(sum(duplicates), 0) FROM sessions
+WHERE tenant = :tenant
+
+-- name: conflicts
+SELECT count(*) FROM collisions c JOIN sessions s ON s.number = c.session
+WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND c.conflict
+
+-- name: collisions
+SELECT s.session, c.id, c.sequence, i.sequence, c.conflict
+FROM sessions s JOIN collisions c ON c.session = s.number
+JOIN items i ON i.session = c.session AND i.id = c.id
+WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session)
+    AND c.sequence BETWEEN :first AND :last
+ORDER BY c.sequence DESC LIMIT :limit
+
+-- name: pending
+SELECT count(*) FROM sessions s JOIN waits w ON w.session = s.number
+WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND w.until = :open
+
+-- name: waiting
+SELECT s.session, i.id, i.sequence
+FROM sessions s JOIN waits w ON w.session = s.number JOIN items i ON i.sequence = w.item
+WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND w.until = :open
+ORDER BY i.sequence DESC LIMIT :limit
+
+-- name: parked
+SELECT count(*) FROM sessions s JOIN parked p ON p.session = s.number
+WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND p.revived IS NULL
+
+-- name: dead_letters
+SELECT s.session, p.source, p.item_id, p.worker, p.code, p.error, p.attempts
+FROM sessions s JOIN parked p ON p.session = s.number
+WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND p.revived IS NULL
+ORDER BY p.source DESC LIMIT :limit
+
+-- name: faults
+SELECT sequence, tenant, session, code, error FROM faults
+WHERE (:tenant IS NULL OR tenant = :tenant) ORDER BY sequence DESC LIMIT :limit
+
+-- name: sessions
+SELECT tenant, session, items, duplicates, first_ns, last_ns, last_sequence, closed_sequence
+FROM sessions WHERE (:tenant IS NULL OR tenant = :tenant)
+ORDER BY last_ns DESC, tenant, session LIMIT :limit
+
+-- name: idle
+SELECT tenant, session, items, duplicates, first_ns, last_ns, last_sequence, closed_sequence
+FROM sessions WHERE last_ns <= :before AND items > 0 AND closed_sequence < last_sequence
+ORDER BY last_sequence LIMIT :limit
+
+-- name: artifact
+SELECT s.session, i.id, i.sequence, i.kind, i.text, i.untrusted, i.size, i.body, i.sensitivity,
+    i.metadata, (SELECT body FROM envelopes WHERE item = i.sequence ORDER BY version DESC LIMIT 1)
+FROM artifacts a JOIN items i ON i.sequence = a.item JOIN sessions s ON s.number = i.session
+WHERE a.tenant = ? AND a.handle = ? ORDER BY i.sequence LIMIT 1
