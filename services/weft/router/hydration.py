@@ -1,0 +1,259 @@
+"""Hydration: the chosen tool's whole schema, and for each parameter the session's values that fit
+it, best first, each with the item that states it.
+
+A value fits by its form (type, format, options); it ranks by how well what names it matches the
+parameter, by who used it for what before, and by how recent it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from weft.readmodel.rows import ItemRow
+from weft.router.stated import StatedValue, values_of
+from weft.router.words import words_of
+from weft_schemas.items import ItemKind, Sensitivity
+from weft_schemas.routing import HydrationResult, SelectableItem, ValueCandidate
+
+CANDIDATES = 8
+"""Per parameter."""
+_MOST_PARAMETERS = 64
+_DEEPEST = 3
+"""Levels of objects and lists within a schema whose leaves are parameters of their own."""
+
+_GENERAL = frozenset(words_of("id name number code value type key text title list info data"))
+"""Words that many parameters share: half a match, where the others differ."""
+_GENERAL_WEIGHT = 0.4
+_IDENTIFYING = frozenset(words_of("id number code"))
+_IDENTIFIER = re.compile(r"[\d_]|^[A-Z]+$")
+
+# What speaks for a value, in units of a fully matching name. Measured on tau-bench (airline).
+_FIELD, _SENTENCE = 1.0, 0.7
+_STRANGE = 0.4
+"""What is left for a value in a sentence that looks like no value of the parameter's fields."""
+_CARRIED_ON = 0.5
+"""It was given to another tool under the same name."""
+_DONE = 1.0
+"""It was given to this tool, which takes nothing else: calling again would tell nothing new."""
+_MENTIONED = {ItemKind.USER_TURN: 0.7, ItemKind.AGENT_MSG: 0.5}
+"""The conversation names it."""
+_ASKED = 0.4
+"""The query holds it."""
+_RECENT = 0.4
+"""The newest item's share."""
+_FADING = 0.3
+"""How fast recency falls off with each item between."""
+_LOOKED_BACK = 16
+"""Turns in which mentions count."""
+_LEAST = 0.15
+"""Score below which a value is no candidate."""
+
+_FORMATS = {
+    "date": re.compile(r"\d{4}-\d\d-\d\d"),
+    "date-time": re.compile(r"\d{4}-\d\d-\d\dT.+"),
+    "email": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
+    "uri": re.compile(r"\w+://\S+"),
+}
+_NUMBER = {
+    "integer": re.compile(r"-?\d{1,18}"),
+    "number": re.compile(r"-?\d{1,18}(\.\d{1,18})?"),
+    "float": re.compile(r"-?\d{1,18}(\.\d{1,18})?"),
+}
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A leaf of a tool's schema."""
+
+    name: str
+    """`flights[].date` for a leaf within a list of objects."""
+    words: tuple[str, ...]
+    """Of its own name; a leaf's parents name it too, where the leaf alone is general."""
+    kind: str
+    form: re.Pattern[str] | None
+    options: tuple[str, ...]
+    identifies: bool
+    """Called an id, a number or a code."""
+
+
+def hydrate(
+    tool: SelectableItem,
+    rows: Iterable[ItemRow],
+    query: str,
+    sequence: int,
+    floor: Sensitivity = Sensitivity.CONFIDENTIAL,
+) -> HydrationResult:
+    """Values of `rows` (one session's, as read at `sequence`) that fit the tool's parameters.
+
+    Items that are pending, or at or above the sensitivity `floor`, give nothing.
+    """
+    usable = [row for row in rows if not row.pending and not row.sensitivity.reaches(floor)]
+    session = _session(usable, query)
+    leaves = parameters(tool.args_schema)
+    values = {leaf.name: _candidates(leaf, tool, len(leaves) == 1, session) for leaf in leaves}
+    sources = {candidate.source for found in values.values() for candidate in found}
+    used = tuple(row.id for row in usable if row.id in sources)
+    return HydrationResult(tool, {k: v for k, v in values.items() if v}, used, sequence)
+
+
+def parameters(schema: Mapping[str, Any]) -> list[Parameter]:
+    """The leaves of a JSON Schema in order. References are left alone: a schema may refer to
+    itself, and a leaf behind a reference is filled by who knows it."""
+    found: list[Parameter] = []
+    waiting: list[tuple[str, Any, int]] = [("", schema, 0)]
+    while waiting and len(found) < _MOST_PARAMETERS:
+        name, part, depth = waiting.pop()
+        if not isinstance(part, dict):
+            continue
+        inner, path = part, name
+        while isinstance(inner.get("items"), dict) and path.count("[]") < _DEEPEST:
+            inner, path = inner["items"], path + "[]"
+        properties = inner.get("properties")
+        if isinstance(properties, dict) and properties and depth < _DEEPEST:
+            prefix = f"{path}." if path else ""
+            waiting.extend(
+                (prefix + str(key), held, depth + 1) for key, held in reversed(properties.items())
+            )
+        elif name:
+            found.append(_parameter(path, inner))
+    return found
+
+
+def _parameter(name: str, schema: Mapping[str, Any]) -> Parameter:
+    segments = name.replace("[]", "").split(".")
+    own = words_of(segments[-1])
+    if set(own) <= _GENERAL:
+        own = [word for segment in segments for word in words_of(segment)]
+    options = schema.get("enum")
+    kind = schema.get("type")
+    return Parameter(
+        name,
+        tuple(own or words_of(str(schema.get("description", "")))[:4]),
+        kind if isinstance(kind, str) else "string",
+        _FORMATS.get(str(schema.get("format"))),
+        tuple(str(option) for option in options) if isinstance(options, list) else (),
+        not _IDENTIFYING.isdisjoint(words_of(segments[-1])),
+    )
+
+
+class _Session(msgspec.Struct, frozen=True):
+    """What all parameters are filled from."""
+
+    rows: list[ItemRow]
+    stated: list[StatedValue]
+    turns: list[tuple[float, str]]
+    """Newest first: what a mention in a turn is worth, and the turn's text."""
+    query: str
+    newest: int
+    """Ordinal of the newest item."""
+
+    def recency(self, ordinal: int) -> float:
+        return 1 / (1 + _FADING * (self.newest - ordinal))
+
+    def mention(self, value: str) -> float:
+        """What the conversation's mentions of a value are worth: the best one counts."""
+        plain = value.casefold().replace("_", " ")
+        return max((worth for worth, text in self.turns if plain in text), default=0.0)
+
+
+def _session(rows: list[ItemRow], query: str) -> _Session:
+    newest = max((row.ordinal for row in rows), default=0)
+    talk = [row for row in rows if row.kind in _MENTIONED][-_LOOKED_BACK:]
+    turns = [
+        (
+            _MENTIONED[row.kind] / (1 + _FADING * (newest - row.ordinal)),
+            row.text.casefold().replace("_", " "),
+        )
+        for row in reversed(talk)
+    ]
+    return _Session(rows, [v for row in rows for v in values_of(row)], turns, query, newest)
+
+
+def _candidates(
+    parameter: Parameter, tool: SelectableItem, is_only: bool, session: _Session
+) -> tuple[ValueCandidate, ...]:
+    stated = session.stated
+    if parameter.options:
+        stated = [*stated, *_options_in(parameter, session.rows)]
+    fitting = [
+        (one, likeness)
+        for one in stated
+        if (likeness := _likeness(parameter, one)) and _fits(parameter, one)
+    ]
+    shapes = {_shape(one.value) for one, likeness in fitting if one.is_field and likeness == 1.0}
+    best: dict[str, tuple[float, StatedValue]] = {}
+    used: dict[str, float] = {}
+    for one, likeness in fitting:
+        score = likeness * (_FIELD if one.is_field else _SENTENCE)
+        if shapes and not one.is_field and _shape(one.value) not in shapes:
+            score *= _STRANGE
+        score += _RECENT * likeness * session.recency(one.ordinal)
+        if one.tool and likeness == 1.0:
+            is_done = is_only and one.tool in (tool.name, tool.id)
+            used[one.value] = -_DONE if is_done else _CARRIED_ON * session.recency(one.ordinal)
+        if score >= _LEAST and (one.value not in best or score > best[one.value][0]):
+            best[one.value] = (score, one)
+    ranked = [
+        ValueCandidate(
+            value,
+            one.item_id,
+            round(
+                score
+                + used.get(value, 0.0)
+                + session.mention(value)
+                + (_ASKED if value in session.query else 0.0),
+                4,
+            ),
+        )
+        for value, (score, one) in best.items()
+    ]
+    # Sorting is stable: equal candidates stay in the order in which the session stated them.
+    ranked.sort(key=lambda candidate: -candidate.score)
+    return tuple(ranked[:CANDIDATES])
+
+
+def _shape(value: str) -> str:
+    """`mia_li_3668` → `a_a_0`: letters and digits in runs."""
+    kinds = (
+        "0" if c.isdigit() else "A" if c.isupper() else "a" if c.isalpha() else c for c in value
+    )
+    return "".join(kind for kind, _ in groupby(kinds))
+
+
+def _fits(parameter: Parameter, one: StatedValue) -> bool:
+    value = one.value
+    if parameter.options:
+        return value in parameter.options
+    if not one.is_field and set(words_of(value)) <= {*parameter.words, *_GENERAL}:
+        return False  # `ID` is the name of a value, not a value
+    if parameter.identifies and not _IDENTIFIER.search(value):
+        return False
+    form = _NUMBER.get(parameter.kind) or parameter.form
+    return form is None or form.fullmatch(value) is not None
+
+
+def _likeness(parameter: Parameter, one: StatedValue) -> float:
+    """Share of the parameter's words that name the value, 0 to 1."""
+    if not parameter.words:
+        return 0.0
+    named = set(one.named)
+    weights = {word: _GENERAL_WEIGHT if word in _GENERAL else 1.0 for word in parameter.words}
+    return sum(weight for word, weight in weights.items() if word in named) / sum(weights.values())
+
+
+def _options_in(parameter: Parameter, rows: list[ItemRow]) -> list[StatedValue]:
+    """Options that a text holds in plain words: `basic economy` for `basic_economy`."""
+    found = []
+    for row in rows:
+        text = " ".join(words_of(row.text))
+        for option in parameter.options:
+            plain = " ".join(words_of(option))
+            if plain and f" {plain} " in f" {text} ":
+                found.append(
+                    StatedValue(option, row.id, row.ordinal, row.kind, parameter.words, False)
+                )
+    return found
