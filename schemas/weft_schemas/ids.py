@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable
 
 from weft_schemas.errors import InvalidInput
 
@@ -63,7 +64,22 @@ def digest(*parts: str | bytes | int) -> str:
 
 def item_message_id(tenant: str, session: str, item_id: str, payload: bytes) -> str:
     """`Nats-Msg-Id` of an agent's item: the same id with other content gets another one."""
-    return digest("item", tenant, session, item_id, payload)[:32]
+    return item_message_ids(tenant, session)(item_id, payload)
+
+
+def item_message_ids(tenant: str, session: str) -> Callable[[str, bytes], str]:
+    """`item_message_id` for many items of one session, what they share hashed once."""
+    shared = hashlib.sha256()
+    for part in (b"item", tenant.encode(), session.encode()):
+        shared.update(b"%d:%b" % (len(part), part))
+
+    def name(item_id: str, payload: bytes) -> str:
+        state = shared.copy()
+        raw = item_id.encode("utf-8", "surrogatepass")
+        state.update(b"%d:%b%d:%b" % (len(raw), raw, len(payload), payload))
+        return state.hexdigest()[:32]
+
+    return name
 
 
 def derived_message_id(

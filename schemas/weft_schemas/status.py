@@ -8,6 +8,9 @@ LISTED = 100
 """Most collisions, pending items and parked sources that a reply lists, newest first; the counts
 are of all."""
 
+ASKED = 1_000
+"""Most ids of one request."""
+
 
 class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Tenant and session stand in the subject; the reserved session asks for the whole tenant."""
@@ -17,6 +20,8 @@ class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first: int = 0
     last: int = 0
     """List all collisions with `first <= sequence <= last`; 0 and 0 lists the newest."""
+    ids: tuple[str, ...] = ()
+    """Items whose place is asked for, at most `ASKED`."""
     timeout: float = 2.0
     """Seconds that `after` may take."""
     v: int = 1
@@ -72,4 +77,6 @@ class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     collisions: tuple[Collision, ...] = ()
     waiting: tuple[Waiting, ...] = ()
     dead_letters: tuple[DeadLetter, ...] = ()
+    places: dict[str, int] = {}
+    """Id asked for → sequence of the item that counts under it; unknown ones are absent."""
     v: int = 1

@@ -22,6 +22,7 @@ from weft.log.record import LogRecord
 from weft.outgoing import Items, Outgoing, PublishAck
 from weft.pack import Pack
 from weft.runtime.settings import Settings, read_settings
+from weft.sending import Sending
 from weft_schemas.compile import (
     CompileRequest,
     DrilldownReply,
@@ -33,7 +34,7 @@ from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import Catalog, HydrateRequest, HydrationResult, RouteReply, RouteRequest
-from weft_schemas.status import Collision, StatusReply, StatusRequest
+from weft_schemas.status import ASKED, Collision, StatusReply, StatusRequest
 from weft_schemas.subjects import stored_filter
 
 CONFIRM_SECONDS = 10.0
@@ -45,9 +46,8 @@ class Confirmation(msgspec.Struct, frozen=True):
 
     stored: int
     """New in their session."""
-    duplicates: tuple[Collision, ...]
-    """There before with the same content: nothing changed. Those that the server's own window
-    recognised are counted in `ack.duplicates` only."""
+    duplicates: tuple[str, ...]
+    """Ids that were there before with the same content: nothing changed."""
     conflicts: tuple[Collision, ...]
     """Their id is taken by other content, which stays: publish them under another id."""
 
@@ -71,11 +71,13 @@ class Client:
         self.tenant = settings.tenant
         self.connection: Connection
         self._publisher: Publisher
+        self._bulk: Sending
         self._outgoing: Outgoing
 
     async def __aenter__(self) -> Self:
         self.connection = await open_connection(name="weft-client", **self.settings.connection())
         self._publisher = await Publisher(self.connection).__aenter__()
+        self._bulk = await Sending(self.connection, self._publisher).__aenter__()
         self._outgoing = Outgoing(self.connection, self._publisher, self.tenant)
         return self
 
@@ -85,6 +87,7 @@ class Client:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self._bulk.__aexit__(kind, error, trace)
         await self._publisher.__aexit__(kind, error, trace)
         await self.connection.close()
 
@@ -102,8 +105,12 @@ class Client:
         item, `Forbidden`, `Overloaded` (the log is full), and `Unavailable` where it is unknown
         what was stored: publish again.
         """
-        messages = self._outgoing.messages(session, items, traceparent)
-        return PublishAck.of(session, await self._publisher.publish_many(messages))
+        ids: list[str] = []
+        messages = self._outgoing.messages(session, items, traceparent, ids)
+        done = await self._bulk.publish(messages)
+        return PublishAck(
+            session, done.sequence, done.first, done.count, done.duplicates, tuple(ids)
+        )
 
     async def close_session(self, session: str, reason: str = "closed") -> Ack:
         """Say that the session has ended: it is summarised, and its memory kept."""
@@ -123,19 +130,37 @@ class Client:
 
         Waits until the items are folded. Raises `Unavailable` where that takes too long.
         """
-        reply = await self.status(
-            session, after=ack.sequence, first=ack.first, last=ack.sequence, timeout=CONFIRM_SECONDS
+        places: dict[str, int] = {}
+        collisions: dict[int, Collision] = {}
+        ids = tuple(dict.fromkeys(ack.ids))
+        for start in range(0, len(ids), ASKED):
+            reply = await self._asked_status(session, ack, ids[start : start + ASKED])
+            places.update(reply.places)
+            collisions.update({one.sequence: one for one in reply.collisions})
+        mine = [one for one in collisions.values() if one.item_id in places]
+        conflicts = tuple(one for one in mine if one.conflict)
+        lost = {one.item_id for one in conflicts}
+        repeated = {one.item_id for one in mine if not one.conflict}
+        duplicates = tuple(
+            item_id
+            for item_id in ids
+            if (places.get(item_id, ack.first) < ack.first and item_id not in lost)
+            or item_id in repeated
         )
+        stored = sum(place >= ack.first for place in places.values())
+        return Confirmation(stored, duplicates, conflicts)
+
+    async def _asked_status(
+        self, session: str, ack: PublishAck, ids: tuple[str, ...]
+    ) -> StatusReply:
+        asked = StatusRequest(ack.sequence, ack.first, ack.sequence, ids, CONFIRM_SECONDS)
+        reply = await self._ask(session, "status", asked, StatusReply, CONFIRM_SECONDS)
         if reply.sequence < ack.sequence:
             raise Unavailable(
                 f"the read model has folded up to {reply.sequence} only, {ack.sequence} is yours: "
                 "look at `weft status` for what holds the indexer up"
             )
-        mine = [one for one in reply.collisions if one.sequence in ack.sequences]
-        conflicts = tuple(one for one in mine if one.conflict)
-        duplicates = tuple(one for one in mine if not one.conflict)
-        stored = ack.count - ack.duplicates - len(mine)
-        return Confirmation(stored, duplicates, conflicts)
+        return reply
 
     async def compile(
         self,
@@ -196,18 +221,9 @@ class Client:
         asked = DrilldownRequest(handle, view, args, max_tokens)
         return await self._ask(TENANT_SESSION, "drilldown", asked, DrilldownReply)
 
-    async def status(
-        self,
-        session: str | None = None,
-        *,
-        after: int = 0,
-        first: int = 0,
-        last: int = 0,
-        timeout: float = 2.0,
-    ) -> StatusReply:
+    async def status(self, session: str | None = None) -> StatusReply:
         """What a replica has folded of a session, or of the whole tenant."""
-        asked = StatusRequest(after, first, last, timeout)
-        return await self._ask(session or TENANT_SESSION, "status", asked, StatusReply, timeout)
+        return await self._ask(session or TENANT_SESSION, "status", StatusRequest(), StatusReply)
 
     async def route(
         self,

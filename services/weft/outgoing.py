@@ -10,12 +10,12 @@ import msgspec
 from weft.log.api import call
 from weft.log.bodies import THRESHOLD_BYTES, Bodies
 from weft.log.connection import Connection
-from weft.log.publishing import Ack, Message, Publisher, event_headers
+from weft.log.publishing import Message, Publisher, event_headers
 from weft.log.topology import BODIES_STREAM
 from weft_schemas.errors import Forbidden, InvalidInput
 from weft_schemas.events import Event, SessionClosedEvent, encode_event
-from weft_schemas.ids import TENANT_SESSION, encode_token, item_message_id
-from weft_schemas.items import ContextItem, check_item
+from weft_schemas.ids import TENANT_SESSION, encode_token, item_message_ids
+from weft_schemas.items import ContextItem, ItemKind, check_item
 from weft_schemas.subjects import SESSION_CLOSED, derived_subject, item_subject
 
 Items = ContextItem | Iterable[ContextItem] | AsyncIterable[ContextItem]
@@ -26,27 +26,16 @@ class PublishAck(msgspec.Struct, frozen=True):
 
     session: str
     sequence: int
-    """The highest in the log: give it to a compile as `after`. 0 where nothing was published."""
+    """All of it is at or before this place in the log: give it to a compile as `after`."""
     first: int
-    """The lowest."""
+    """What is new is at or after this place."""
     count: int
     """Items acknowledged."""
-    duplicates: int
-    """How many of them the server knew already; `Client.confirm` finds all."""
-    sequences: tuple[int, ...]
+    duplicates: int | None
+    """How many of them the server recognised; None where it does not tell (batches).
+    `Client.confirm` finds them all, and the conflicts."""
+    ids: tuple[str, ...]
     """Of the items, in their order."""
-
-    @classmethod
-    def of(cls, session: str, acks: Sequence[Ack]) -> PublishAck:
-        sequences = tuple(ack.sequence for ack in acks)
-        return cls(
-            session,
-            max(sequences, default=0),
-            min(sequences, default=0),
-            len(acks),
-            sum(ack.duplicate for ack in acks),
-            sequences,
-        )
 
 
 class Outgoing:
@@ -59,22 +48,24 @@ class Outgoing:
         self._has_store: bool | None = None
 
     async def messages(
-        self, session: str, items: Items, traceparent: str = ""
+        self, session: str, items: Items, traceparent: str = "", ids: list[str] | None = None
     ) -> AsyncIterator[Message]:
-        """A message for each item, in order. Raises `InvalidInput` naming the item; of a sequence
-        every item is checked before the first message."""
-        if isinstance(items, ContextItem):
-            items = [items]
-        if isinstance(items, Sequence):
-            for item in items:
-                encode_event(_checked(item))
+        """A message for each item, in order; their ids are appended to `ids`.
+
+        Raises `InvalidInput` naming the item; of a sequence every item is checked before the first
+        message.
+        """
         source = f"/weft/{encode_token(self.tenant)}/{encode_token(session)}"
-        async for item in _each(items):
-            payload = await self._payload(_checked(item))
-            message_id = item_message_id(self.tenant, session, item.id, payload)
-            subject = item_subject(self.tenant, session, item.kind)
+        message_id_of = item_message_ids(self.tenant, session)
+        subjects = {kind: item_subject(self.tenant, session, kind) for kind in ItemKind}
+        async for item, payload in _encoded(items):
+            if len(payload) > THRESHOLD_BYTES and len(item.text) * 4 > THRESHOLD_BYTES:
+                payload = await self._lightened(item, payload)
+            message_id = message_id_of(item.id, payload)
             headers = event_headers(message_id, "weft.item", source, traceparent)
-            yield Message(subject, payload, message_id, headers)
+            if ids is not None:
+                ids.append(item.id)
+            yield Message(subjects[item.kind], payload, message_id, headers)
 
     def closing(self, session: str, reason: str) -> Message:
         """The message that a session has ended."""
@@ -96,14 +87,13 @@ class Outgoing:
         headers = event_headers(message_id, f"weft.{tag}", source)
         return Message(subject, encode_event(event), message_id, headers)
 
-    async def _payload(self, item: ContextItem) -> bytes:
-        # A character is at most four bytes, so most texts need no encoding to be known as small.
-        if len(item.text) * 4 > THRESHOLD_BYTES:
-            body = item.text.encode()
-            if len(body) > THRESHOLD_BYTES and await self._store_is_here():
-                reference = await self._bodies.put(body)
-                item = msgspec.structs.replace(item, text="", body=reference)
-        return encode_event(item)
+    async def _lightened(self, item: ContextItem, payload: bytes) -> bytes:
+        """The item with its text in the object store, where that is large and the store open."""
+        body = item.text.encode()
+        if len(body) <= THRESHOLD_BYTES or not await self._store_is_here():
+            return payload
+        reference = await self._bodies.put(body)
+        return encode_event(msgspec.structs.replace(item, text="", body=reference))
 
     async def _store_is_here(self) -> bool:
         """Credentials of agents may be kept from the object store; their bodies then stay in the
@@ -117,18 +107,23 @@ class Outgoing:
         return self._has_store
 
 
-async def _each(
-    items: Iterable[ContextItem] | AsyncIterable[ContextItem],
-) -> AsyncIterator[ContextItem]:
+async def _encoded(items: Items) -> AsyncIterator[tuple[ContextItem, bytes]]:
+    """Items with their bytes; those of a sequence are all made, and so checked, at the start."""
+    if isinstance(items, ContextItem):
+        items = [items]
     if isinstance(items, AsyncIterable):
         async for item in items:
-            yield item
+            yield item, _checked(item)
+    elif isinstance(items, Sequence):
+        payloads = [_checked(item) for item in items]
+        for pair in zip(items, payloads, strict=True):
+            yield pair
     else:
         for item in items:
-            yield item
+            yield item, _checked(item)
 
 
-def _checked(item: ContextItem) -> ContextItem:
+def _checked(item: ContextItem) -> bytes:
     if not isinstance(item, ContextItem):
         raise InvalidInput(f"expected a ContextItem, got {type(item).__name__}: {item!r:.60}")
-    return check_item(item)
+    return encode_event(check_item(item))

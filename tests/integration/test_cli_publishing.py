@@ -39,7 +39,7 @@ async def test_a_chat_becomes_a_session_once(
     assert (first.code, first.out) == (0, "s1: 4 items, up to sequence 4\n")
     again = await weft("publish", str(chat), "-s", "s1", "--json", url=server.url)
     assert again.json == {
-        "session": "s1", "sequence": 4, "first": 1, "count": 4, "duplicates": 4,
+        "session": "s1", "sequence": 4, "first": 5, "count": 4, "duplicates": 4,
     }  # fmt: skip
     kinds = [record.address().event async for record in read_session(log, "default", "s1")]
     assert kinds == ["policy", "user_turn", "tool_call", "tool_result"]

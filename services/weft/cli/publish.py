@@ -119,5 +119,5 @@ async def _counted(items: Sequence[ContextItem], progress: Any, task: Any) -> As
 
 def _shown(ack: Any) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(ack)
-    del shown["sequences"]
+    del shown["ids"]
     return shown

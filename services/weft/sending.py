@@ -1,0 +1,81 @@
+"""One item or a hundred thousand: pipelined while they are few, then by the server's batches.
+
+The first ones go pipelined until one of them proves new: its sequence bounds what follows, since
+batches tell neither sequences nor duplicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from weft.log.batching import BulkPublisher, best_mode
+from weft.log.connection import Connection
+from weft.log.publishing import Message, Publisher
+
+FEW = 256
+"""Sent pipelined: a batch costs some 20 ms, which pays from here on."""
+
+
+class Stored(msgspec.Struct, frozen=True):
+    sequence: int
+    first: int
+    count: int
+    duplicates: int | None
+    """As in `PublishAck`."""
+
+
+class Sending:
+    """Publishes streams of messages; for any number of tasks at once."""
+
+    def __init__(self, connection: Connection, publisher: Publisher) -> None:
+        self._connection = connection
+        self._publisher = publisher
+        self._bulk: BulkPublisher | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bulk is not None:
+            await self._bulk.__aexit__(kind, error, trace)
+
+    async def publish(self, messages: AsyncIterator[Message]) -> Stored:
+        """Publish all, in order. Raises as `BulkPublisher.publish` does."""
+        sequence = count = duplicates = 0
+        while True:
+            few = await _take(messages, FEW)
+            acks = await self._publisher.publish_many(few)
+            new = [ack.sequence for ack in acks if not ack.duplicate]
+            count += len(acks)
+            duplicates += len(acks) - len(new)
+            sequence = max([sequence, *(ack.sequence for ack in acks)])
+            if len(few) < FEW:
+                return Stored(sequence, min(new, default=sequence + 1), count, duplicates)
+            if new:
+                break
+        rest = await (await self._batches()).publish(messages)
+        return Stored(max(sequence, rest.sequence), min(new), count + rest.count, None)
+
+    async def _batches(self) -> BulkPublisher:
+        if self._bulk is None:
+            mode = await best_mode(self._connection)
+            self._bulk = await BulkPublisher(self._connection, mode, self._publisher).__aenter__()
+        return self._bulk
+
+
+async def _take(messages: AsyncIterator[Message], count: int) -> list[Message]:
+    taken: list[Message] = []
+    async for message in messages:
+        taken.append(message)
+        if len(taken) == count:
+            break
+    return taken
