@@ -13,7 +13,7 @@ from weft.log.connection import Connection, connect
 from weft.log.publishing import Message
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
-from weft_schemas.errors import Forbidden, Overloaded
+from weft_schemas.errors import Forbidden, InvalidInput, Overloaded
 from weft_schemas.subjects import item_subject
 
 SUBJECT = item_subject("acme", "s1", "user_turn")
@@ -95,6 +95,20 @@ async def test_a_full_stream_refuses_and_says_how_far_it_got(log: Connection, mo
             await bulk.publish(messages(0, 50))
     found = await numbers(log)
     assert found == list(range(len(found)))
+
+
+@every_mode
+async def test_a_message_that_cannot_be_sent_ends_the_batch_before_it(
+    log: Connection, mode: Mode
+) -> None:
+    good = list(messages(0, 50))
+    bad = Message(SUBJECT, b"x" * (8 * 1024 * 1024 + 1), "bad")
+    async with BulkPublisher(log, mode) as bulk:
+        with pytest.raises(InvalidInput, match="bad"):
+            await bulk.publish([*good[:20], bad, *good[20:]])
+        ack = await bulk.publish(good)
+    assert (ack.sequence, ack.count) == (50, 50)
+    assert sorted(await numbers(log)) == list(range(50))
 
 
 @every_mode

@@ -13,23 +13,15 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from enum import StrEnum
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 import nats.nuid
 
-from weft.log.api import call, error_of, forbidden
+from weft.log.api import call, forbidden
+from weft.log.batch import Batch, decode
 from weft.log.connection import Connection, Listener
-from weft.log.publishing import (
-    CHUNK_BYTES,
-    WINDOW,
-    Ack,
-    Message,
-    Messages,
-    Publisher,
-    command,
-    each,
-)
+from weft.log.publishing import Ack, Message, Messages, Publisher, each
 from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
@@ -38,19 +30,8 @@ PART_MESSAGES = 10_000
 PART_BYTES = 16 * 1024 * 1024
 ATOMIC_MESSAGES = 1_000
 """The server's limit of one atomic batch."""
-FLOW = 500
-"""Messages per answer that we ask for; the server may choose fewer."""
-SILENCE_SECONDS = 2.0
-"""Without a sign from the server for so long, a batch is given up and its rest sent anew."""
-
 RETRY_SECONDS = 0.1
 """Before another batch where the last one stored nothing."""
-
-_BATCHES_OFF = frozenset({10174, 10205})
-"""Atomic or fast batches are disabled on the stream."""
-_TOO_MANY = frozenset({10210, 10211})
-"""As many batches are open on the stream as the server allows."""
-_DUPLICATE = 10201
 
 
 class Mode(StrEnum):
@@ -98,7 +79,7 @@ class BulkPublisher:
         self._connection = connection
         self._inbox = connection.new_inbox()
         self._ids = nats.nuid.NUID()
-        self._batches: dict[str, _Batch] = {}
+        self._batches: dict[str, Batch] = {}
         self._listener: Listener | None = None
 
     async def __aenter__(self) -> Self:
@@ -134,18 +115,29 @@ class BulkPublisher:
         async for part in _parts(messages):
             try:
                 ack = await self._publish_part(part)
-            except WeftError as error:
-                stored = total.count + getattr(error, "stored", 0)
-                raise type(error)(f"only the first {stored} were stored: {error}") from None
+            except _Stopped as stop:
+                stored = total.count + stop.stored
+                raise type(stop.cause)(
+                    f"only the first {stored} are known to be stored: {stop.cause}"
+                ) from None
             total = _sum(total, ack)
         return total
 
     async def _publish_part(self, part: list[Message]) -> BulkAck:
         if len(part) == 1 or self.mode is Mode.PIPELINED:
-            return _pipelined(await self.publisher.publish_many(part))
+            return await self._pipelined(part)
         if self.mode is Mode.ATOMIC:
             return await self._atomic(part)
         return await self._fast(part)
+
+    async def _pipelined(self, part: list[Message]) -> BulkAck:
+        acks: list[Ack] = []
+        for outcome in await self.publisher.attempt_many(part):
+            if isinstance(outcome, WeftError):
+                raise _Stopped(len(acks), outcome)
+            acks.append(outcome)
+        sequence = max(ack.sequence for ack in acks)
+        return BulkAck(sequence, len(acks), sum(ack.duplicate for ack in acks))
 
     async def _fast(self, part: list[Message]) -> BulkAck:
         """All but the last in fast batches; the last alone, since its own ack bounds them all."""
@@ -162,17 +154,16 @@ class BulkPublisher:
                 deadline = self._deadline()
             if batch.off:
                 self.mode = Mode.PIPELINED
-                return _pipelined(await self.publisher.publish_many(part))
+                return await self._pipelined(part)
             if batch.error is not None:
-                raise _after(stored, batch.error)
+                raise _Stopped(stored, batch.error)
             if not batch.stored:
                 await asyncio.sleep(RETRY_SECONDS)
             if asyncio.get_running_loop().time() > deadline:
-                raise _after(stored, Unavailable("the server stopped answering; try again"))
-        try:
-            (last,) = await self.publisher.publish_many(part[-1:])
-        except WeftError as error:
-            raise _after(stored, error) from None
+                raise _Stopped(stored, _silent())
+        (last,) = await self.publisher.attempt_many(part[-1:])
+        if isinstance(last, WeftError):
+            raise _Stopped(stored, last)
         return BulkAck(await self._bound(last), len(part), None)
 
     async def _bound(self, last: Ack) -> int:
@@ -192,8 +183,8 @@ class BulkPublisher:
             piece = part[start : start + ATOMIC_MESSAGES]
             try:
                 total = _sum(total, await self._atomic_piece(piece))
-            except WeftError as error:
-                raise _after(total.count, error) from None
+            except _Stopped as stop:
+                raise _Stopped(total.count + stop.stored, stop.cause) from None
         return total
 
     async def _atomic_piece(self, piece: list[Message]) -> BulkAck:
@@ -209,19 +200,19 @@ class BulkPublisher:
             if batch.stored:
                 return BulkAck(batch.sequence, len(piece), 0)
             if batch.error is not None:
-                raise batch.error
+                raise _Stopped(0, batch.error)
             if batch.off:
                 self.mode = Mode.FAST
             if batch.off or batch.duplicate:
                 return await self._fast(piece)
             if asyncio.get_running_loop().time() > deadline:
-                raise Unavailable("the server stopped answering; try again")
+                raise _Stopped(0, _silent())
             await asyncio.sleep(RETRY_SECONDS)
-        return _pipelined(await self.publisher.publish_many(piece))
+        return await self._pipelined(piece)
 
-    def _open(self, messages: Sequence[Message]) -> _Batch:
+    def _open(self, messages: Sequence[Message]) -> Batch:
         token = self._ids.next().decode()
-        batch = _Batch(self._connection, f"{self._inbox}.{token}", token, messages)
+        batch = Batch(self._connection, f"{self._inbox}.{token}", token, messages)
         self._batches[token] = batch
         return batch
 
@@ -234,7 +225,7 @@ class BulkPublisher:
         # A message without payload is the answer to the start of an atomic batch, or says 503: no
         # stream listens, which the batch's own silence tells as well.
         if batch is not None and payload:
-            batch.answer(_decode(payload))
+            batch.answer(decode(payload))
 
     def _reconnected(self) -> None:
         for batch in self._batches.values():
@@ -247,144 +238,6 @@ class BulkPublisher:
                     batch.error = forbidden(message.subject)
                     batch.give_up()
                     break
-
-
-class _Batch:
-    """One batch on the wire and what the server has said of it."""
-
-    def __init__(
-        self, connection: Connection, inbox: str, token: str, messages: Sequence[Message]
-    ) -> None:
-        self.token = token
-        self.messages = messages
-        self.stored = 0
-        """Of the first messages, how many are stored."""
-        self.sequence = 0
-        self.error: WeftError | None = None
-        self.off = False
-        """The stream takes no batches."""
-        self.duplicate = False
-        """An atomic batch holds something that is stored already; nothing of it was stored."""
-        self._connection = connection
-        self._inbox = inbox
-        self._started = False
-        self._over = False
-        self._news = asyncio.Event()
-
-    def answer(self, reply: _Reply) -> None:
-        """Take in a flow ack, a gap, an error or the final ack."""
-        if self._over:
-            return
-        if reply.type == "ack":
-            self._started = True
-            self.stored = max(self.stored, reply.seq)
-        elif reply.error is not None:
-            self._failed(reply.error, over=reply.type == "")
-        elif reply.type == "":
-            # A server without fast ingest answers each message; then `batch` is empty.
-            self.off = not reply.batch
-            self.stored = max(self.stored, reply.count)
-            self.sequence = reply.seq
-            self._over = True
-        self._news.set()
-
-    def give_up(self) -> None:
-        self._over = True
-        self._news.set()
-
-    async def run(self) -> None:
-        """Send by fast ingest and wait for the end, whatever it is."""
-        await self._send([self._fast_command(0, 0)])
-        await self._until(lambda: self._started)
-        sent = 1
-        chunk: list[bytes] = []
-        size = 0
-        while sent < len(self.messages) and not self._over:
-            if sent - self.stored >= WINDOW:
-                await self._send(chunk)
-                chunk, size, limit = [], 0, sent - WINDOW // 2
-                await self._until(lambda limit=limit: self.stored >= limit)
-                continue
-            chunk.append(self._fast_command(sent, 1))
-            size += len(chunk[-1])
-            sent += 1
-            if size > CHUNK_BYTES:
-                await self._send(chunk)
-                chunk, size = [], 0
-        if not self._over:
-            chunk.append(self._end_command(sent))
-            await self._send(chunk)
-            await self._until(lambda: False)
-
-    async def run_atomic(self) -> None:
-        """Send as an atomic batch and wait for its commit."""
-        last = len(self.messages) - 1
-        chunk: list[bytes] = []
-        for index, message in enumerate(self.messages):
-            headers = {
-                **message.headers,
-                "Nats-Batch-Id": self.token,
-                "Nats-Batch-Sequence": str(index + 1),
-            }
-            if index == last:
-                headers["Nats-Batch-Commit"] = "1"
-            reply = f"{self._inbox}.0" if index in (0, last) else ""
-            staged = Message(message.subject, message.payload, message.message_id, headers)
-            chunk.append(command(staged, reply, self._connection.max_payload))
-            if len(chunk) == 100 or index == last:
-                await self._send(chunk)
-                chunk = []
-        await self._until(lambda: False)
-        if self.error is None and self.stored < len(self.messages):
-            self.stored = 0
-
-    def _fast_command(self, index: int, operation: int) -> bytes:
-        reply = f"{self._inbox}.{FLOW}.fail.{index + 1}.{operation}.$FI"
-        return command(self.messages[index], reply, self._connection.max_payload)
-
-    def _end_command(self, sent: int) -> bytes:
-        """Ends the batch and stores nothing."""
-        reply = f"{self._inbox}.{FLOW}.fail.{sent + 1}.3.$FI"
-        return command(Message(self.messages[0].subject, b""), reply, 0)
-
-    async def _send(self, chunk: list[bytes]) -> None:
-        await self._connection.write(b"".join(chunk))
-        await asyncio.sleep(0)
-
-    async def _until(self, reached: Any) -> None:
-        """Until `reached`, or the batch is over, or the server is silent."""
-        while not self._over and not reached():
-            self._news.clear()
-            try:
-                await asyncio.wait_for(self._news.wait(), SILENCE_SECONDS)
-            except TimeoutError:
-                self._over = True
-
-    def _failed(self, error: dict[str, Any], over: bool) -> None:
-        number = error.get("err_code")
-        self._over = over
-        if number in _BATCHES_OFF:
-            self.off = True
-        elif number == _DUPLICATE:
-            self.duplicate = True
-        elif number not in _TOO_MANY:
-            failure = error_of(error, f"publish to {self.messages[0].subject}")
-            # What passes by itself is retried by whoever opened the batch.
-            self.error = None if isinstance(failure, Unavailable) else failure
-
-
-class _Reply(msgspec.Struct):
-    type: str = ""
-    """`ack`, `gap`, `err`, or empty for the final one."""
-    seq: int = 0
-    """Of the batch in a flow ack, of the stream in the final one."""
-    batch: str = ""
-    count: int = 0
-    """Of the final ack: how many of the first messages were taken."""
-    error: dict[str, Any] | None = None
-
-
-_decode = msgspec.json.Decoder(_Reply).decode
 
 
 async def _parts(messages: Messages) -> AsyncIterator[list[Message]]:
@@ -400,17 +253,20 @@ async def _parts(messages: Messages) -> AsyncIterator[list[Message]]:
         yield part
 
 
-def _pipelined(acks: list[Ack]) -> BulkAck:
-    sequence = max(ack.sequence for ack in acks)
-    return BulkAck(sequence, len(acks), sum(ack.duplicate for ack in acks))
-
-
 def _sum(one: BulkAck, two: BulkAck) -> BulkAck:
     known = one.duplicates is not None and two.duplicates is not None
     duplicates = (one.duplicates or 0) + (two.duplicates or 0) if known else None
     return BulkAck(max(one.sequence, two.sequence), one.count + two.count, duplicates)
 
 
-def _after(stored: int, error: WeftError) -> WeftError:
-    error.stored = stored  # type: ignore[attr-defined]
-    return error
+def _silent() -> WeftError:
+    return Unavailable("the server stopped answering; publish again")
+
+
+class _Stopped(Exception):
+    """Why a part ended early, and how many of its first messages are stored."""
+
+    def __init__(self, stored: int, cause: WeftError) -> None:
+        super().__init__(str(cause))
+        self.stored = stored
+        self.cause = cause

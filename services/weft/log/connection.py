@@ -22,6 +22,9 @@ from weft_schemas.errors import ConfigurationError, Forbidden, Unavailable, Weft
 CONNECT_SECONDS = 3.0
 RECONNECT_WAIT_SECONDS = 0.25
 """Between attempts. nats-py's 2 s would be most of the gap after a server's restart."""
+PING_SECONDS = 2
+"""A server that answers no ping three times is left: a frozen or cut-off one closes no socket, and
+nats-py's default would notice after six minutes."""
 PENDING_BYTES = 8 * 1024 * 1024
 """Written and not yet taken by the socket; above it a writer waits."""
 
@@ -167,6 +170,7 @@ async def connect(
         "connect_timeout": timeout,
         "reconnect_time_wait": RECONNECT_WAIT_SECONDS,
         "max_reconnect_attempts": -1,
+        "ping_interval": PING_SECONDS,
         "allow_reconnect": True,
         "pending_size": PENDING_BYTES,
         "user": user,

@@ -1,0 +1,188 @@
+"""One batch on the wire: its commands, and what the server says of it while it goes.
+
+The reply subject of a fast batch's message is `<inbox>.<id>.<flow>.<gap>.<n>.<operation>.$FI`;
+operation 0 starts, 1 appends, 3 ends without a message. The server answers with flow acks (`seq`
+of the first messages are stored), an error, and a final ack (`count` of the first were taken).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from weft.log.api import error_of
+from weft.log.connection import Connection
+from weft.log.publishing import CHUNK_BYTES, WINDOW, Message, command
+from weft_schemas.errors import InvalidInput, Unavailable, WeftError
+
+FLOW = 500
+"""Messages per answer that we ask for; the server may choose fewer."""
+SILENCE_SECONDS = 2.0
+"""Without a sign from the server for so long, a batch is given up and its rest sent anew."""
+
+COMMIT_SECONDS = 5.0
+"""The same for the commit of an atomic batch, before which the server says nothing."""
+
+_END = sys.maxsize
+_ATOMIC_CHUNK = 100
+_BATCHES_OFF = frozenset({10174, 10205})
+"""Atomic or fast batches are disabled on the stream."""
+_TOO_MANY = frozenset({10210, 10211})
+"""As many batches are open on the stream as the server allows."""
+_DUPLICATE = 10201
+
+
+class Batch:
+    """Some messages on their way. Run once; then `stored`, or `error`, `off` or `duplicate`, say
+    what came of it, and none of them that the outcome is unknown."""
+
+    def __init__(
+        self, connection: Connection, inbox: str, token: str, messages: Sequence[Message]
+    ) -> None:
+        self.token = token
+        self.messages = messages
+        self.stored = 0
+        """Of the first messages, how many are stored."""
+        self.sequence = 0
+        self.error: WeftError | None = None
+        self.off = False
+        """The stream takes no batches."""
+        self.duplicate = False
+        """An atomic batch holds something that is stored already; nothing of it was stored."""
+        self._connection = connection
+        self._inbox = inbox
+        self._started = False
+        self._over = False
+        self._news = asyncio.Event()
+
+    def answer(self, reply: Reply) -> None:
+        """Take in a flow ack, a gap, an error or the final ack."""
+        if self._over:
+            return
+        if reply.type == "ack":
+            self._started = True
+            self.stored = max(self.stored, reply.seq)
+        elif reply.error is not None:
+            self._failed(reply.error, over=reply.type == "")
+        elif reply.type == "":
+            # A server without fast ingest answers each message; then `batch` is empty.
+            self.off = not reply.batch
+            self.stored = max(self.stored, reply.count)
+            self.sequence = reply.seq
+            self._over = True
+        self._news.set()
+
+    def give_up(self) -> None:
+        """Wait no longer: the connection is another one, or the server refused the subject."""
+        self._over = True
+        self._news.set()
+
+    async def run(self) -> None:
+        """Send by fast ingest and wait for the end, whatever it is. A message that cannot be sent
+        ends the batch before it."""
+        sent = 0
+        chunk: list[bytes] = []
+        size = 0
+        invalid: InvalidInput | None = None
+        while sent < len(self.messages) and not self._over:
+            try:
+                chunk.append(self._fast_command(sent))
+            except InvalidInput as error:
+                invalid = error
+                break
+            size += len(chunk[-1])
+            sent += 1
+            full = sent - self.stored >= WINDOW
+            if size > CHUNK_BYTES or full or sent == 1:
+                await self._send(chunk)
+                chunk, size = [], 0
+                await self._until(sent - WINDOW // 2 if full else 0)
+        if sent and not self._over:
+            chunk.append(self._end_command(sent))
+            await self._send(chunk)
+            await self._until(_END)
+        self.error = self.error or invalid
+
+    async def run_atomic(self) -> None:
+        """Send as an atomic batch and wait for its commit. Where a message cannot be sent, none
+        is."""
+        try:
+            commands = [self._atomic_command(index) for index in range(len(self.messages))]
+        except InvalidInput as error:
+            self.error = error
+            return
+        for start in range(0, len(commands), _ATOMIC_CHUNK):
+            await self._send(commands[start : start + _ATOMIC_CHUNK])
+        self._started = True
+        await self._until(_END, COMMIT_SECONDS)
+        if self.stored < len(self.messages):
+            self.stored = 0
+
+    def _fast_command(self, index: int) -> bytes:
+        reply = f"{self._inbox}.{FLOW}.fail.{index + 1}.{1 if index else 0}.$FI"
+        return command(self.messages[index], reply, self._connection.max_payload)
+
+    def _end_command(self, sent: int) -> bytes:
+        """Ends the batch and stores nothing."""
+        reply = f"{self._inbox}.{FLOW}.fail.{sent + 1}.3.$FI"
+        return command(Message(self.messages[0].subject, b""), reply, 0)
+
+    def _atomic_command(self, index: int) -> bytes:
+        message = self.messages[index]
+        last = index == len(self.messages) - 1
+        headers = {
+            **message.headers,
+            "Nats-Batch-Id": self.token,
+            "Nats-Batch-Sequence": str(index + 1),
+        }
+        if last:
+            headers["Nats-Batch-Commit"] = "1"
+        reply = f"{self._inbox}.0" if last or not index else ""
+        staged = Message(message.subject, message.payload, message.message_id, headers)
+        return command(staged, reply, self._connection.max_payload)
+
+    async def _send(self, chunk: list[bytes]) -> None:
+        await self._connection.write(b"".join(chunk))
+        await asyncio.sleep(0)
+
+    async def _until(self, stored: int, patience: float = SILENCE_SECONDS) -> None:
+        """Until the batch has started and so many of its messages are stored, or it is over, or
+        the server was silent for `patience` seconds."""
+        while not self._over and not (self._started and self.stored >= stored):
+            self._news.clear()
+            try:
+                await asyncio.wait_for(self._news.wait(), patience)
+            except TimeoutError:
+                self._over = True
+
+    def _failed(self, error: dict[str, Any], over: bool) -> None:
+        number = error.get("err_code")
+        self._over = over
+        if number in _BATCHES_OFF:
+            self.off = True
+        elif number == _DUPLICATE:
+            self.duplicate = True
+        elif number not in _TOO_MANY:
+            failure = error_of(error, f"publish to {self.messages[0].subject}")
+            # What passes by itself is retried by whoever opened the batch.
+            self.error = None if isinstance(failure, Unavailable) else failure
+
+
+class Reply(msgspec.Struct):
+    """What the server says to a batch's inbox."""
+
+    type: str = ""
+    """`ack`, `gap`, `err`, or empty for the final one."""
+    seq: int = 0
+    """Of the batch in a flow ack, of the stream in the final one."""
+    batch: str = ""
+    count: int = 0
+    """Of the final ack: how many of the first messages were taken."""
+    error: dict[str, Any] | None = None
+
+
+decode = msgspec.json.Decoder(Reply).decode
