@@ -1,0 +1,224 @@
+"""The compiler as a service: reads the replica's newest generation and answers `compile`,
+`explain` and `status`.
+
+The reply to a compile waits for the acknowledgement of its audit event, so that every pack that
+anybody holds can be reproduced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+import msgspec
+
+from weft import tokens
+from weft.compiler.compile import Compilation, compile_pack
+from weft.log.connection import Connection
+from weft.log.publishing import Publisher, event_headers
+from weft.log.reading import last_sequence, read_matching
+from weft.readmodel.model import ReadModel
+from weft.readmodel.status import status
+from weft.runtime.answering import Answering, Asked
+from weft.runtime.application import Process
+from weft.runtime.crashpoints import crash_point
+from weft.runtime.replica import Replica
+from weft_schemas.compile import (
+    CompileAudit,
+    CompileRequest,
+    ContextPack,
+    ExplainReply,
+    ExplainRequest,
+    PendingItem,
+)
+from weft_schemas.errors import NotFound, Unavailable, WeftError
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.status import StatusReply, StatusRequest
+from weft_schemas.subjects import AUDIT_STREAM, audit_subject
+
+GROUP = "compiler"
+"""The queue group: each request goes to one compiler."""
+LAG_SECONDS = 1.0
+"""Between two looks at how far the replica is behind the log."""
+AUDIT_SECONDS = 3.0
+"""Until an audit event without an answer fails its compile."""
+KEPT_AUDITS = 1_000
+"""Of this process's own compiles, for `stable_from`; older ones are read from the audit stream."""
+
+
+async def service(process: Process) -> None:
+    """Run until the process stops."""
+    tokens.encoding(process.settings.encoding)  # loaded here, not by the first request
+    async with (
+        Replica(process.settings.data_dir) as replica,
+        Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
+    ):
+        compiler = Compiler(process, replica, publisher)
+        answering = Answering(process, GROUP)
+        await answering.answer("compile", CompileRequest, compiler.compile)
+        await answering.answer("explain", ExplainRequest, compiler.explain)
+        await answering.answer("status", StatusRequest, compiler.status)
+        process.started()
+        watching = asyncio.create_task(_watch_lag(process, replica))
+        await process.stopping.wait()
+        await answering.drain()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+class Compiler:
+    """Answers over one replica."""
+
+    def __init__(self, process: Process, replica: Replica, publisher: Publisher) -> None:
+        self._replica = replica
+        self._audits = Audits(process.connection, publisher)
+        self._key = process.settings.fingerprint_key.encode()
+        self._after_work = crash_point("compiler.after_work")
+        self._after_publish = crash_point("compiler.after_publish")
+
+    async def compile(self, asked: Asked[CompileRequest]) -> ContextPack:
+        """The pack, recorded. Raises `NotFound` for a session that the log does not hold."""
+        compilation = await self._compiled(asked.tenant, asked.session, asked.request)
+        self._after_work()
+        await self._audits.record(compilation.audit)
+        self._after_publish()
+        return compilation.pack
+
+    async def explain(self, asked: Asked[ExplainRequest]) -> ExplainReply:
+        """What the compile would do with one item; nothing is recorded."""
+        inner = asked.request.request
+        compilation = await self._compiled(asked.tenant, asked.session, inner)
+        return _explained(asked.request.item_id, compilation.pack)
+
+    async def status(self, asked: Asked[StatusRequest]) -> StatusReply:
+        """What this replica has folded, of a session or of the tenant."""
+        request = asked.request
+        session = None if asked.session == TENANT_SESSION else asked.session
+        clock = asyncio.get_running_loop().time
+        await self._replica.reach(request.after, clock() + request.timeout)
+        return await self._replica.read(
+            lambda model: status(model.db, asked.tenant, session, request)
+        )
+
+    async def _compiled(self, tenant: str, session: str, request: CompileRequest) -> Compilation:
+        """Waits for what the request waits for, then compiles what is there."""
+        base = await self._audits.find(tenant, session, request.stable_from)
+        deadline = asyncio.get_running_loop().time() + request.timeout
+        wanted = max(request.after, request.as_of or 0)
+        folded = await self._replica.reach(wanted, deadline)
+        while True:
+            late = asyncio.get_running_loop().time() >= deadline
+
+            def work(model: ReadModel, late: bool = late) -> Compilation | None:
+                return self._attempt(model, tenant, session, request, base, late)
+
+            compilation = await self._replica.read(work)
+            if compilation is not None:
+                return compilation
+            folded = await self._replica.reach(folded + 1, deadline)
+
+    def _attempt(
+        self,
+        model: ReadModel,
+        tenant: str,
+        session: str,
+        request: CompileRequest,
+        base: CompileAudit | None,
+        late: bool,
+    ) -> Compilation | None:
+        """None where items that the request waits for are not settled and there is time left."""
+        view = model.view(tenant, session, request.as_of)
+        if view.item_count() == 0:
+            raise _unknown(session, request, view.sequence)
+        if request.as_of is None and not late:
+            waiting = any(row.sequence <= request.after for row in view.pending())
+            if waiting:
+                return None
+        compilation = compile_pack(view, request, key=self._key, base=base)
+        return _with_unfolded(compilation, request.after)
+
+
+class Audits:
+    """The record of compiles, in a stream of their own."""
+
+    def __init__(self, connection: Connection, publisher: Publisher) -> None:
+        self._connection = connection
+        self._publisher = publisher
+        self._newest: OrderedDict[tuple[str, str, str], CompileAudit] = OrderedDict()
+
+    async def record(self, audit: CompileAudit) -> None:
+        """Publish it, and return when it is stored. The same compile again has the same id."""
+        subject = audit_subject(audit.tenant, audit.session, "compiled")
+        headers = event_headers(audit.id, "weft.compiled", "/weft/compiler")
+        await self._publisher.publish(subject, msgspec.json.encode(audit), audit.id, headers)
+        self._newest[audit.tenant, audit.session, audit.id] = audit
+        if len(self._newest) > KEPT_AUDITS:
+            self._newest.popitem(last=False)
+
+    async def find(self, tenant: str, session: str, pack_id: str | None) -> CompileAudit | None:
+        """The audit of a pack of this session; None where it is unknown."""
+        if pack_id is None:
+            return None
+        known = self._newest.get((tenant, session, pack_id))
+        if known is not None:
+            return known
+        subject = audit_subject(tenant, session, "compiled")
+        async for record in read_matching(self._connection, subject, stream=AUDIT_STREAM):
+            if record.message_id == pack_id:
+                return msgspec.json.decode(record.payload, type=CompileAudit)
+        return None
+
+
+async def _watch_lag(process: Process, replica: Replica) -> None:
+    """Tell how far the replica is behind; readiness hangs on it."""
+    while True:
+        try:
+            last = await last_sequence(process.connection)
+            process.behind(max(0, last - replica.watermark()))
+            process.health.report("replica", None)
+        except WeftError as error:
+            process.health.report("replica", str(error))
+        await asyncio.sleep(LAG_SECONDS)
+
+
+def _unknown(session: str, request: CompileRequest, folded: int) -> WeftError:
+    if folded < request.after:
+        return Unavailable(
+            f"session {session!r} is not folded yet: the read model is at {folded}, asked for is "
+            f"{request.after}; try again"
+        )
+    return NotFound(
+        f"session {session!r} has no item at or before sequence {folded}; check its name, or "
+        "publish to it first"
+    )
+
+
+def _with_unfolded(compilation: Compilation, after: int) -> Compilation:
+    """Names what the caller waits for and the read model does not hold yet."""
+    pack = compilation.pack
+    if pack.sequence >= after or compilation.audit.request.as_of is not None:
+        return compilation
+    reason = f"the read model is at {pack.sequence}"
+    pending = (*pack.pending, PendingItem("", after, reason))
+    return Compilation(
+        msgspec.structs.replace(pack, pending=pending),
+        msgspec.structs.replace(compilation.audit, pending=pending),
+    )
+
+
+def _explained(item_id: str, pack: ContextPack) -> ExplainReply:
+    """Read from the pack's own stats, so that it cannot say anything else than they do."""
+    for entry in pack.entries:
+        if entry.item_id == item_id:
+            shown = f"in section {entry.section}, shown as {entry.view}"
+            return ExplainReply(item_id, True, True, "included", shown, sequence=pack.sequence)
+    for drop in pack.stats.dropped_items:
+        if drop.item_id == item_id:
+            return ExplainReply(
+                item_id, False, True, drop.reason, drop.detail, sequence=pack.sequence
+            )
+    if any(item.item_id == item_id for item in pack.pending):
+        waits = "it has no envelope yet"
+        return ExplainReply(item_id, False, False, "pending", waits, sequence=pack.sequence)
+    why = "neither pinned, recent, nor a match for the query; or the session has no such item"
+    return ExplainReply(item_id, False, False, "no candidate", why, sequence=pack.sequence)

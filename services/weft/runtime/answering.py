@@ -1,0 +1,151 @@
+"""Requests and replies: a service's answers over NATS, shared by all processes of its queue group.
+
+Every request gets one reply: what the handler returns, or an `ErrorReply` under the header
+`Weft-Error`. Requests of one process run at once, up to `AT_ONCE`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from faststream.nats import NatsMessage, NatsResponse
+
+from weft.runtime.application import Process
+from weft.runtime.logs import safe_error
+from weft_schemas.compile import ErrorReply
+from weft_schemas.errors import InvalidInput, UnknownVersion, WeftError
+from weft_schemas.events import VERSION
+from weft_schemas.subjects import parse_request
+
+AT_ONCE = 64
+"""Requests of one service in work in one process; further ones wait in their connection."""
+MOST_WAIT = 60.0
+"""Seconds that a request may ask to be waited for."""
+_ROOM_FOR_HEADERS = 1_024
+
+ERROR_HEADER = "Weft-Error"
+
+Request = TypeVar("Request", bound=msgspec.Struct)
+
+_log = logging.getLogger(__name__)
+
+
+class Asked(msgspec.Struct, Generic[Request], frozen=True):
+    """One request and where it came from."""
+
+    tenant: str
+    session: str
+    request: Request
+
+
+Handler = Callable[[Asked[Any]], Awaitable[msgspec.Struct]]
+
+
+class Answering:
+    """The request/reply side of one process."""
+
+    def __init__(self, process: Process, group: str) -> None:
+        """`group` is the queue group: each request goes to one process of it."""
+        self._process = process
+        self._group = group
+        self._subscribers: list[Any] = []
+        self._open = 0
+
+    async def answer(self, service: str, kind: type[Request], handler: Handler) -> None:
+        """Answer the requests of `service`, JSON of `kind`, with what `handler` returns.
+
+        The handler raises weft's errors; any other is reported as internal and logged.
+        """
+        decode = msgspec.json.Decoder(kind).decode
+
+        async def reply(message: NatsMessage) -> NatsResponse:
+            self._open += 1
+            try:
+                with self._process.metrics.request(service) as answer:
+                    response, answer.code = await self._reply(message, decode, handler)
+                return response
+            finally:
+                self._open -= 1
+
+        subscriber = self._process.broker.subscriber(
+            f"weft-rpc.*.*.{service}",
+            queue=self._group,
+            max_workers=AT_ONCE,
+            decoder=_undecoded,
+        )
+        subscriber(reply)
+        await subscriber.start()
+        self._subscribers.append(subscriber)
+
+    async def drain(self) -> None:
+        """Take no more requests, and return when those in work are answered."""
+        for subscriber in self._subscribers:
+            await subscriber.subscription.drain()
+        while self._open:
+            await asyncio.sleep(0.01)
+
+    async def _reply(
+        self, message: NatsMessage, decode: Callable[[bytes], Request], handler: Handler
+    ) -> tuple[NatsResponse, str]:
+        try:
+            asked = _asked(message, decode)
+            body = msgspec.json.encode(await handler(asked))
+            self._check_size(body)
+        except WeftError as error:
+            return _refusal(error.code, str(error), error.retryable), error.code
+        except Exception as error:
+            _log.error("a request failed", exc_info=error)
+            text = f"the service failed on this request ({safe_error(error)}); see its log"
+            return _refusal(WeftError.code, text, False), WeftError.code
+        return NatsResponse(body), "ok"
+
+    def _check_size(self, body: bytes) -> None:
+        limit = self._process.connection.max_payload - _ROOM_FOR_HEADERS
+        if len(body) > limit:
+            raise InvalidInput(
+                f"the reply has {len(body)} bytes, the server takes {limit}: ask for fewer tokens, "
+                "or raise its max_payload"
+            )
+
+
+async def _undecoded(message: NatsMessage) -> NatsMessage:
+    """FastStream would guess at the body; the handler decodes it strictly."""
+    return message
+
+
+def _asked(message: NatsMessage, decode: Callable[[bytes], Request]) -> Asked[Request]:
+    tenant, session, service = parse_request(message.raw_message.subject)
+    try:
+        request = decode(message.body or b"{}")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput(f"{service} request: {error}; see schemas/jsonschema") from None
+    _check(service, request)
+    return Asked(tenant, session, request)
+
+
+def _check(service: str, request: Any) -> None:
+    """Rules for fields that several requests have and types cannot say."""
+    version = getattr(request, "v", VERSION)
+    if version > VERSION:
+        raise UnknownVersion(
+            f"{service} request has version {version}; this release knows up to {VERSION}: "
+            "upgrade it"
+        )
+    for field in ("v", "after", "as_of", "budget", "reserve", "first", "last", "max_tokens"):
+        value = getattr(request, field, None)
+        if value is not None and value < (1 if field == "v" else 0):
+            raise InvalidInput(f"{service} request: $.{field} is {value}; give 0 or more")
+    wait = getattr(request, "timeout", 0.0)
+    if not 0.0 <= wait <= MOST_WAIT:
+        raise InvalidInput(f"{service} request: $.timeout is {wait}; give 0 to {MOST_WAIT:g}")
+
+
+def _refusal(code: str, text: str, retryable: bool) -> NatsResponse:
+    # A message may quote what cannot be encoded, which is then the fault it tells of.
+    printable = text.encode("utf-8", "replace").decode()
+    body = msgspec.json.encode(ErrorReply(code, printable, retryable))
+    return NatsResponse(body, headers={ERROR_HEADER: code})

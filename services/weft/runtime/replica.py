@@ -1,0 +1,87 @@
+"""A read replica as the services of its folder see it: how far it has folded, and reads of its
+current generation. The indexer's process writes; here everything is read-only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from weft.readmodel.generations import Reader
+from weft.readmodel.model import ReadModel
+from weft.readmodel.store import snapshot
+
+T = TypeVar("T")
+
+READERS = 4
+"""Threads that read at once; more would only contend for the interpreter's lock."""
+LOOK_SECONDS = 0.001
+"""Between two looks at the checkpoint while somebody waits; a look takes 10 µs."""
+
+
+class Replica:
+    """`async with Replica(data_dir) as replica:`, for any number of tasks at once."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        self._idle: list[Reader] = []
+        self._checkpoint = Reader(data_dir)
+        self._look: asyncio.Task[int] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._look is not None:
+            self._look.cancel()
+            await asyncio.gather(self._look, return_exceptions=True)
+        self._threads.shutdown(wait=True)
+        for reader in (*self._idle, self._checkpoint):
+            reader.close()
+
+    def watermark(self) -> int:
+        """The last sequence folded. Raises `Unavailable` where there is no read model yet."""
+        return self._checkpoint.model().watermark()
+
+    async def reach(self, sequence: int, deadline: float) -> int:
+        """Wait until `sequence` is folded, or until the event loop's time is `deadline`.
+
+        Returns the watermark, which may be below `sequence` then. All that wait share one look.
+        """
+        clock = asyncio.get_running_loop().time
+        folded = self.watermark()
+        while folded < sequence and clock() < deadline:
+            if self._look is None or self._look.done():
+                self._look = asyncio.create_task(self._next_look())
+            folded = await asyncio.shield(self._look)
+        return folded
+
+    async def read(self, work: Callable[[ReadModel], T]) -> T:
+        """`work` over one consistent state of the current generation, in a reader thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, work)
+
+    def _read(self, work: Callable[[ReadModel], T]) -> T:
+        try:
+            reader = self._idle.pop()
+        except IndexError:
+            reader = Reader(self._data_dir)
+        try:
+            model = reader.model()
+            with snapshot(model.db):
+                return work(model)
+        finally:
+            self._idle.append(reader)
+
+    async def _next_look(self) -> int:
+        await asyncio.sleep(LOOK_SECONDS)
+        return self.watermark()
