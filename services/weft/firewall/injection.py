@@ -1,24 +1,116 @@
-"""Text in a tool's result that speaks to the model instead of answering it. (First version.)"""
+"""Text in a tool's result that speaks to the model instead of answering it: known families of
+phrases, and requests to act in somebody's name where only data belongs."""
 
 from __future__ import annotations
 
-import re2
+import unicodedata
+from itertools import islice
 
+import msgspec
+
+from weft.firewall.injection_rules import (
+    DETAILS,
+    FIRST_PERSON,
+    HARMLESS,
+    OBJECTS,
+    PHRASES,
+    REQUEST,
+    STRONG_VERBS,
+    WEAK_VERBS,
+)
 from weft_schemas.envelope import Signal
 
-_OVERRIDE = re2.compile(
-    r"(?i)\b(?:ignore|disregard|forget|override|bypass|do not follow|stop following|neglect)\b"
-    r".{0,40}\b(?:previous|prior|above|earlier|preceding|all|any|your|the|system|original|existing)\b"
-    r".{0,40}\b(?:instructions?|prompts?|rules?|directives?|guidelines?|commands?|context|messages?|constraints?|orders?)\b"
-)
+THRESHOLD = 2.0
+"""Score from which a text is flagged. On one half of the benign trajectories none scored over 1.6,
+and the rest is margin; the other half reports."""
+_REQUEST = 280
+"""Bytes of a request that are looked at."""
 
 
-def find_injections(text: str) -> tuple[Signal, ...]:
-    count = sum(1 for _ in _OVERRIDE.finditer(text))
-    if not count:
-        return ()
-    return (
-        Signal(
-            "injection", "instruction_override", count, "tells the reader to drop its instructions"
-        ),
+class Suspicion(msgspec.Struct, frozen=True):
+    """One thing that a text does, and how sure it is."""
+
+    name: str
+    reason: str
+    score: float
+    count: int = 1
+
+
+def find_injections(lowered: bytes, limit: int) -> tuple[Signal, ...]:
+    """Signals for what reaches the threshold. `lowered` is the text in lower case, as UTF-8."""
+    return tuple(
+        Signal("injection", found.name, found.count, found.reason)
+        for found in suspicions(lowered, limit)
+        if found.score >= THRESHOLD
     )
+
+
+def suspicion_score(text: str, limit: int = 2_000) -> float:
+    """The highest score of anything in a text, 0 where there is nothing."""
+    return max((found.score for found in suspicions(text.lower().encode(), limit)), default=0.0)
+
+
+def suspicions(lowered: bytes, limit: int) -> list[Suspicion]:
+    """Everything suspicious, whatever its score; at most `limit` of a kind. Linear."""
+    lowered = _plain_letters(lowered)
+    found: list[Suspicion] = []
+    for phrase in PHRASES:
+        if any(needle in lowered for needle in phrase.needles):
+            count = sum(1 for _ in islice(phrase.pattern.finditer(lowered), limit))
+            if count:
+                found.append(Suspicion(phrase.name, phrase.reason, phrase.weight, count))
+    request = _strongest_request(lowered, limit)
+    if request > 0:
+        found.append(
+            Suspicion("embedded_request", "asks for an action in the user's name", request)
+        )
+    return found
+
+
+def _plain_letters(lowered: bytes) -> bytes:
+    """Full-width and styled letters as plain ones: they read the same to a model."""
+    if lowered.isascii():
+        return lowered
+    text = lowered.decode("utf-8", "replace")
+    if unicodedata.is_normalized("NFKC", text):
+        return lowered
+    return unicodedata.normalize("NFKC", text).lower().encode("utf-8", "replace")
+
+
+def _strongest_request(lowered: bytes, limit: int) -> float:
+    best = 0.0
+    for match in islice(REQUEST.finditer(lowered), limit):
+        best = max(best, _request_score(lowered, match))
+    return best
+
+
+def _request_score(lowered: bytes, match: object) -> float:
+    """How much a request reads like an order in the user's name rather than like a manual."""
+    start, end = match.span()  # type: ignore[attr-defined]
+    opener, asked, told = match.groups()  # type: ignore[attr-defined]
+    rest = _sentence(lowered[end : end + _REQUEST])
+    if not rest.strip():
+        return 0.0
+    score = 0.0
+    if opener is not None:
+        score += 1.0
+    elif lowered[start : start + 1] in (b'"', b"'") or start == 0:
+        score += 0.5
+    verb = told if opener is None else asked
+    score += 0.8 if verb in STRONG_VERBS else 0.3 if verb in WEAK_VERBS else 0.2
+    if FIRST_PERSON.search(rest):
+        score += 1.0
+    score += 0.3 * min(2, sum(1 for _ in islice(OBJECTS.finditer(rest), 2)))
+    score += 0.2 * min(2, sum(1 for _ in islice(DETAILS.finditer(rest), 2)))
+    if HARMLESS.search(rest):
+        score -= 0.8
+    return score
+
+
+def _sentence(rest: bytes) -> bytes:
+    """Up to the end of the sentence or of the value."""
+    for end in (b". ", b'"', b"\n", b"\\n", b"! ", b"? "):
+        at = rest.find(end)
+        if at >= 0:
+            rest = rest[:at]
+    return rest

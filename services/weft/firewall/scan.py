@@ -42,7 +42,7 @@ def scan(text: str, rules: FirewallRules, key: bytes, limit: int) -> Scanned:
     raises = rules.pii is PiiAction.RAISE and bool(persons)
     return Scanned(
         text,
-        signals + find_injections(text),
+        signals + find_injections(lowered, limit),
         rules.pii_sensitivity if raises else Sensitivity.PUBLIC,
     )
 

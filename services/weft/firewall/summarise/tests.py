@@ -19,7 +19,8 @@ _TOTALS = re.compile(
     r"|^\d+ (?:passed|failed|examples)|^(?:FAIL|ok  )\t"
 )
 _FAILURE = re.compile(
-    r"^(?:FAILED|ERROR|FAIL:?)\s+\S|^--- FAIL|^not ok \d|^\s*[\u2715\u2717\u00d7\u2716]\s|^\s+\d+\) \S|^\s*● \S"
+    r"^(?:FAILED|ERROR|FAIL:?)\s+\S|^--- FAIL|^not ok \d|^\s*[\u2715\u2717\u00d7\u2716]\s"
+    r"|^\s+\d+\) \S|^\s*● \S"
     r"|^test \S+ \.\.\. FAILED|<<< (?:FAILURE|ERROR)!|^_{3,} .{1,200} _{3,}$|^(?:FAIL|ERROR): "
 )
 _REASON = re.compile(
