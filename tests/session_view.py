@@ -1,6 +1,6 @@
 """A SessionView over a plain list of items: for tests of the compile that need no log.
 
-Untrusted items pass through up to the firewall's threshold and are cut to their head above it.
+Tool results go through the real firewall.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import math
 from collections.abc import Iterable, Sequence
 
 from weft import tokens
+from weft.firewall.derive import envelope_for
 from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
 from weft.readmodel.terms import analyse
-from weft_schemas.envelope import ArtifactRef, ResultEnvelope
-from weft_schemas.ids import artifact_handle
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.events import Origin
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
@@ -50,7 +51,7 @@ class ListView:
         sequence = 2 * ordinal + 1
         text, envelope = item.text, None
         if item.kind is ItemKind.TOOL_RESULT and not pending:
-            envelope = self._envelope(item)
+            envelope = self._envelope(item, sequence)
             text = envelope.summary
         row = ItemRow(
             sequence=sequence,
@@ -69,21 +70,18 @@ class ListView:
         )
         return row, analyse(row.text)
 
-    def _envelope(self, item: ContextItem) -> ResultEnvelope:
-        raw = tokens.count(item.text, self.encoding)
-        rules = self._policy.firewall
-        whole = raw <= rules.threshold
-        summary = (
-            item.text if whole else tokens.truncate(item.text, rules.summary_tokens, self.encoding)
+    def _envelope(self, item: ContextItem, sequence: int) -> ResultEnvelope:
+        event = envelope_for(
+            item,
+            item.text,
+            origin=Origin(sequence, item.id, "firewall"),
+            rules=self._policy.firewall,
+            fingerprint_key=b"",
+            encoding=self.encoding,
+            tenant=self.tenant,
+            session=self.session,
         )
-        handle = artifact_handle(self.tenant, self.session, item.id)
-        return ResultEnvelope(
-            summary=summary,
-            passthrough=whole,
-            raw_tokens=raw,
-            raw_size=len(item.text.encode()),
-            artifacts=(ArtifactRef(handle, "text/plain", len(item.text.encode())),),
-        )
+        return event.envelope
 
     def item_count(self) -> int:
         return len(self._rows)

@@ -18,7 +18,7 @@ from weft.compiler.header import memory_header
 from weft.compiler.packing import Packer, Wants
 from weft.compiler.query import understand
 from weft.compiler.rendering import RENDER_VERSION, render
-from weft.compiler.scoring import score_groups
+from weft.compiler.scoring import Emphasis, score_groups
 from weft.compiler.sensitivity import apply_floor
 from weft.readmodel.rows import ItemRow, SessionView
 from weft_schemas.compile import (
@@ -53,11 +53,16 @@ def _count(text: str, encoding: str) -> int:
 
 WANTS = {
     Phase.ROUTE: Wants(atomic=60, facts=1.0, cheap=1.0),
-    Phase.CALL: Wants(atomic=60, facts=3.0, cheap=1.0),
+    Phase.CALL: Wants(atomic=30, facts=6.0, cheap=1.0),
     Phase.INTERPRET: Wants(atomic=60, facts=1.0, cheap=1.0),
-    Phase.ANSWER: Wants(atomic=700, facts=0.0, cheap=0.6),
+    Phase.ANSWER: Wants(atomic=700, facts=0.0, cheap=0.3),
 }
-RELEVANCE = {Phase.ROUTE: 0.5, Phase.CALL: 0.3, Phase.INTERPRET: 0.3, Phase.ANSWER: 0.9}
+EMPHASIS = {
+    Phase.ROUTE: Emphasis(relevance=0.5, recency=1.0, half_life=8.0, exchange=0.3),
+    Phase.CALL: Emphasis(relevance=0.3, recency=1.0, half_life=3.0),
+    Phase.INTERPRET: Emphasis(relevance=0.3, recency=1.0, half_life=4.0, exchange=0.5),
+    Phase.ANSWER: Emphasis(relevance=1.0, recency=0.1, half_life=4.0, exchange=0.5),
+}
 
 
 def compile_pack(
@@ -88,8 +93,14 @@ def compile_pack(
     closed = close(view, candidates.rows)
     cleared = apply_floor(closed.groups, policy)
     dropped = [*closed.dropped, *cleared.dropped]
-    relevance = RELEVANCE[request.phase] if request.query else 0.2
-    scores = score_groups(cleared.groups, candidates.matches, question, rule, relevance)
+    scores = score_groups(
+        cleared.groups,
+        candidates.scores,
+        question,
+        rule,
+        EMPHASIS[request.phase],
+        candidates.latest_user,
+    )
     pinned = frozenset(
         group.key
         for group in cleared.groups

@@ -10,13 +10,18 @@ import msgspec
 
 from weft.compiler.closure import Group
 from weft.compiler.forms import Form, Shape, shape, whole
+from weft.compiler.outline import Part, structured
 from weft.compiler.rendering import blocks
 from weft.compiler.values import values
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
+from weft_schemas.items import ItemKind
 
 OVERSUPPLY = 8
 """Groups are taken apart, best first, until their text is this many budgets."""
+ASKED_FIELD = 1.5
+ASKED_VALUE = 1.0
+COVERED = 8.0
 CHARACTERS_PER_TOKEN = 3.3
 """Of text rich in values; only to compare parts, never to keep the budget."""
 
@@ -64,6 +69,14 @@ class Packer:
         self.make = make
         self.count = count
         self.header = list(header)
+        self.asked_fields: set[str] = set()
+        self.asked_values: set[str] = set()
+        for group in groups:
+            for row in group.rows:
+                if row.kind is ItemKind.TOOL_CALL:
+                    for part in structured(row.metadata.get("arguments") or {}).parts:
+                        self.asked_fields.add(part.field)
+                        self.asked_values.update(values(part.text))
 
     def pack(self, budget: int) -> list[PackEntry]:
         """Entries whose prompt takes at most `budget` tokens."""
@@ -109,7 +122,7 @@ class Packer:
                 shaped = shape(row, row.sequence in self.redacted, self.wants.atomic)
                 self.shapes[row.sequence] = shaped
                 for index, part in enumerate(shaped.parts):
-                    worth[group.key, at, index] = values(part.text)
+                    worth[group.key, at, index] = self._worth(part)
                     heap.append((-1e9, -group.key, at, index, len(part.text)))
         covered: dict[str, int] = {}
         opened: set[int] = set()
@@ -143,6 +156,14 @@ class Packer:
                 covered[value] = covered.get(value, 0) + 1
         return order
 
+    def _worth(self, part: Part) -> dict[str, float]:
+        found = values(part.text)
+        factor = ASKED_FIELD if part.field in self.asked_fields else 1.0
+        return {
+            value: weight * factor * (ASKED_VALUE if value in self.asked_values else 1.0)
+            for value, weight in found.items()
+        }
+
     def _overhead(self, group: Group) -> float:
         return 4.0 if len(group.rows) == 1 else 10.0 * len(group.rows)
 
@@ -154,7 +175,7 @@ class Packer:
         covered: Mapping[str, int],
         opened: set[int],
     ) -> float:
-        new = sum(weight / (1 + 4 * covered.get(value, 0)) for value, weight in worth.items())
+        new = sum(weight / (1 + COVERED * covered.get(value, 0)) for value, weight in worth.items())
         cost = length / CHARACTERS_PER_TOKEN + 1
         if key not in opened:
             cost += 5

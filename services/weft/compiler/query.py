@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -20,12 +22,16 @@ STOP_WORDS = frozenset(
 )
 """Words too common in English to tell one item from another."""
 
+EXPANSION = 20
+"""Terms that the best matches add."""
+
 _NAME = re.compile(r"\b[A-Z][\w'-]*[^\W\d_]")
 
 
 class Question(msgspec.Struct, frozen=True):
     """A query, understood."""
 
+    text: str
     terms: tuple[str, ...]
     """As `readmodel.terms` makes them, stop words out, in order of first use."""
     names: frozenset[str]
@@ -37,4 +43,15 @@ def understand(text: str) -> Question:
     """The terms and names of a query."""
     terms = tuple(term for term in analyse(text) if term not in STOP_WORDS)
     names = frozenset(word.casefold().removesuffix("'s") for word in _NAME.findall(text))
-    return Question(terms or tuple(analyse(text)), names)
+    return Question(text, terms or tuple(analyse(text)), names)
+
+
+def expansion(texts: Sequence[str], question: Question, without: Collection[str]) -> list[str]:
+    """Terms that the best matches share, best first: pseudo-relevance feedback, by rank."""
+    shared: Counter[str] = Counter()
+    known = {*question.terms, *without}
+    for rank, text in enumerate(texts):
+        for term in analyse(text):
+            if len(term) > 2 and term not in STOP_WORDS and term not in known:
+                shared[term] += 1 / (rank + 2)  # type: ignore[assignment]
+    return [term for term, _ in shared.most_common(EXPANSION)]

@@ -13,10 +13,12 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 MARKED = 1.0
 """Weight of a word that mixes letters with digits or underscores: an identifier."""
 DATE = 0.8
-ADDRESS = 0.8
+CODE = 0.8
+"""A few capitals: an airport, a currency, a ticker."""
+ADDRESS = 0.5
 """Paths, URLs, e-mail addresses."""
-NUMBER = 0.3
-NAME = 0.35
+NUMBER = 0.1
+NAME = 0.2
 """A capitalised word."""
 
 
@@ -33,6 +35,8 @@ def values(text: str) -> dict[str, float]:
 @lru_cache(maxsize=4096)
 def _weight(value: str) -> float:
     if value.isalpha():
+        if len(value) <= 4 and value.isupper():
+            return CODE
         return NAME if value[0].isupper() else 0.0
     if value.isdigit():
         return NUMBER + 0.05 * min(len(value), 8)

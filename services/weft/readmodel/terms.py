@@ -10,7 +10,33 @@ import Stemmer
 _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 _stemmer = Stemmer.Stemmer("english")
 
+_IRREGULAR = """
+be am is are was were been; go goes went gone; buy bought; run ran; see saw seen;
+take took taken; get got gotten; give gave given; make made; come came; do did done; have has had;
+say said; tell told; find found; think thought; know knew known; leave left; feel felt; meet met;
+bring brought; begin began begun; keep kept; hold held; write wrote written; stand stood;
+hear heard; mean meant; pay paid; sit sat; speak spoke spoken; lead led; grow grew grown;
+lose lost; fall fell fallen; send sent; build built; understand understood; draw drew drawn;
+break broke broken; spend spent; rise rose risen; drive drove driven; wear wore worn;
+choose chose chosen; teach taught; catch caught; win won; forget forgot forgotten;
+eat ate eaten; swim swam swum; sing sang sung; sell sold; ride rode ridden; fly flew flown;
+throw threw thrown; fight fought; drink drank drunk; sleep slept; hide hid hidden;
+steal stole stolen; shake shook shaken; become became; wake woke woken; bite bit bitten;
+blow blew blown; freeze froze frozen; shoot shot; dig dug; hang hung; lend lent; seek sought;
+stick stuck; strike struck; tear tore torn; child children; man men; woman women; foot feet;
+person people; wife wives; life lives; mouse mice; tooth teeth; mother mom mum; father dad
+"""
+"""Words that a suffix stemmer does not bring together: common irregular verbs and plurals."""
+
+_ROOTS = {
+    form: forms[0]
+    for forms in (_stemmer.stemWords(group.split()) for group in _IRREGULAR.split(";"))
+    for form in forms[1:]
+    if form != forms[0]
+}
+
 
 def analyse(text: str) -> Counter[str]:
-    """Terms with their counts: case-folded words, stemmed."""
-    return Counter(_stemmer.stemWords(_WORD.findall(text.casefold())))
+    """Terms with their counts: case-folded words, stemmed, irregular forms under their root."""
+    stems = _stemmer.stemWords(_WORD.findall(text.casefold()))
+    return Counter([_ROOTS.get(stem, stem) for stem in stems])

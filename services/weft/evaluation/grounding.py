@@ -1,0 +1,216 @@
+"""Grounding: of the argument values of the next tool call that the session has already stated, how
+many stand in the prompt compiled for it, in the block of an item that states them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from weft.evaluation.transcripts import Transcript
+from weft_schemas.compile import CompileRequest, ContextPack
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+SHORTEST = 2
+"""Characters of a value that is looked for: single digits and letters stand everywhere."""
+NEAR = 80
+"""Characters before a value within which its field name must stand."""
+PROSE = 60
+"""Characters from which a JSON string is prose, so that its sentence counts and not its field."""
+
+Compile = Callable[[Transcript, int, CompileRequest], ContextPack]
+"""Compiles with the first n items of a transcript published."""
+
+_BREAK = re.compile(r"(?<=[.!?])\s+|\n|\\n")
+_FIELD = re.compile(r"(\w[\w.-]*)[\"']?\s*[:=]\s*[\"'(\[]*$")
+"""A field name right before its value."""
+_SPACE = re.compile(r"[\s…\\\\]+")
+_ESCAPED = re.compile(r"\\\\+([nrt\"'])")
+"""Escapes of text that stands quoted inside JSON or a Python literal, at any depth."""
+_ESCAPES = {"n": "\n", "r": "", "t": " "}
+
+
+class Grounding(msgspec.Struct):
+    """Counts over all steps."""
+
+    values: int = 0
+    """That the session stated before."""
+    found: int = 0
+    """In the block of an included item that stated them, beside their field or in their sentence."""
+    in_source: int = 0
+    """In the block of an included item that stated them, however placed."""
+    steps: int = 0
+    tokens: int = 0
+    frame: int = 0
+    """Tokens of prompts that belong to no block."""
+    missed: list[tuple[str, int, str]] = []
+    """(transcript, position, value)."""
+
+    @property
+    def share(self) -> float:
+        return self.found / self.values if self.values else 1.0
+
+    @property
+    def frame_share(self) -> float:
+        return self.frame / self.tokens if self.tokens else 0.0
+
+
+def measure_grounding(
+    transcripts: Sequence[Transcript], compile_at: Compile, budget: int, query: str = ""
+) -> Grounding:
+    """Compile for phase `call` before every step, and look for its values."""
+    total = Grounding()
+    for transcript in transcripts:
+        for step in transcript.steps:
+            earlier = transcript.items[: step.position]
+            sources = {
+                value: found
+                for value in stated_values(step.arguments)
+                if (found := [item for item in earlier if stands_in(value, item.text)])
+            }
+            if not sources:
+                continue
+            request = CompileRequest(phase=Phase.CALL, budget=budget, query=query)
+            pack = compile_at(transcript, step.position, request)
+            _score(total, transcript, step.position, sources, pack)
+    return total
+
+
+def _score(
+    total: Grounding,
+    transcript: Transcript,
+    position: int,
+    sources: dict[str, list[ContextItem]],
+    pack: ContextPack,
+) -> None:
+    blocks = {entry.item_id: entry.text for entry in pack.entries if entry.text in pack.prompt}
+    total.steps += 1
+    total.tokens += pack.stats.prompt_tokens
+    total.frame += pack.stats.prompt_tokens - sum(
+        count for section, count in pack.stats.tokens_per_section.items() if section != "frame"
+    )
+    for value, items in sources.items():
+        shown = [item for item in items if stands_in(value, blocks.get(item.id, ""))]
+        total.values += 1
+        total.in_source += bool(shown)
+        if any(in_place(value, item, blocks[item.id]) for item in shown):
+            total.found += 1
+        else:
+            total.missed.append((transcript.name, position, value))
+
+
+def stated_values(arguments: Sequence[Any]) -> list[str]:
+    """Distinct leaves of the arguments as text; booleans and nulls carry no value."""
+    return list(
+        dict.fromkeys(
+            text for _, leaf in _leaves(list(arguments), "") if len(text := str(leaf)) >= SHORTEST
+        )
+    )
+
+
+def stands_in(value: str, text: str) -> bool:
+    """Whether the text holds the value as a whole word."""
+    return next(_places(value, text), None) is not None
+
+
+def in_place(value: str, item: ContextItem, block: str) -> bool:
+    """Whether the block shows the value beside its field name or in its sentence."""
+    flat = _flat(block)
+    return any(
+        _beside(value, field, block) if field else _flat(sentence) in flat
+        for field, sentence in _contexts(value, item)
+    )
+
+
+def _contexts(value: str, item: ContextItem) -> Iterator[tuple[str, str]]:
+    """(field, "") or ("", sentence) for each place where the item states the value."""
+    structure = _structure(item)
+    if structure is None:
+        yield from _written(value, item.text)
+        return
+    for field, leaf in _leaves(structure, ""):
+        text = str(leaf)
+        if stands_in(value, text):
+            if field and len(text) < PROSE:
+                yield field, ""
+            else:
+                yield from _written(value, text)
+    for parent, key in _keys(structure, ""):
+        if stands_in(value, key):
+            yield parent or key, ""
+
+
+def _written(value: str, text: str) -> Iterator[tuple[str, str]]:
+    """In text, a value may still follow its field: `key: value`, `"key": "value"`, `key=value`."""
+    text = _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text)
+    for place in _places(value, text):
+        label = _FIELD.search(text[max(0, place - NEAR) : place])
+        if label:
+            yield label[1], ""
+    yield from (("", sentence) for sentence in _sentences(value, text))
+
+
+def _structure(item: ContextItem) -> Any:
+    if item.kind is ItemKind.TOOL_CALL:
+        return item.metadata.get("arguments")
+    if item.text[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(item.text, parse_float=str, parse_int=str)
+    except ValueError:
+        return None
+
+
+def _leaves(value: Any, field: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, held in value.items():
+            yield from _leaves(held, key)
+    elif isinstance(value, list):
+        for held in value:
+            yield from _leaves(held, field)
+    elif value is not None and not isinstance(value, bool):
+        yield field, value
+
+
+def _keys(value: Any, field: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, held in value.items():
+            yield field, key
+            yield from _keys(held, key)
+    elif isinstance(value, list):
+        for held in value:
+            yield from _keys(held, field)
+
+
+def _sentences(value: str, text: str) -> Iterator[str]:
+    for sentence in _BREAK.split(text):
+        if stands_in(value, sentence):
+            yield sentence
+
+
+def _beside(value: str, field: str, block: str) -> bool:
+    return any(
+        field in block[max(0, place - NEAR - len(field)) : place] for place in _places(value, block)
+    )
+
+
+def _places(value: str, text: str) -> Iterator[int]:
+    place = text.find(value)
+    while place >= 0:
+        before, after = text[place - 1 : place], text[place + len(value) :][:1]
+        if not _joins(before, value[0]) and not _joins(after, value[-1]):
+            yield place
+        place = text.find(value, place + 1)
+
+
+def _joins(neighbour: str, edge: str) -> bool:
+    return neighbour.isalnum() and edge.isalnum()
+
+
+def _flat(text: str) -> str:
+    """Compared without white space, marks of omission and levels of escaping."""
+    return _SPACE.sub("", _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text))
