@@ -158,7 +158,7 @@ async def test_an_unknown_session_is_not_found(replica, log: Connection):
 BAD_REQUESTS = {
     b"": "phase",
     b"[]": "array",
-    b"{": "malformed",
+    b"{": "truncated",
     b'{"phase":"answer","budjet":3}': "budjet",
     b'{"phase":"lunch"}': "$.phase",
     b'{"phase":"answer","budget":"many"}': "$.budget",
@@ -171,20 +171,19 @@ BAD_REQUESTS = {
         "$.policy.budgets.route"
     ),
     b"\xff\xfe": "malformed",
-    b"[" * 100_000: "recursion",
+    b'{"phase":"answer","tools":[{"a":' + b"[" * 100_000: "ecursion",
 }
 
 
-@pytest.mark.parametrize("payload", BAD_REQUESTS, ids=lambda payload: repr(payload[:40]))
-async def test_a_malformed_request_gets_one_clear_error(server, log, tmp_path, payload):
-    async with folding(log, tmp_path), compiling(server, tmp_path) as compiler:
+async def test_a_malformed_request_gets_one_clear_error(replica, log: Connection):
+    for payload, fault in BAD_REQUESTS.items():
         reply = await log.request("weft-rpc.acme.s1.compile", payload, timeout=10)
         error = json.loads(reply.data)
         assert reply.headers["Weft-Error"] == error["code"]
         assert error["code"] in ("invalid_input", "unknown_version")
-        assert BAD_REQUESTS[payload] in error["message"]
+        assert fault in error["message"], payload[:40]
         assert error["retryable"] is False
-        assert compiler.process.returncode is None
+    assert replica.process.returncode is None
 
 
 async def test_a_subject_that_names_no_session_gets_an_error_too(replica, log: Connection):
