@@ -5,8 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
+
+READY_SECONDS = 60.0
 
 
 class Ran(NamedTuple):
@@ -36,3 +42,41 @@ async def weft(*arguments: str, url: str = "", given: bytes = b"") -> Ran:
     )
     out, err = await process.communicate(given)
     return Ran(process.returncode or 0, out.decode(), err.decode())
+
+
+@asynccontextmanager
+async def services(folder: Path, *options: str) -> AsyncIterator[str]:
+    """`weft up` on a folder and a free port; gives the server's address when it is ready."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "weft.cli.main",
+        "up",
+        "--data",
+        str(folder),
+        "--port",
+        "0",
+        *options,
+        env={name: value for name, value in os.environ.items() if not name.startswith("WEFT_")},
+        stdin=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    told: list[str] = []
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            async for line in process.stderr:
+                told.append(line.decode())
+                if told[-1].startswith("ready"):
+                    break
+        url = told[0].split()[2].rstrip(",")
+        assert url.startswith("nats://"), told
+        drained = asyncio.create_task(process.stderr.read())
+        yield url
+    except TimeoutError:
+        raise AssertionError(f"weft up is not ready: {told}") from None
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGINT)
+        assert await process.wait() == 0
+    assert b"stopped" in await drained

@@ -1,0 +1,138 @@
+"""Publish, compile, confirm: the client against running services."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from tests.integration.command_line import services
+from tests.provider_rules import check_anthropic, check_openai
+
+import weft
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    async with services(tmp_path_factory.mktemp("up") / "data") as address:
+        yield address
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def client(url: str) -> AsyncIterator[weft.Client]:
+    async with weft.connect(url, tenant="acme") as connected:
+        yield connected
+
+
+def turn(item_id: str, text: str) -> ContextItem:
+    return ContextItem(item_id, ItemKind.USER_TURN, text)
+
+
+def called(item_id: str, text: str) -> list[ContextItem]:
+    """A tool call and its result."""
+    named = {"tool_name": "look_up", "call_id": item_id}
+    asked = {**named, "arguments": {"id": item_id}}
+    return [
+        ContextItem(item_id, ItemKind.TOOL_CALL, f"look_up({item_id})", metadata=asked),
+        ContextItem(f"{item_id}-r", ItemKind.TOOL_RESULT, text, item_id, metadata=named),
+    ]
+
+
+async def test_what_was_just_published_is_compiled_at_once(client: weft.Client) -> None:
+    ack = await client.publish("now", [turn("u", "What is order 17?"), *called("c", "17: a lamp")])
+    pack = await client.compile("now", "answer", budget=500, after=ack.sequence, timeout=10)
+    assert "What is order 17?" in pack.prompt
+    assert "17: a lamp" in pack.prompt
+    assert pack.pending == ()
+    assert pack.sequence >= ack.sequence
+    assert pack.stats.included_count + pack.stats.dropped_count == pack.stats.total_candidates
+    check_openai(pack.request("openai"))
+    check_anthropic(pack.request("anthropic"))
+    with pytest.raises(weft.InvalidInput, match="provider 'gemini' is unknown"):
+        pack.request("gemini")  # type: ignore[arg-type]
+
+
+async def test_an_unknown_session_is_not_found(client: weft.Client) -> None:
+    with pytest.raises(weft.NotFound, match="'nobody' has no item"):
+        await client.compile("nobody", "answer")
+
+
+async def test_tenants_do_not_see_each_other(client: weft.Client, url: str) -> None:
+    ack = await client.publish("mine", turn("u", "secret plan"))
+    async with weft.connect(url, tenant="other") as other:
+        with pytest.raises((weft.NotFound, weft.Unavailable)):
+            await other.compile("mine", "answer", after=ack.sequence, timeout=0.5)
+
+
+async def test_confirm_tells_new_known_and_conflicting(client: weft.Client) -> None:
+    first = await client.publish("c1", [turn("a", "one"), turn("b", "two")])
+    assert await client.confirm("c1", first) == weft.Confirmation(2, (), ())
+    again = await client.publish("c1", [turn("a", "one"), turn("b", "changed"), turn("d", "new")])
+    told = await client.confirm("c1", again)
+    assert (told.stored, told.duplicates) == (1, ("a",))
+    (conflict,) = told.conflicts
+    assert (conflict.item_id, conflict.first_sequence) == ("b", first.sequence)
+    pack = await client.compile("c1", "answer", after=again.sequence, timeout=10)
+    assert "two" in pack.prompt
+    assert "changed" not in pack.prompt
+
+
+async def test_confirm_knows_batches_too(client: weft.Client) -> None:
+    many = [turn(f"m{n}", f"turn number {n}") for n in range(1_200)]
+    await client.publish("bulk", many[:600])
+    other = [turn("m5", "something else"), *many[1:]]
+    told = await client.confirm("bulk", await client.publish("bulk", other))
+    assert told.stored == 600
+    assert told.duplicates == tuple(item.id for item in many[1:600] if item.id != "m5")
+    assert [one.item_id for one in told.conflicts] == ["m5"]
+
+
+async def test_explain_says_why(client: weft.Client) -> None:
+    ack = await client.publish("why", [turn("u", "hello there"), *called("c", "a " * 50)])
+    asked = CompileRequest(weft.Phase.ANSWER, budget=12, after=ack.sequence, timeout=10)
+    assert (await client.explain("why", "u", asked)).included
+    dropped = await client.explain("why", "c-r", asked)
+    assert (dropped.included, dropped.reason) == (False, "budget")
+
+
+async def test_a_policy_holds_from_its_place_on(client: weft.Client) -> None:
+    secret = ContextItem(
+        "s", ItemKind.DOC_SNIPPET, "internal words", sensitivity=weft.Sensitivity.INTERNAL
+    )
+    ack = await client.publish("policy", [turn("u", "hello"), secret])
+    before = await client.compile("policy", "answer", after=ack.sequence, timeout=10)
+    policy = weft.ContextPolicy("strict", "policy", sensitivity_floor=weft.Sensitivity.INTERNAL)
+    put = await client.publish_policy(policy)
+    after = await client.compile("policy", "answer", after=put.sequence, timeout=10)
+    assert "internal words" in before.prompt
+    assert "internal words" not in after.prompt
+    assert after.policy_version == put.sequence
+    assert after.stats.dropped_reasons == {"sensitivity": 1}
+
+
+async def test_status_counts(client: weft.Client) -> None:
+    ack = await client.publish("count", [turn("a", "one"), turn("b", "two")])
+    await client.confirm("count", ack)
+    reply = await client.status("count")
+    assert (reply.session, reply.items, reply.sequence >= ack.sequence) == ("count", 2, True)
+
+
+async def test_events_show_what_workers_derived(client: weft.Client) -> None:
+    ack = await client.publish("derived", called("c", "some result"))
+    await client.compile("derived", "interpret", after=ack.sequence, timeout=10)
+    kinds = [record.address().event async for record in client.events("derived")]
+    assert kinds == ["tool_call", "tool_result", "envelope"]
+
+
+async def test_many_compiles_at_once_are_all_answered(client: weft.Client) -> None:
+    ack = await client.publish("busy", [turn(f"u{n}", f"question {n}") for n in range(50)])
+    packs = await asyncio.gather(
+        *(
+            client.compile("busy", "answer", query=f"question {n}", after=ack.sequence, timeout=20)
+            for n in range(20)
+        )
+    )
+    assert all("question 49" in pack.prompt for pack in packs)

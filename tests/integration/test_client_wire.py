@@ -1,0 +1,92 @@
+"""Any language: publish and compile with a bare NATS client and the JSON Schemas alone.
+
+The client side of this file imports nothing of weft; what it knows is in schemas/.
+"""
+
+import asyncio
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import nats
+from tests.data import ROOT
+from tests.integration.command_line import services
+
+import jsonschema
+
+SCHEMAS = ROOT / "schemas" / "jsonschema"
+
+
+def checked(name: str, value: dict[str, Any]) -> dict[str, Any]:
+    """The value, if it fits the schema of that name."""
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(value)
+    return value
+
+
+async def publish(js: Any, session: str, item: dict[str, Any]) -> int:
+    payload = json.dumps(checked("item", {"type": "item", **item})).encode()
+    headers = {"Nats-Msg-Id": hashlib.sha256(session.encode() + payload).hexdigest()}
+    subject = f"weft.acme.{session}.in.{item['kind']}"
+    return (await js.publish(subject, payload, headers=headers)).seq
+
+
+async def test_publish_and_compile_without_weft(tmp_path: Path) -> None:
+    async with services(tmp_path / "data") as url:
+        client = await nats.connect(url)
+        js = client.jetstream()
+        call = {"tool_name": "weather", "call_id": "c1", "arguments": {"city": "Oslo"}}
+        await publish(js, "s1", {"id": "u", "kind": "user_turn", "text": "weather in Oslo?"})
+        await publish(
+            js, "s1", {"id": "c", "kind": "tool_call", "parent_id": "u", "metadata": call}
+        )
+        last = await publish(
+            js, "s1", {"id": "r", "kind": "tool_result", "parent_id": "c", "text": "3 degrees"}
+        )
+        request = checked(
+            "compile_request",
+            {"phase": "answer", "budget": 500, "after": last, "timeout": 10.0},
+        )
+        reply = await client.request(
+            "weft-rpc.acme.s1.compile", json.dumps(request).encode(), timeout=15
+        )
+        assert not (reply.headers or {}).get("Weft-Error")
+        pack = checked("context_pack", json.loads(reply.data))
+        assert "3 degrees" in pack["prompt"]
+        assert "weather in Oslo?" in pack["prompt"]
+        assert pack["pending"] == []
+        assert pack["sequence"] >= last
+        await refused(client)
+        await client.close()
+
+
+async def refused(client: Any) -> None:
+    reply = await client.request("weft-rpc.acme.nobody.compile", b'{"phase":"answer"}', timeout=10)
+    assert reply.headers["Weft-Error"] == "not_found"
+    error = checked("error", json.loads(reply.data))
+    assert error["code"] == "not_found"
+    reply = await client.request("weft-rpc.acme.s1.compile", b'{"phase":"dream"}', timeout=10)
+    assert reply.headers["Weft-Error"] == "invalid_input"
+    assert "phase" in json.loads(reply.data)["message"]
+
+
+async def test_what_the_schema_refuses_is_parked_and_holds_nobody_up(tmp_path: Path) -> None:
+    async with services(tmp_path / "data") as url:
+        client = await nats.connect(url)
+        js = client.jetstream()
+        await js.publish("weft.acme.s1.in.tool_result", b'{"type":"item","id":7}')
+        last = await publish(js, "s1", {"id": "u", "kind": "user_turn", "text": "hello"})
+        request = {"phase": "answer", "after": last, "timeout": 10.0}
+        reply = await client.request(
+            "weft-rpc.acme.s1.compile", json.dumps(request).encode(), timeout=15
+        )
+        assert "hello" in json.loads(reply.data)["prompt"]
+        for _ in range(100):
+            reply = await client.request("weft-rpc.acme.s1.status", b"{}", timeout=10)
+            status = checked("status_reply", json.loads(reply.data))
+            if status["parked"]:
+                break
+            await asyncio.sleep(0.1)
+        assert [letter["worker"] for letter in status["dead_letters"]] == ["firewall"]
+        await client.close()
