@@ -1,0 +1,126 @@
+"""The commands against running services: five minutes of use, and what goes wrong on the way."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import pytest_asyncio
+from tests.data import DATA, needs_data
+from tests.integration.command_line import services, weft
+from tests.provider_rules import check_anthropic, check_openai
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ITEMS = [
+    {"id": "u1", "kind": "user_turn", "text": "Which order is late?"},
+    {
+        "id": "c1",
+        "kind": "tool_call",
+        "text": "orders(late=true)",
+        "parent_id": "u1",
+        "metadata": {"tool_name": "orders", "call_id": "c1", "arguments": {"late": True}},
+    },
+    {"id": "r1", "kind": "tool_result", "text": "A-17 is late by 3 days", "parent_id": "c1"},
+    {"id": "a1", "kind": "agent_msg", "text": "Order A-17 is late."},
+]
+
+
+class Up(NamedTuple):
+    url: str
+    folder: Path
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def up(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Up]:
+    """Everything running, with a session `s1` published."""
+    folder = tmp_path_factory.mktemp("up") / "data"
+    async with services(folder, "--firewall", "2") as url:
+        given = "\n".join(json.dumps(item) for item in ITEMS).encode()
+        done = await weft("publish", "-", "--session", "s1", url=url, given=given)
+        assert done.code == 0, done.err
+        settled = ["--after", "4", "--timeout", "20"]
+        done = await weft("compile", "-s", "s1", "-p", "answer", *settled, url=url)
+        assert done.code == 0, done.err
+        yield Up(url, folder)
+
+
+async def test_a_prompt_goes_to_stdout_and_its_story_to_stderr(up: Up) -> None:
+    done = await weft("compile", "-s", "s1", "-p", "answer", "--budget", "300", url=up.url)
+    assert "A-17 is late by 3 days" in done.out
+    assert "4 of 4 items" in done.err
+    assert "of 300 tokens" in done.err
+
+
+async def test_packs_come_as_json_and_as_messages(up: Up) -> None:
+    arguments = ["compile", "-s", "s1", "-p", "answer"]
+    pack = (await weft(*arguments, "--json", url=up.url)).json
+    assert pack["stats"]["included_count"] == 4
+    check_openai((await weft(*arguments, "--format", "openai", url=up.url)).json)
+    check_anthropic((await weft(*arguments, "--format", "anthropic", url=up.url)).json)
+
+
+async def test_the_past_is_compiled_as_it_was(up: Up) -> None:
+    done = await weft("compile", "-s", "s1", "-p", "answer", "--as-of", "1", url=up.url)
+    assert "Which order is late?" in done.out
+    assert "A-17" not in done.out
+
+
+async def test_an_item_is_explained(up: Up) -> None:
+    done = await weft("explain", "-s", "s1", "-i", "r1", "-p", "answer", url=up.url)
+    assert done.out.startswith("r1: included")
+    absent = await weft("explain", "-s", "s1", "-i", "zz", "-p", "answer", "--json", url=up.url)
+    assert absent.json["included"] is False
+
+
+async def test_status_shows_the_read_model_and_conflicts(up: Up) -> None:
+    taken = b'{"id": "u1", "kind": "user_turn", "text": "something else"}'
+    await weft("publish", "-", "-s", "s1", url=up.url, given=taken)
+    await weft("compile", "-s", "s1", "-p", "answer", "--after", "6", url=up.url)
+    found = (await weft("status", "--json", url=up.url)).json
+    assert found["read_model"]["conflicts"] == 1
+    assert found["read_model"]["collisions"][0]["item_id"] == "u1"
+    assert {one["name"] for one in found["consumers"]} == {"firewall", "memory", "summarizer"}
+    shown = await weft("status", "--session", "s1", url=up.url)
+    assert "conflicts: the id was taken" in shown.out
+    assert shown.err == ""
+
+
+async def test_the_read_model_is_rebuilt_while_it_serves(up: Up) -> None:
+    done = await weft("rebuild", "--data", str(up.folder), "--verify", "--json", url=up.url)
+    assert done.code == 0, done.err
+    assert done.json["equal"] is True
+    assert done.json["digest"] == done.json["replaced"]
+    again = await weft("compile", "-s", "s1", "-p", "answer", url=up.url)
+    assert "A-17 is late by 3 days" in again.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        (["compile", "-s", "nobody", "-p", "answer"], 4, "weft: session 'nobody' has no item"),
+        (["compile", "-s", "s1", "-p", "dream"], 2, "Usage: weft compile"),
+        (["events", "-s", "nobody"], 4, "weft: session 'nobody' of tenant 'default' has no"),
+        (["drilldown", "art:nothing"], 4, "weft: no artifact 'art:nothing'"),
+        (["drilldown", "art:nothing", "-a", "start"], 2, "weft: -a start: give NAME=VALUE"),
+    ],
+)
+async def test_what_goes_wrong_is_one_line(
+    up: Up, arguments: list[str], code: int, line: str
+) -> None:
+    done = await weft(*arguments, url=up.url)
+    assert (done.code, done.out) == (code, "")
+    assert done.err.startswith(line)
+    assert "Traceback" not in done.err
+
+
+@needs_data
+async def test_a_recorded_run_goes_in_and_comes_out_by_command(up: Up) -> None:
+    file = DATA / "taubench" / "gpt-4o-airline.json"
+    done = await weft("publish", str(file), "-s", "run", "--transcript", "3", url=up.url)
+    sequence = done.out.rsplit(maxsplit=1)[-1]
+    arguments = ["-s", "run", "-p", "call", "--budget", "1000", "--after", sequence]
+    for shape, check in (("openai", check_openai), ("anthropic", check_anthropic)):
+        made = await weft("compile", *arguments, "--format", shape, url=up.url)
+        check(made.json)
