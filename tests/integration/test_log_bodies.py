@@ -13,6 +13,7 @@ from weft.log.api import call
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
+from weft.log.server import EmbeddedServer
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.items import BodyRef
 
@@ -74,7 +75,7 @@ async def test_an_empty_body_is_a_body(bodies: Bodies) -> None:
 
 
 async def test_a_deleted_body_is_gone_from_the_files_and_can_come_back(
-    bodies: Bodies, server: object, log: Connection
+    bodies: Bodies, server: EmbeddedServer, log: Connection
 ) -> None:
     canary = b"canary-" + os.urandom(8).hex().encode()
     reference = await bodies.put(canary * 20_000)
@@ -82,8 +83,7 @@ async def test_a_deleted_body_is_gone_from_the_files_and_can_come_back(
     assert not await bodies.exists(reference.sha256)
     with pytest.raises(NotFound, match=reference.sha256):
         await bodies.get(reference)
-    folder = server.data_dir  # type: ignore[attr-defined]
-    files = [file for file in folder.rglob("*") if file.is_file()]
+    files = [file for file in server.data_dir.rglob("*") if file.is_file()]
     assert files
     assert not [file for file in files if canary in file.read_bytes()]
     assert await bodies.put(canary * 20_000) == reference

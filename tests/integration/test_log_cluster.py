@@ -78,3 +78,17 @@ async def test_a_killed_leader_loses_doubles_and_reorders_nothing(folder: Path, 
         assert len(info["cluster"]["replicas"]) == 2
         await log.close()
         await other.close()
+
+
+async def test_a_cluster_started_again_has_its_log(folder: Path) -> None:
+    async with EmbeddedCluster(folder) as cluster:
+        log = await connect(cluster.url)
+        await provision(log, "cluster")
+        async with BulkPublisher(log) as bulk:
+            await bulk.publish(list(messages())[:100])
+        await log.close()
+    async with EmbeddedCluster(folder) as cluster:
+        log = await connect(cluster.url)
+        assert await provision(log, "cluster") == []
+        assert [int(payload) for payload in await stored_payloads(log)] == list(range(100))
+        await log.close()

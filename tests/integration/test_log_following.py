@@ -156,6 +156,29 @@ async def test_a_log_put_back_from_an_older_copy_is_noticed(folder: Path) -> Non
         await log.close()
 
 
+async def test_a_lost_tail_of_deleted_messages_is_noticed(folder: Path) -> None:
+    copy = folder.with_name("copy")
+    async with EmbeddedServer(folder) as server:
+        log = await connect(server.url)
+        await provision(log)
+        await publish(log, 0, 9)
+        await server.stop()
+        shutil.copytree(folder, copy)
+        await server.start()
+        await publish(log, 9, 1)
+        await erase(log, 9, 10)
+        async with Follower(log) as follower:
+            await follow(follower, 10)
+        await server.stop()
+        shutil.rmtree(folder)
+        shutil.copytree(copy, folder)
+        await server.start()
+        with pytest.raises(Corrupt, match="ends at 9, the checkpoint is at 10"):
+            async with Follower(log, after=10, known=follower.identity):
+                pass
+        await log.close()
+
+
 async def test_a_killed_server_is_followed_on_when_it_is_back(folder: Path) -> None:
     async with EmbeddedServer(folder) as server:
         log = await connect(server.url)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -78,19 +79,20 @@ class Bodies:
         """
         parts: list[bytes] = []
         size = 0
-        async for chunk in self.chunks(reference):
-            parts.append(chunk)
-            size += len(chunk)
-            if limit is not None and size >= limit:
-                return b"".join(parts)[:limit]
-        return b"".join(parts)
+        async with aclosing(self.chunks(reference)) as chunks:
+            async for chunk in chunks:
+                parts.append(chunk)
+                size += len(chunk)
+                if limit is not None and size >= limit:
+                    break
+        return b"".join(parts)[:limit]
 
     async def write_into(self, reference: BodyRef, file: BinaryIO) -> None:
         """Write a body to an open file. Raises as `get` does; then the file holds rubbish."""
         async for chunk in self.chunks(reference):
             await asyncio.to_thread(file.write, chunk)
 
-    async def chunks(self, reference: BodyRef) -> AsyncIterator[bytes]:
+    async def chunks(self, reference: BodyRef) -> AsyncGenerator[bytes, None]:
         """A body in pieces, checked against its digest at the end. Raises as `get` does."""
         meta, _ = await self._meta(reference.sha256)
         if meta is None or meta.deleted:
@@ -99,9 +101,11 @@ class Bodies:
             )
         state = hashlib.sha256()
         subject = _chunk_subject(meta.nuid)
-        async for record in read_matching(self._connection, subject, stream=BODIES_STREAM):
-            state.update(record.payload)
-            yield record.payload
+        pieces = read_matching(self._connection, subject, stream=BODIES_STREAM)
+        async with aclosing(pieces) as records:
+            async for record in records:
+                state.update(record.payload)
+                yield record.payload
         if state.hexdigest() != reference.sha256:
             raise Corrupt(
                 f"body {reference.sha256} has other bytes in the object store; publish it again"

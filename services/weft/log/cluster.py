@@ -44,12 +44,7 @@ class EmbeddedCluster:
         return ",".join(node.url for node in self.nodes)
 
     async def __aenter__(self) -> Self:
-        try:
-            await asyncio.gather(*(node.start() for node in self.nodes))
-            await self.until_quorum()
-        except BaseException:
-            await self.stop()
-            raise
+        await self.start()
         return self
 
     async def __aexit__(
@@ -59,6 +54,15 @@ class EmbeddedCluster:
         trace: TracebackType | None,
     ) -> None:
         await self.stop()
+
+    async def start(self) -> None:
+        """Start all nodes and wait until they have a leader."""
+        try:
+            await asyncio.gather(*(node.start() for node in self.nodes))
+            await self.until_quorum()
+        except BaseException:
+            await self.stop()
+            raise
 
     async def stop(self) -> None:
         """Stop all nodes."""

@@ -224,7 +224,7 @@ class Follower:
         if self.identity is None:
             self.identity = await identity.identify(self._connection, self._stream)
         else:
-            await identity.check(self._connection, self.identity, self._stream)
+            await identity.check(self._connection, self.identity, self.through, self._stream)
 
     async def _make_consumer(self) -> None:
         await self._drop_consumer()

@@ -40,8 +40,11 @@ async def identify(connection: Client, stream: str = STREAM) -> StreamIdentity:
     return StreamIdentity((await reading.state(connection, stream)).created)
 
 
-async def check(connection: Client, known: StreamIdentity, stream: str = STREAM) -> None:
-    """Raises `Corrupt` where the stream is not the one that `known` was taken of.
+async def check(
+    connection: Client, known: StreamIdentity, through: int = 0, stream: str = STREAM
+) -> None:
+    """Raises `Corrupt` where the stream is not the one that `known` was taken of, or ends before
+    `through`, up to where it was followed.
 
     A message at the checkpoint that was erased since proves nothing either way and passes.
     """
@@ -51,10 +54,11 @@ async def check(connection: Client, known: StreamIdentity, stream: str = STREAM)
             f"stream {stream} was created at {now.created}, the checkpoint is of one created at "
             f"{known.created}: it was deleted and made again; rebuild what was made from it"
         )
-    if now.last < known.sequence:
+    checkpoint = max(through, known.sequence)
+    if now.last < checkpoint:
         raise Corrupt(
-            f"stream {stream} ends at {now.last}, the checkpoint is at {known.sequence}: the log "
-            "lost its tail; rebuild what was made from it"
+            f"stream {stream} ends at {now.last}, the checkpoint is at {checkpoint}: the log lost "
+            "its tail; rebuild what was made from it"
         )
     if not known.sequence:
         return

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from datetime import datetime
 from typing import Any
 
@@ -94,11 +95,13 @@ async def read_session(
     through: int | None = None,
     event: str = ">",
     direction: str = "*",
-) -> AsyncIterator[LogRecord]:
+) -> AsyncGenerator[LogRecord, None]:
     """A session's records in order, `after < sequence <= through` (default: all there are now)."""
     subjects = stored_filter(tenant, session, direction, event)
-    async for record in read_matching(connection, subjects, after=after, through=through):
-        yield record
+    matching = read_matching(connection, subjects, after=after, through=through)
+    async with aclosing(matching) as records:
+        async for record in records:
+            yield record
 
 
 async def read_matching(
@@ -108,7 +111,7 @@ async def read_matching(
     after: int = 0,
     through: int | None = None,
     stream: str = STREAM,
-) -> AsyncIterator[LogRecord]:
+) -> AsyncGenerator[LogRecord, None]:
     """Records whose stored subject matches, in order, `after < sequence <= through`."""
     position = after
     limit = through if through is not None else await last_sequence(connection, stream)
