@@ -42,8 +42,8 @@ _IBAN_LENGTHS = {
     for code in codes.split()
 }  # fmt: skip
 """Characters of an IBAN by country: the SWIFT IBAN registry."""
-_NEAR = 60
-"""Bytes before a number in which a word says what it is."""
+_NEAR = 32
+"""Bytes before a number in which a word says what it is, in the same sentence."""
 _CARD_LENGTHS = {"3": (14, 15, 16), "4": (13, 16, 19), "5": (16,), "6": (16, 19), "2": (16,)}
 """Digits of a card by its first digit: Diners, Amex and JCB; Visa; Mastercard; Discover and
 UnionPay; Mastercard's second range."""
@@ -138,11 +138,18 @@ def _number_type(raw: bytes, data: bytes, start: int) -> str:
     if is_card(digits) and len(groups) <= 5:
         return "card"
     if groups == [3, 2, 4] or (groups == [9] and total == 9):
-        before = data[max(0, start - _NEAR) : start]
+        before = _said_before(data, start)
         written = groups != [9] and raw[3:4] == raw[6:7] and raw[3:4] in (b"-", b" ")
         if is_ssn(digits) and (written or _SSN_WORD.search(before)):
             return "ssn"
     return "phone" if _is_phone(raw, groups, digits, data, start) else ""
+
+
+def _said_before(data: bytes, start: int) -> bytes:
+    before = data[max(0, start - _NEAR) : start]
+    for end in (b". ", b"\n", b"; ", b", "):
+        before = before.rpartition(end)[2]
+    return before
 
 
 def is_card(digits: str) -> bool:
@@ -175,7 +182,7 @@ def _is_phone(raw: bytes, groups: list[int], digits: str, data: bytes, start: in
     main = groups[:-1] if extension else groups
     if main in ([3, 3, 4], [1, 3, 3, 4], [3, 3, 3, 4]) and digits.lstrip("0")[:1] not in ("", "0"):
         return main[0] != 1 or digits[0] == "1"
-    told = _PHONE_WORD.search(data[max(0, start - _NEAR) : start]) is not None
+    told = _PHONE_WORD.search(_said_before(data, start)) is not None
     if raw[:1] == b"(" and len(main) >= 2:
         return True
     if b"." in raw and len(main) <= 2 and b"-" not in raw:

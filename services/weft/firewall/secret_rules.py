@@ -149,6 +149,12 @@ RULES = (
     _rule(
         "basic_auth",
         "basic",
+        r"(?i)authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?basic\s+([A-Za-z0-9+/]{8,600}={0,2})",
+        1,
+    ),
+    _rule(
+        "basic_auth",
+        "basic",
         r"(?i)\bbasic\s+([A-Za-z0-9+/]{12,300}={0,2})(?:[^A-Za-z0-9+/=]|\z)",
         1,
         True,

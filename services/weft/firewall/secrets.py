@@ -26,14 +26,16 @@ _ASSIGNED = re2.compile(
     rb"(?:[bru]?\"([^\"\n]{6,300})\"|[bru]?'([^'\n]{6,300})'|([^\s\"',;)\]}<>(]{6,300}))"
 )
 _PASSWORD_NAME = re2.compile(rb"(?i)pass|pwd|credential")
-# A cursor is what the next call needs, and a count or a limit is no secret.
-_HARMLESS_NAME = re2.compile(
-    rb"(?i)(?:page|next|prev|cursor|sync|continu|resume|max|min|num|count|total|limit|used|usage"
-    rb"|prompt|completion|input|output|type|name|path|file|url|uri|endpoint|field|label|hint"
-    rb"|expir|ttl|public|policy|author|length|budget|cache|arn|secret_?id|key_?id|token_?id"
-    rb"|tokens\b|tokeni[sz]|authors?\b|authenticated|authority|passing|passed|passenger"
-    rb"|compass|bypass)"
+_HARMLESS = frozenset(
+    b"page next prev previous cursor sync continuation resume max min num count total limit used usage "
+    b"prompt completion input output type name path file url uri endpoint field label hint expires "
+    b"expiry expiration ttl public policy author authors length budget cache arn id ids tokens "
+    b"tokenizer tokenize authenticated authority passing passed passenger compass bypass reset "
+    b"strength required enabled rotation manager store provider method mode level version".split()
 )
+"""Words in a name that make it no secret: a cursor is what the next call needs, a count or a limit
+is a number, a type or a path says where a secret is."""
+_WORDS = re2.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _NO_VALUE = re2.compile(
     rb"(?i)(?:\A(?:none|null|true|false|undefined|required|optional|string|redacted|hidden|masked"
     rb"|password|secret|example|changeme|your[\w -]*|my[\w-]*|the |a |<|\$|%|\{|\*{3,}|x{4,}|\.{3}"
@@ -90,12 +92,16 @@ def _label(name: bytes) -> str:
 
 
 def _is_secret_value(name: bytes, value: bytes) -> bool:
-    if _HARMLESS_NAME.search(name) or _NO_VALUE.search(value):
+    if _NO_VALUE.search(value) or _is_harmless(name):
         return False
     if _PASSWORD_NAME.search(name):
         # A sentence about passwords is prose; a password with a digit or a sign is not.
         return b" " not in value.strip() and _PLAIN_WORDS.search(value) is None
     return len(value) >= 12 and b" " not in value and looks_random(value)
+
+
+def _is_harmless(name: bytes) -> bool:
+    return any(word.lower() in _HARMLESS for word in _WORDS.findall(name))
 
 
 def looks_random(value: bytes) -> bool:
