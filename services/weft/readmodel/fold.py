@@ -164,11 +164,7 @@ class Fold:
             case ContextItem():
                 self._item(record, address, event, folded)
             case SessionClosedEvent():
-                state = self._sessions.get(tenant, address.session, record.published_ns)
-                last = bounded(event.last_sequence) or version
-                closing = (version, state.number, last, event.reason)
-                self._db.execute(_sql.add_closing, closing)
-                state.close(max(state.closed, last))
+                self._closing(record, address, event, folded)
             case ErasedEvent():
                 folded.erased += 1
                 self._erase(tenant, event, version)
@@ -267,6 +263,19 @@ class Fold:
         else:
             folded.duplicates += 1
             state.add_duplicate()
+
+    def _closing(
+        self, record: LogRecord, address: Stored, event: SessionClosedEvent, folded: Folded
+    ) -> None:
+        """Several replicas may close an idle session at the same item: the first counts."""
+        state = self._sessions.get(address.tenant, address.session, record.published_ns)
+        last = bounded(event.last_sequence) or record.sequence
+        if event.last_sequence and last <= state.closed:
+            folded.duplicates += 1
+            return
+        row = (record.sequence, state.number, last, event.reason)
+        self._db.execute(_sql.add_closing, row)
+        state.close(max(state.closed, last))
 
     def _add_document(self, state: SessionState, item: int, version: int, text: str) -> None:
         counts = clip(analyse(text)) if text else Counter[str]()

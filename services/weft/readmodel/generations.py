@@ -76,6 +76,10 @@ class Generations:
         """Name a built generation as successor of the current one."""
         _write_atomically(self._successor, path.name)
 
+    def withdraw(self) -> None:
+        """Nobody shall take the successor over."""
+        self._successor.unlink(missing_ok=True)
+
     def new(self) -> Path:
         """A file name that no generation has had."""
         used = [int(_NAME.match(path.name)[1]) for path in self._files()]  # type: ignore[index]
@@ -85,7 +89,7 @@ class Generations:
         """Make a generation the current one, for every request from now on."""
         _write_atomically(self._pointer, path.name)
         if self.successor() == path:
-            self._successor.unlink()
+            self.withdraw()
 
     def sweep(self, keep: tuple[Path, ...] = ()) -> list[Path]:
         """Remove generations that are neither current, kept, being built nor read."""

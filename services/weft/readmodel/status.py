@@ -103,7 +103,15 @@ def status(
             ),
             waiting=tuple(Waiting(*row) for row in db.execute(_sql.waiting, place)),
             dead_letters=tuple(DeadLetter(*row) for row in db.execute(_sql.dead_letters, place)),
+            places=_places(db, tenant, session, request.ids),
         )
+
+
+def _places(
+    db: sqlite3.Connection, tenant: str, session: str | None, ids: tuple[str, ...]
+) -> dict[str, int]:
+    found = ((id, db.execute(_sql.place, (tenant, session, id)).fetchone()) for id in ids)
+    return {id: row[0] for id, row in found if row is not None}
 
 
 def sessions(

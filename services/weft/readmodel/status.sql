@@ -56,3 +56,7 @@ SELECT s.session, i.id, i.sequence, i.kind, i.text, i.untrusted, i.size, i.body,
     i.metadata, (SELECT body FROM envelopes WHERE item = i.sequence ORDER BY version DESC LIMIT 1)
 FROM artifacts a JOIN items i ON i.sequence = a.item JOIN sessions s ON s.number = i.session
 WHERE a.tenant = ? AND a.handle = ? ORDER BY i.sequence LIMIT 1
+
+-- name: place
+SELECT i.sequence FROM sessions s JOIN items i ON i.session = s.number
+WHERE s.tenant = ? AND s.session = ? AND i.id = ?

@@ -1,0 +1,190 @@
+"""Rebuilding: a new generation from the log beside the live one, then taken over by whoever writes.
+
+The builder is any process. It folds the whole log into a file of its own and offers it; the live
+indexer brings both files to the same sequence, compares their digests and swaps the pointer. Where
+no indexer runs, the builder does that itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+
+from weft.indexer.writer import Writer
+from weft.log.connection import Connection
+from weft.log.following import Followed, Follower
+from weft.log.reading import last_sequence
+from weft.readmodel.generations import Generations, reader_lock
+from weft.readmodel.model import ReadModel
+from weft.readmodel.store import get_meta
+from weft_schemas.errors import Conflict, Corrupt
+
+Progress = Callable[[int, int], None]
+"""Called with the sequence folded and the log's last."""
+
+_LOOK_SECONDS = 0.1
+
+
+class Rebuilt(msgspec.Struct, frozen=True):
+    """What came of a rebuild."""
+
+    path: Path
+    sequence: int
+    """Of the newest message folded when the two were compared."""
+    seconds: float
+    digest: str
+    replaced: str
+    """Digest of the generation that it replaced, at the same sequence; empty without one."""
+
+    @property
+    def equal(self) -> bool:
+        """False where the replaced generation said something else than the log."""
+        return self.replaced in ("", self.digest)
+
+
+async def rebuild(
+    connection: Connection,
+    data_dir: Path,
+    encoding: str,
+    progress: Progress = lambda folded, last: None,
+) -> Rebuilt:
+    """Make a new generation from the whole log and have it taken over.
+
+    Raises `Conflict` where another rebuild of this replica runs.
+    """
+    begun = perf_counter()
+    generations = Generations(data_dir)
+    lock = generations.builder_lock()
+    if not lock.acquire():
+        raise Conflict("another rebuild of this replica is running; wait for it")
+    try:
+        path = await build(connection, generations, encoding, progress)
+        await _handed_over(connection, generations, path, encoding)
+    finally:
+        lock.release()
+    return _result(path, perf_counter() - begun)
+
+
+async def build(
+    connection: Connection, generations: Generations, encoding: str, progress: Progress
+) -> Path:
+    """Make a new generation, up to where the log ended at the start, and offer it as successor."""
+    path = generations.new()
+    in_use = reader_lock(path)
+    in_use.acquire()
+    writer = await Writer.open(path, encoding)
+    try:
+        target = await last_sequence(connection)
+        await catch_up(connection, writer, target, progress)
+        generations.offer(path)
+    finally:
+        await writer.close()
+        in_use.release()
+    return path
+
+
+async def take_over(
+    connection: Connection, generations: Generations, live: Writer | None, encoding: str
+) -> Writer:
+    """Bring the successor and the live generation to one sequence, compare, and swap.
+
+    Returns the successor, open; the live one is closed. The log is right where the two differ, so
+    the successor becomes current in any case; what was found stands in its meta rows.
+    """
+    path = generations.successor()
+    if path is None:
+        raise Corrupt("there is no successor to take over; rebuild again")
+    try:
+        successor = await Writer.open(path, encoding)
+        await _compare(connection, successor, live)
+    except Corrupt:
+        generations.withdraw()
+        raise
+    generations.publish(path)
+    if live is not None:
+        await live.close()
+    return successor
+
+
+async def _compare(connection: Connection, successor: Writer, live: Writer | None) -> None:
+    replaced = ""
+    if live is not None:
+        target = max(live.checkpoint, successor.checkpoint)
+        await catch_up(connection, live, target)
+        await catch_up(connection, successor, target)
+        replaced = await live.digest()
+    await successor.note("rebuilt_sequence", successor.checkpoint)
+    await successor.note("rebuilt_digest", await successor.digest())
+    await successor.note("replaced_digest", replaced)
+
+
+async def catch_up(
+    connection: Connection,
+    writer: Writer,
+    target: int,
+    progress: Progress = lambda folded, last: None,
+) -> None:
+    """Fold up to `target` and no further."""
+    if writer.checkpoint >= target:
+        return
+    async with Follower(connection, after=writer.checkpoint, known=writer.identity) as log:
+        async for followed in log:
+            await writer.fold(_until(followed, target))
+            progress(writer.checkpoint, target)
+            if writer.checkpoint >= target:
+                return
+
+
+def _until(followed: Followed, target: int) -> Followed:
+    """What of a batch is at or before `target`."""
+    if followed.through <= target:
+        return followed
+    records = [record for record in followed.records if record.sequence <= target]
+    identity = followed.identity
+    if records:
+        identity = identity.at(records[-1])
+    else:
+        identity = msgspec.structs.replace(identity, sequence=0, fingerprint="")
+    return Followed(records, target, followed.deleted, identity)
+
+
+async def _handed_over(
+    connection: Connection, generations: Generations, path: Path, encoding: str
+) -> None:
+    """Wait until the live indexer took the successor over; do it here where none runs."""
+    lock = generations.writer_lock()
+    while generations.current() != path:
+        if lock.acquire():
+            try:
+                current = generations.current()
+                live = await _open_if_usable(current, encoding)
+                await (await take_over(connection, generations, live, encoding)).close()
+            finally:
+                lock.release()
+            return
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def _open_if_usable(path: Path | None, encoding: str) -> Writer | None:
+    try:
+        return None if path is None else await Writer.open(path, encoding)
+    except Corrupt:
+        return None
+
+
+def _result(path: Path, seconds: float) -> Rebuilt:
+    model = ReadModel.open(path)
+    try:
+        return Rebuilt(
+            path=path,
+            sequence=int(get_meta(model.db, "rebuilt_sequence") or 0),
+            seconds=seconds,
+            digest=str(get_meta(model.db, "rebuilt_digest") or ""),
+            replaced=str(get_meta(model.db, "replaced_digest") or ""),
+        )
+    finally:
+        model.close()

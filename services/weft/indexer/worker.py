@@ -1,0 +1,211 @@
+"""The indexer: follows the whole log and folds it into this replica's read model.
+
+It asks for more while it folds, so that a batch is what arrived meanwhile: one event when the log
+is quiet, a thousand under load. Whatever it finds wrong with its file or the log, it rebuilds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+import time
+
+from weft import tokens
+from weft.indexer import idle
+from weft.indexer.rebuild import take_over
+from weft.indexer.writer import Writer
+from weft.log.following import Followed, Follower
+from weft.log.publishing import Message, Publisher, event_headers
+from weft.log.reading import last_sequence
+from weft.readmodel.generations import Generations, Lock
+from weft.runtime.application import Process
+from weft.runtime.crashpoints import crash_point
+from weft_schemas.errors import Corrupt, WeftError
+from weft_schemas.events import encode_event
+from weft_schemas.subjects import derived_subject
+
+_log = logging.getLogger(__name__)
+
+STAND_BY_SECONDS = 0.2
+"""How often a second indexer on the folder asks for the lock."""
+LOOK_SECONDS = 0.5
+"""How often the indexer looks for a successor, its lag and what else is due."""
+RETRY_SECONDS = 1.0
+"""After SQLite could not write: a full disk, a file system that fails."""
+IDLE_BATCH = 500
+"""Sessions closed at one look."""
+
+
+async def service(process: Process) -> None:
+    """Fold until the process stops; until then stand by where another indexer writes.
+
+    Raises `Unavailable` and `Forbidden` as the log does.
+    """
+    tokens.encoding(process.settings.encoding)  # loaded here, not within the first fold
+    generations = Generations(process.settings.data_dir)
+    lock = generations.writer_lock()
+    if not await _stand_by(process, lock):
+        return
+    try:
+        await Indexer(process, generations).run()
+    finally:
+        lock.release()
+
+
+async def _stand_by(process: Process, lock: Lock) -> bool:
+    """Wait for the lock; False where the process is told to stop meanwhile."""
+    said = False
+    while not process.stopping.is_set():
+        if lock.acquire():
+            process.health.report("lock", None)
+            return True
+        if not said:
+            _log.info("another indexer writes this replica; standing by")
+            process.health.report("lock", "standing by: another indexer writes this replica")
+            said = True
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.stopping.wait(), STAND_BY_SECONDS)
+    return False
+
+
+class Indexer:
+    """The one writer of a replica."""
+
+    def __init__(self, process: Process, generations: Generations) -> None:
+        self._process = process
+        self._generations = generations
+        self._encoding = process.settings.encoding
+        self._idle_ns = int(process.settings.idle_close_seconds * 1_000_000_000)
+        self._writer: Writer | None = None
+        self._unscrubbed = False
+        self._idle_looked = 0.0
+        self._after_fetch = crash_point("indexer.after_fetch")
+        self._steps = {
+            step: crash_point(f"indexer.after_{step}") for step in ("decode", "work", "commit")
+        }
+
+    async def run(self) -> None:
+        """Fold until the process stops."""
+        try:
+            while not self._process.stopping.is_set():
+                try:
+                    await self._follow(await self._ready_writer())
+                except Corrupt as error:
+                    await self._start_over(error)
+                except sqlite3.OperationalError as error:
+                    await self._pause(error)
+        finally:
+            await self._close()
+
+    async def _ready_writer(self) -> Writer:
+        """The writer of the current generation, or of its successor where one is built."""
+        if self._writer is None:
+            path = self._generations.current()
+            first = path is None
+            path = path or self._generations.new()
+            self._writer = await Writer.open(path, self._encoding)
+            if first:
+                self._generations.publish(path)
+        if self._generations.successor() is not None:
+            connection = self._process.connection
+            self._writer = await take_over(
+                connection, self._generations, self._writer, self._encoding
+            )
+            _log.info("a rebuilt generation took over", extra=_fields(path=self._writer.path.name))
+        return self._writer
+
+    async def _follow(self, writer: Writer) -> None:
+        """Fold what comes, until the process stops or a successor is there."""
+        connection = self._process.connection
+        async with Follower(connection, after=writer.checkpoint, known=writer.identity) as log:
+            self._process.health.report("read model", None)
+            self._process.started()
+            looking = asyncio.create_task(self._look(writer, log))
+            looking.add_done_callback(lambda _: log.stop())
+            try:
+                async for followed in log:
+                    await self._fold(writer, followed)
+            finally:
+                looking.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await looking
+
+    async def _fold(self, writer: Writer, followed: Followed) -> None:
+        self._after_fetch()
+        folded = await writer.fold(followed, lambda step: self._steps[step]())
+        self._process.metrics.folded(folded.records, writer.checkpoint)
+        self._unscrubbed = self._unscrubbed or folded.erased > 0
+        if folded.faults or folded.conflicts:
+            counts = _fields(
+                faults=folded.faults, conflicts=folded.conflicts, through=writer.checkpoint
+            )
+            _log.warning("the log holds records that do not count; see `weft status`", extra=counts)
+
+    async def _look(self, writer: Writer, log: Follower) -> None:
+        """What is due besides folding; returns when the follower shall stop."""
+        async with Publisher(self._process.connection) as publisher:
+            while True:
+                await asyncio.sleep(LOOK_SECONDS)
+                if self._process.stopping.is_set() or self._generations.successor() is not None:
+                    return
+                lag = await self._lag(writer)
+                self._generations.sweep(keep=(writer.path,))
+                if self._unscrubbed:
+                    self._unscrubbed = not await writer.scrub()
+                if self._idle_ns and lag == 0:
+                    await self._close_idle(writer, publisher)
+
+    async def _lag(self, writer: Writer) -> int | None:
+        """Events not folded yet; None where the server does not say."""
+        try:
+            lag = max(0, await last_sequence(self._process.connection) - writer.checkpoint)
+        except WeftError as error:
+            self._process.health.report("log", str(error))
+            return None
+        self._process.health.report("log", None)
+        self._process.behind(lag)
+        return lag
+
+    async def _close_idle(self, writer: Writer, publisher: Publisher) -> None:
+        if time.monotonic() - self._idle_looked < self._idle_ns / 4e9:
+            return
+        self._idle_looked = time.monotonic()
+        now = time.time_ns()
+        quiet = await writer.quiet(now - self._idle_ns, IDLE_BATCH)
+        messages = []
+        for row, event in idle.due(quiet, now, self._idle_ns):
+            id = idle.message_id(row)
+            subject = derived_subject(row.tenant, row.session, "session_closed")
+            headers = event_headers(id, "weft.session_closed", "/weft/indexer")
+            messages.append(Message(subject, encode_event(event), id, headers))
+        for outcome in await publisher.attempt_many(messages):
+            if isinstance(outcome, WeftError):
+                _log.warning("an idle session stays open", exc_info=outcome)
+
+    async def _start_over(self, error: Corrupt) -> None:
+        """Leave the file and fold the log into a new one."""
+        _log.warning("the read model is rebuilt", extra=_fields(why=str(error)))
+        self._process.health.report("read model", f"rebuilding: {error}")
+        await self._close()
+        path = self._generations.new()
+        self._writer = await Writer.open(path, self._encoding)
+        # What stands in the old file is of another log or schema: nobody may read on there.
+        self._generations.publish(path)
+
+    async def _pause(self, error: sqlite3.OperationalError) -> None:
+        _log.error("the read model cannot be written", extra=_fields(why=str(error)))
+        self._process.health.report("read model", f"cannot be written: {error}")
+        await self._close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._process.stopping.wait(), RETRY_SECONDS)
+
+    async def _close(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            await writer.close()
+
+
+def _fields(**fields: object) -> dict[str, object]:
+    return {"fields": fields}

@@ -1,0 +1,123 @@
+"""The writing side of one generation, in a thread of its own, so that the event loop never waits
+for SQLite.
+
+A file that cannot be used (another schema, other settings, damage) is `Corrupt`: the log has it
+all, so the indexer starts a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from weft.log.following import Followed
+from weft.log.identity import StreamIdentity
+from weft.readmodel.digest import content_digest
+from weft.readmodel.fold import Fold, Folded
+from weft.readmodel.status import SessionRow, quiet_sessions
+from weft.readmodel.store import get_meta, open_writer, schema_version, scrub, set_meta
+from weft_schemas.errors import Corrupt
+
+T = TypeVar("T")
+Step = Callable[[str], None]
+
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+def _no_step(name: str) -> None:
+    return None
+
+
+class Writer:
+    """One generation, open for writing. `await Writer.open(path, encoding)`."""
+
+    def __init__(self, path: Path, encoding: str) -> None:
+        self.path = path
+        self._encoding = encoding
+        self._thread = ThreadPoolExecutor(1, "fold")
+        self._db: sqlite3.Connection
+        self._fold: Fold
+        self.identity: StreamIdentity | None = None
+        """Of the log that was folded; None for an empty file."""
+
+    @classmethod
+    async def open(cls, path: Path, encoding: str) -> Writer:
+        """Open or make the file. Raises `Corrupt` where it cannot be written on."""
+        writer = cls(path, encoding)
+        try:
+            await writer._run(writer._open)
+        except BaseException:
+            writer._thread.shutdown()
+            raise
+        return writer
+
+    @property
+    def checkpoint(self) -> int:
+        """The newest folded sequence."""
+        return self._fold.checkpoint
+
+    async def fold(self, followed: Followed, step: Step = _no_step) -> Folded:
+        """Fold what was followed, in one transaction."""
+        identity = msgspec.json.encode(followed.identity).decode()
+        folded = await self._run(
+            lambda: self._fold.apply(followed.records, followed.through, identity, step)
+        )
+        self.identity = followed.identity
+        return folded
+
+    async def digest(self) -> str:
+        """The content digest of what is folded."""
+        return await self._run(lambda: content_digest(self._db))
+
+    async def quiet(self, before_ns: int, limit: int) -> list[SessionRow]:
+        """Open sessions without an item since `before_ns`."""
+        return await self._run(lambda: quiet_sessions(self._db, before_ns, limit))
+
+    async def scrub(self) -> bool:
+        """Clear deleted rows out of the files; False where a reader holds that up.
+
+        Afterwards the meta row `scrubbed` says up to which sequence that is done.
+        """
+        through = self.checkpoint
+        done = await self._run(lambda: scrub(self._db))
+        if done:
+            await self.note("scrubbed", through)
+        return done
+
+    async def note(self, name: str, value: str | int) -> None:
+        """Keep a value beside the rows."""
+        await self._run(lambda: set_meta(self._db, name, value))
+
+    async def close(self) -> None:
+        """Write the log back into the file and close it."""
+        await self._run(lambda: self._db.close())
+        self._thread.shutdown()
+
+    def _open(self) -> None:
+        self._db = open_writer(self.path)
+        found = get_meta(self._db, "schema_version"), get_meta(self._db, "encoding")
+        if found[0] != schema_version():
+            self._db.close()
+            raise Corrupt(f"{self.path.name} is of an earlier release: it is made anew")
+        if found[1] not in (None, self._encoding):
+            self._db.close()
+            raise Corrupt(f"{self.path.name} counts in {found[1]}: it is made anew")
+        self._fold = Fold(self._db, self._encoding)
+        identity = get_meta(self._db, "identity")
+        if identity:
+            self.identity = msgspec.json.decode(str(identity), type=StreamIdentity)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._thread, work)
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+                raise Corrupt(f"{self.path.name}: {error}; it is made anew") from None
+            raise

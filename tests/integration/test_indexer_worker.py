@@ -1,0 +1,258 @@
+"""The indexer as a process: it folds the log, survives kills, and notices another log."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import pytest
+from tests.integration.indexer_process import PATIENCE, folded, indexer, publish
+
+from weft.indexer.rebuild import rebuild
+from weft.log.api import call
+from weft.log.connection import Connection, connect
+from weft.log.reading import read_matching
+from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
+from weft.readmodel.digest import content_digest
+from weft.readmodel.generations import Generations, Reader
+from weft.readmodel.model import ReadModel
+from weft.readmodel.store import get_meta, open_writer, set_meta
+from weft_schemas.events import ErasedEvent
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ContextItem, ItemKind
+
+
+def turns(count: int, prefix: str = "i", text: str = "turn") -> list[ContextItem]:
+    return [
+        ContextItem(f"{prefix}{number}", ItemKind.USER_TURN, f"{text} {number}")
+        for number in range(count)
+    ]
+
+
+async def undisturbed_digest(connection: Connection) -> str:
+    """Of a read model that folds the log in one go."""
+    records = [record async for record in read_matching(connection, ">")]
+    return content_digest(ReadModel.in_memory(records).db)
+
+
+async def test_what_is_published_is_soon_in_the_read_model(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    async with indexer(server.url, folder):
+        with Reader(folder) as reader:
+            await publish(log, "s", turns(1))
+            await folded(log, reader)
+            await publish(log, "s", turns(2))
+            await folded(log, reader)
+            assert [row.id for row in reader.model().view("t", "s").recent(5)] == ["i1", "i0"]
+
+
+async def test_it_stops_cleanly_on_sigterm(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    async with indexer(server.url, folder) as process:
+        with Reader(folder) as reader:
+            await publish(log, "s", turns(1))
+            await folded(log, reader)
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
+
+
+@pytest.mark.parametrize("step", ["fetch", "decode", "work", "commit"])
+async def test_a_crash_at_any_step_loses_and_doubles_nothing(
+    server: EmbeddedServer, log: Connection, folder: Path, step: str
+) -> None:
+    await publish(log, "s", turns(20))
+    async with indexer(server.url, folder, WEFT_CRASH_AT=f"indexer.after_{step}:2") as process:
+        with Reader(folder) as reader:
+            await folded(log, reader)
+        await publish(log, "s", turns(40))
+        code = await asyncio.wait_for(process.wait(), PATIENCE)
+        assert code == -signal.SIGKILL
+    async with indexer(server.url, folder):
+        with Reader(folder) as reader:
+            await folded(log, reader)
+            assert reader.model().view("t", "s").item_count() == 40
+            assert content_digest(reader.model().db) == await undisturbed_digest(log)
+
+
+async def test_kills_in_the_middle_of_a_long_fold_leave_the_same_digest(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(3_000, text="some words to fold, number"))
+    for pause in (0.6, 0.8, 1.0):
+        async with indexer(server.url, folder) as process:
+            await asyncio.sleep(pause)
+            process.kill()
+            await process.wait()
+    async with indexer(server.url, folder):
+        with Reader(folder) as reader:
+            await folded(log, reader)
+            assert content_digest(reader.model().db) == await undisturbed_digest(log)
+
+
+async def test_a_second_indexer_stands_by_and_takes_over(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    with Reader(folder) as reader:
+        async with indexer(server.url, folder) as first, indexer(server.url, folder) as second:
+            await publish(log, "s", turns(5))
+            await folded(log, reader)
+            first.kill()
+            await first.wait()
+            await publish(log, "s", turns(10))
+            await folded(log, reader)
+            assert second.returncode is None
+            assert reader.model().view("t", "s").item_count() == 10
+
+
+async def test_a_recreated_stream_is_noticed_and_the_read_model_made_anew(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    with Reader(folder) as reader:
+        async with indexer(server.url, folder):
+            await publish(log, "old", turns(5))
+            await folded(log, reader)
+        await call(log, "STREAM.DELETE.weft")
+        await provision(log)
+        await publish(log, "new", turns(8, prefix="n"))
+        async with indexer(server.url, folder):
+            async with asyncio.timeout(PATIENCE):
+                while reader.model().view("t", "new").item_count() < 8:
+                    await asyncio.sleep(0.05)
+            assert reader.model().view("t", "old").item_count() == 0
+
+
+async def test_a_log_that_lost_its_tail_is_noticed(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    with Reader(folder) as reader:
+        async with indexer(server.url, folder):
+            await publish(log, "s", turns(5))
+            await folded(log, reader)
+        db = open_writer(Generations(folder).current() or "")
+        set_meta(db, "checkpoint", 900)
+        set_meta(db, "identity", str(get_meta(db, "identity")).replace(":5,", ":900,"))
+        db.close()
+        async with indexer(server.url, folder), asyncio.timeout(PATIENCE):
+            while reader.model().watermark() != 5:
+                await asyncio.sleep(0.05)
+
+
+async def test_an_old_schema_is_rebuilt(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(5))
+    with Reader(folder) as reader:
+        async with indexer(server.url, folder):
+            await folded(log, reader)
+        old = Generations(folder).current()
+        assert old is not None
+        db = open_writer(old)
+        set_meta(db, "schema_version", "of an earlier release")
+        db.close()
+        reader.close()
+        async with indexer(server.url, folder):
+            await folded(log, reader)
+            assert reader.model().view("t", "s").item_count() == 5
+            assert Generations(folder).current() != old
+
+
+async def test_a_damaged_file_is_rebuilt(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(5))
+    with Reader(folder) as reader:
+        async with indexer(server.url, folder):
+            await folded(log, reader)
+        reader.close()
+        damaged = Generations(folder).current()
+        assert damaged is not None
+        damaged.write_bytes(b"no database at all" * 1_000)
+        async with indexer(server.url, folder):
+            await folded(log, reader)
+            assert reader.model().view("t", "s").item_count() == 5
+
+
+async def test_a_rebuild_beside_the_live_one_is_swapped_in_with_an_equal_digest(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(700))
+    with Reader(folder) as reader:
+        async with indexer(server.url, folder):
+            await folded(log, reader)
+            before = Generations(folder).current()
+            building = asyncio.create_task(rebuild(log, folder, "cl100k_base"))
+            await publish(log, "s", turns(900))
+            rebuilt = await asyncio.wait_for(building, PATIENCE)
+            assert rebuilt.equal
+            assert rebuilt.replaced
+            await folded(log, reader)
+            assert Generations(folder).current() == rebuilt.path != before
+            assert reader.model().view("t", "s").item_count() == 900
+            async with asyncio.timeout(PATIENCE):
+                while before is not None and before.exists():
+                    await asyncio.sleep(0.05)
+
+
+async def test_a_rebuild_works_without_an_indexer(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(50))
+    rebuilt = await asyncio.wait_for(rebuild(log, folder, "cl100k_base"), PATIENCE)
+    assert rebuilt.equal
+    with Reader(folder) as reader:
+        assert reader.model().view("t", "s").item_count() == 50
+
+
+async def test_an_erased_session_leaves_no_byte_in_the_replica(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    canary = "zanzibarcanary"
+    with Reader(folder) as reader:
+        async with indexer(server.url, folder):
+            await publish(log, "gone", turns(300, text=canary))
+            await publish(log, "kept", turns(300, prefix="k"))
+            await folded(log, reader)
+            tombstone = (await publish(log, TENANT_SESSION, [ErasedEvent("gone")]))[0]
+            async with asyncio.timeout(PATIENCE):
+                while int(get_meta(reader.model().db, "scrubbed") or 0) < tombstone:
+                    await asyncio.sleep(0.05)
+            assert not [path for path in files(folder) if canary.encode() in path.read_bytes()]
+            assert reader.model().view("t", "kept").item_count() == 300
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+async def test_an_idle_session_is_closed_by_an_event_once(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(3))
+    async with indexer(server.url, folder, WEFT_IDLE_CLOSE_SECONDS="0.5"):
+        async with asyncio.timeout(PATIENCE):
+            while not (found := [r async for r in read_matching(log, "w.*.*.t.s.session_closed")]):
+                await asyncio.sleep(0.05)
+        await asyncio.sleep(1.5)
+        closings = [r async for r in read_matching(log, "w.*.*.t.s.session_closed")]
+    assert [record.sequence for record in closings] == [record.sequence for record in found]
+    assert closings[0].event().reason == "idle"
+
+
+async def test_it_recovers_when_the_server_comes_back(tmp_path: Path) -> None:
+    async with EmbeddedServer(tmp_path / "nats") as own:
+        connection = await connect(own.url)
+        await provision(connection)
+        with Reader(tmp_path) as reader:
+            async with indexer(own.url, tmp_path):
+                await publish(connection, "s", turns(3))
+                await folded(connection, reader)
+                await own.kill()
+                await own.restart()
+                await publish(connection, "s", turns(6))
+                await folded(connection, reader)
+                assert reader.model().view("t", "s").item_count() == 6
+        await connection.close()
