@@ -1,5 +1,4 @@
-"""The summarizer as a worker: long trusted items and closed sessions get their summary, and idle
-sessions, where that is configured, their closing event."""
+"""The summarizer as a worker: long trusted items and closed sessions get their summary."""
 
 from __future__ import annotations
 

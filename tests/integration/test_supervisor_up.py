@@ -1,0 +1,112 @@
+"""Everything on one machine: a session published and compiled through every service, a worker
+killed on the way, and nothing left running at the end."""
+
+import asyncio
+import os
+import signal
+import statistics
+import time
+from pathlib import Path
+
+import msgspec
+from tests.integration.test_supervisor import alive
+
+from weft.client import Client
+from weft.runtime.settings import Settings
+from weft.runtime.up import EVERYTHING, Up, running
+from weft_schemas.errors import WeftError
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+PATIENCE = 40.0
+LARGE = "\n".join(f"2026-01-02T03:04:05Z worker-{n} ERROR disk {n} is full" for n in range(2_000))
+
+
+def turns(first: int, count: int) -> list[ContextItem]:
+    """A question, a tool call and a large result, so many times."""
+    items = []
+    for n in range(first, first + count):
+        call = {"tool_name": "logs", "call_id": f"call-{n}"}
+        items += [
+            ContextItem(id=f"u{n}", kind=ItemKind.USER_TURN, text=f"What ails worker {n}?"),
+            ContextItem(id=f"c{n}", kind=ItemKind.TOOL_CALL, parent_id=f"u{n}", metadata=call),
+            ContextItem(
+                id=f"r{n}", kind=ItemKind.TOOL_RESULT, text=LARGE, parent_id=f"c{n}", metadata=call
+            ),
+        ]
+    return items
+
+
+async def until_answering(client: Client) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                await client.status()
+                return
+            except WeftError:
+                await asyncio.sleep(0.1)
+
+
+def pids(up: Up) -> dict[str, int]:
+    return {state.name: state.pid for state in up.supervisor.states() if state.pid is not None}
+
+
+async def test_a_session_goes_through_every_service_and_a_killed_worker(tmp_path: Path, capsys):
+    settings = Settings(data_dir=tmp_path / "data", tenant="acme")
+    log_file = tmp_path / "weft.log"
+    with log_file.open("ab") as log:
+        async with running(settings, {**EVERYTHING, "firewall": 2}, log_file=log) as up:
+            async with Client(
+                msgspec.structs.replace(settings, nats_url=up.settings.nats_url)
+            ) as c:
+                await until_answering(c)
+                ack = await c.publish("s1", turns(0, 10))
+                up.supervisor.kill("firewall-1")
+                for phase in Phase:
+                    pack = await c.compile("s1", phase, after=ack.sequence, timeout=PATIENCE)
+                    assert pack.pending == ()
+                    assert LARGE not in pack.prompt
+                    assert pack.stats.prompt_tokens <= pack.stats.budget
+                seconds = await latencies(c)
+            started = pids(up)
+            server = up.server.pid
+    assert not any(alive(pid) for pid in [*started.values(), server])
+    restarts = {state.name: state.restarts for state in up.supervisor.states()}
+    assert restarts.pop("firewall-1") == 1
+    assert not any(restarts.values()), log_file.read_text()[-4_000:]
+    cuts = statistics.quantiles(seconds, n=100)
+    with capsys.disabled():
+        print(
+            f"\npublish to compiled, 1 KB result, n={len(seconds)}: p50 {cuts[49] * 1e3:.1f} ms, "
+            f"p99 {cuts[98] * 1e3:.1f} ms"
+        )
+
+
+async def latencies(client: Client) -> list[float]:
+    """Seconds from publishing a 1 KB result to the pack that holds it, settled."""
+    seconds = []
+    for number in range(60):
+        items = turns(1_000 + number, 1)
+        items[-1] = msgspec.structs.replace(items[-1], text=f"no fault in {number}. " * 50)
+        begun = time.perf_counter()
+        ack = await client.publish("s2", items)
+        pack = await client.compile("s2", "interpret", after=ack.sequence, timeout=PATIENCE)
+        seconds.append(time.perf_counter() - begun)
+        assert pack.pending == ()
+        assert f"no fault in {number}" in pack.prompt
+    return seconds
+
+
+async def test_the_embedded_server_comes_back_with_everything(tmp_path: Path):
+    settings = Settings(data_dir=tmp_path / "data", tenant="acme")
+    counts = {"firewall": 1, "indexer": 1, "compiler": 1}
+    with (tmp_path / "weft.log").open("ab") as log:
+        async with running(settings, counts, log_file=log) as up, Client(up.settings) as client:
+            await until_answering(client)
+            await client.publish("s1", turns(0, 1))
+            os.kill(up.server.pid, signal.SIGKILL)
+            ack = await client.publish("s1", turns(1, 1))
+            pack = await client.compile("s1", "answer", after=ack.sequence, timeout=PATIENCE)
+            assert pack.pending == ()
+            assert "What ails worker 0?" in pack.prompt
+            assert "What ails worker 1?" in pack.prompt
