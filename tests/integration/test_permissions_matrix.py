@@ -14,7 +14,8 @@ from weft.log.server import EmbeddedServer
 
 PUBLISHERS = {
     "weft.acme.s1.in.user_turn": {"acme-agent", "acme-operator"},
-    "weft.acme.s1.in.session_closed": {"acme-agent", "acme-operator", "worker"},
+    "weft.acme.s1.in.session_closed": {"acme-agent", "acme-operator"},
+    "weft.acme.s1.out.session_closed": {"replica"},
     "weft.rival.s1.in.user_turn": {"rival-agent", "rival-operator"},
     "weft.acme.@tenant.in.policy": set(),
     "weft.acme.@tenant.out.context_policy": {"acme-operator"},

@@ -53,10 +53,15 @@ def _loaded(path: str) -> Any:
 
 
 async def _replica(settings: Settings, compilers: int) -> None:
+    import msgspec
+
     from weft.cli.up import export, until_told
     from weft.runtime.supervisor import Supervisor, work_children
 
     export(settings)
-    children = work_children({"indexer": 1, "compiler": compilers})
+    indexer, *others = work_children({"indexer": 1, "compiler": compilers})
+    # The indexer answers for the whole replica's health, on the port that is set.
+    port = {**indexer.environ, "WEFT_HTTP_PORT": str(settings.http_port)}
+    children = [msgspec.structs.replace(indexer, environ=port), *others]
     async with Supervisor(children) as supervisor:
         await until_told(supervisor)
