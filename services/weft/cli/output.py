@@ -28,13 +28,16 @@ def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    made = Table(box=None, pad_edge=False)
     for index, column in enumerate(columns):
         numbers = bool(rows) and all(isinstance(row[index], int | float) for row in rows)
         made.add_column(column, justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         made.add_row(*(plain(cell) for cell in row))
-    Console(highlight=False).print(made)
+    console = Console(highlight=False)
+    if title:
+        console.print(title, style="bold", markup=False)
+    console.print(made)
 
 
 def plain(cell: Any) -> str:
