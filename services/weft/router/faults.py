@@ -90,10 +90,11 @@ def _circle(requires: dict[str, tuple[str, ...]]) -> list[str]:
                 ready.append(user)
     if not waiting:
         return []
-    path = [min(waiting)]
-    while (following := next(o for o in requires[path[-1]] if o in waiting)) not in path:
-        path.append(following)
-    return path[path.index(following) :]
+    path = {min(waiting): 0}
+    name = min(waiting)
+    while (name := next(other for other in requires[name] if other in waiting)) not in path:
+        path[name] = len(path)
+    return list(path)[path[name] :]
 
 
 def _chain(circle: list[str]) -> str:

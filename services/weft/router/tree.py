@@ -68,7 +68,10 @@ class Tree:
         leaf = self.leaves.pop(item_id, None)
         if leaf is None:
             return
-        self.frequencies.subtract(leaf.weights.keys())
+        for term in leaf.weights:
+            self.frequencies[term] -= 1
+            if not self.frequencies[term]:
+                del self.frequencies[term]
         node: Node | None = leaf.parent
         gone = leaf
         while node is not None:
@@ -97,8 +100,8 @@ class Tree:
 
     def _leaf(self, item: SelectableItem) -> Node:
         weights = item_weights(item)
-        self.frequencies.update(weights.keys())
         weights.update(dict.fromkeys(facets_of(item), 1.0))
+        self.frequencies.update(weights.keys())
         leaf = Node(item.name[:80], weights, item)
         self.leaves[item.id] = leaf
         return leaf

@@ -1,0 +1,38 @@
+"""Words of names and sentences, and the concepts they belong to."""
+
+import pytest
+
+from weft.router.words import concepts_of, words_of
+
+
+@pytest.mark.parametrize(
+    "name", ["getUserDetails", "get_user_details", "get user details", "GET-USER.details"]
+)
+def test_spellings_of_one_name_are_one(name: str) -> None:
+    assert words_of(name) == ["get", "user", "detail"]
+
+
+def test_an_acronym_is_kept_whole() -> None:
+    assert words_of("parseHTTPResponse") == ["pars", "http", "respons"]
+
+
+def test_a_query_loses_what_every_query_says() -> None:
+    assert words_of("Can you please help me with my invoices?") == ["invoic"]
+
+
+@pytest.mark.parametrize("text", ["検索ツール", "ค้นหา", "поиск файлов", "café", "🔧", ""])
+def test_any_script_is_read(text: str) -> None:
+    assert all(word and word == word.casefold() for word in words_of(text))
+
+
+def test_scripts_without_spaces_match_in_part() -> None:
+    assert set(words_of("検索")) < set(words_of("全文検索ツール"))
+
+
+def test_words_have_concepts() -> None:
+    assert set(concepts_of(words_of("bitcoins")[0])) & set(concepts_of(words_of("crypto")[0]))
+    assert concepts_of("zzz") == ()
+
+
+def test_reading_is_bounded() -> None:
+    assert len(words_of("word " * 1_000_000)) <= 800
