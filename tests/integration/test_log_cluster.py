@@ -26,7 +26,7 @@ def messages() -> Iterator[Message]:
         yield Message(SUBJECT, b"%08d" % number, f"m{number}")
 
 
-@pytest.mark.parametrize("mode", [Mode.ATOMIC, Mode.FAST])
+@pytest.mark.parametrize("mode", [Mode.ATOMIC, pytest.param(Mode.FAST, marks=pytest.mark.slow)])
 async def test_a_killed_leader_loses_doubles_and_reorders_nothing(folder: Path, mode: Mode) -> None:
     async with EmbeddedCluster(folder) as cluster:
         log, other = await connect(cluster.url), await connect(cluster.url)

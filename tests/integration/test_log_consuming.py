@@ -106,6 +106,45 @@ async def test_no_more_is_held_than_can_be_worked(log: Connection) -> None:
         assert (await call(log, "CONSUMER.INFO.weft.firewall"))["num_ack_pending"] <= 20
 
 
+async def ack_wait(log: Connection, seconds: float) -> None:
+    """Have the server redeliver sooner than after the thirty seconds of the real consumer."""
+    config = (await call(log, "CONSUMER.INFO.weft.firewall"))["config"]
+    body = {"stream_name": "weft", "config": {**config, "ack_wait": int(seconds * 1e9)}}
+    await call(log, f"CONSUMER.CREATE.weft.firewall.{config['filter_subject']}", body)
+
+
+async def test_what_is_held_is_not_given_to_another(
+    log: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consuming, "EXTEND_SECONDS", 0.2)
+    await ack_wait(log, 0.6)
+    await publish(log, 0, 1)
+    async with Consumer(log, "firewall") as consumer:
+        (delivery,) = await anext(aiter(consumer))
+        await asyncio.sleep(2)
+        info = await call(log, "CONSUMER.INFO.weft.firewall")
+        assert (info["num_redelivered"], info["num_ack_pending"]) == (0, 1)
+        delivery.ack()
+        await publish(log, 1, 1)
+        (other,) = await anext(aiter(consumer))
+        assert other.record.sequence == 2
+        other.ack()
+
+
+async def test_what_nobody_settles_is_given_up_in_the_end(
+    log: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consuming, "EXTEND_SECONDS", 0.2)
+    monkeypatch.setattr(consuming, "HOLD_SECONDS", 0.5)
+    await ack_wait(log, 0.6)
+    await publish(log, 0, 1)
+    async with Consumer(log, "firewall") as consumer:
+        await anext(aiter(consumer))
+        (again,) = await anext(aiter(consumer))
+        assert (again.record.sequence, again.record.deliveries) == (1, 2)
+        again.ack()
+
+
 async def test_large_messages_all_come(log: Connection) -> None:
     await publish(log, 0, 12, size=6_000_000)
     seen: set[int] = set()

@@ -1,0 +1,22 @@
+"""What an agent imports stays small: publishing and reading need nats-py and msgspec only."""
+
+import subprocess
+import sys
+
+CLIENT_SIDE = ("connection", "publishing", "batching", "bodies", "reading", "following")
+
+
+def test_the_client_side_of_the_log_imports_no_worker_package() -> None:
+    imports = "".join(f"import weft.log.{name}\n" for name in CLIENT_SIDE)
+    code = f"import sys\n{imports}print(*{{name.split('.')[0] for name in sys.modules}})"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    unwanted = {"faststream", "pydantic", "tiktoken", "sqlite3", "aiosqlite", "click", "rich"}
+    assert not unwanted & set(found.stdout.split())
+    assert {"nats", "msgspec"} <= set(found.stdout.split())
+
+
+def test_the_client_side_of_the_log_does_not_import_the_server() -> None:
+    imports = "".join(f"import weft.log.{name}\n" for name in CLIENT_SIDE)
+    code = f"import sys\n{imports}print('weft.log.server' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
