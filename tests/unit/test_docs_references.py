@@ -27,6 +27,13 @@ def test_every_path_exists(path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
+def test_every_named_test_exists(path):
+    named = [span.split("::") for span in spans(path) if span.startswith("tests/") and "::" in span]
+    for file, test in named:
+        assert re.search(rf"def {test}\(", (ROOT / file).read_text()), f"{file} has no {test}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
 def test_every_link_inside_the_repository_leads_somewhere(path):
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text())
     assert [target for target in targets if not (path.parent / target).exists()] == []
