@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from weft.runtime.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from weft.client import Client
 
 T = TypeVar("T")
 
@@ -49,8 +52,8 @@ def running(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
-def client(settings: Settings) -> Any:
-    """`async with client(settings) as log:` — imported late, since nats-py takes its time."""
+def client(settings: Settings) -> Client:
+    """`async with client(settings) as log:`; imported late, since nats-py takes its time."""
     from weft.client import Client
 
     return Client(settings)
