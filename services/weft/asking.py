@@ -12,7 +12,7 @@ from nats.aio.msg import Msg
 from weft.log.api import forbidden
 from weft.log.connection import Connection
 from weft_schemas.compile import ErrorReply
-from weft_schemas.errors import Unavailable, error_from
+from weft_schemas.errors import InvalidInput, Unavailable, error_from
 from weft_schemas.subjects import request_subject
 
 ERROR_HEADER = "Weft-Error"
@@ -33,9 +33,15 @@ async def ask(
     may take. Raises what the service refuses with, `Forbidden`, and `Unavailable`."""
     service = address[2]
     timeout = wait + ANSWER_SECONDS
-    payload = msgspec.json.encode(request)
     try:
+        payload = msgspec.json.encode(request)
         message = await _requested(connection, request_subject(*address), payload, timeout)
+    except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
+        raise InvalidInput(f"this request to {service} cannot be written: {error}") from None
+    except nats.errors.MaxPayloadError:
+        raise InvalidInput(
+            f"this request to {service} is over the server's max_payload; send less"
+        ) from None
     except nats.errors.NoRespondersError:
         raise Unavailable(
             f"no service answers {service}; start the services with `weft up`"

@@ -7,6 +7,8 @@ can go wrong comes as one of the errors of `weft_schemas.errors`.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -52,15 +54,37 @@ class Confirmation(msgspec.Struct, frozen=True):
     """Their id is taken by other content, which stays: publish them under another id."""
 
 
-def connect(url: str | None = None, **options: Any) -> Client:
+def connect(
+    url: str | None = None,
+    *,
+    tenant: str | None = None,
+    creds: Path | str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    token: str | None = None,
+    tls_ca: Path | str | None = None,
+    tls_cert: Path | str | None = None,
+    tls_key: Path | str | None = None,
+) -> Client:
     """`async with weft.connect("nats://…", tenant="acme") as client:`
 
-    Options are `tenant`, `creds` (a credentials file), `user` and `password`, `token`, `tls_ca`,
-    `tls_cert`, `tls_key`; what is left out comes from the environment (`WEFT_NATS_URL`,
-    `WEFT_TENANT`, `WEFT_CREDS`, …). Entering raises `Unavailable`, `Forbidden` or
-    `ConfigurationError`.
+    `creds` is a NATS credentials file, the `tls_` ones are PEM files. What is left out comes from
+    the environment: `WEFT_NATS_URL`, `WEFT_TENANT`, `WEFT_CREDS`, … Raises `ConfigurationError`;
+    entering raises `Unavailable` and `Forbidden`.
     """
-    return Client(read_settings(nats_url=url, **options))
+    return Client(
+        read_settings(
+            nats_url=url,
+            tenant=tenant,
+            creds=creds,
+            user=user,
+            password=password,
+            token=token,
+            tls_ca=tls_ca,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
+        )
+    )
 
 
 class Client:
@@ -71,14 +95,21 @@ class Client:
         self.tenant = settings.tenant
         self.connection: Connection
         self._publisher: Publisher
-        self._bulk: Sending
+        self._sending: Sending
         self._outgoing: Outgoing
+        self._open = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        self.connection = await open_connection(name="weft-client", **self.settings.connection())
-        self._publisher = await Publisher(self.connection).__aenter__()
-        self._bulk = await Sending(self.connection, self._publisher).__aenter__()
-        self._outgoing = Outgoing(self.connection, self._publisher, self.tenant)
+        async with AsyncExitStack() as opening:
+            options = self.settings.connection()
+            self.connection = await open_connection(name="weft-client", **options)
+            opening.push_async_callback(self.connection.close)
+            self._publisher = await opening.enter_async_context(Publisher(self.connection))
+            self._sending = await opening.enter_async_context(
+                Sending(self.connection, self._publisher)
+            )
+            self._outgoing = Outgoing(self.connection, self._publisher, self.tenant)
+            self._open = opening.pop_all()
         return self
 
     async def __aexit__(
@@ -87,9 +118,7 @@ class Client:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._bulk.__aexit__(kind, error, trace)
-        await self._publisher.__aexit__(kind, error, trace)
-        await self.connection.close()
+        await self._open.aclose()
 
     async def publish(
         self,
@@ -107,7 +136,7 @@ class Client:
         """
         ids: list[str] = []
         messages = self._outgoing.messages(session, items, traceparent, ids)
-        done = await self._bulk.publish(messages)
+        done = await self._sending.publish(messages)
         return PublishAck(
             session, done.sequence, done.first, done.count, done.duplicates, tuple(ids)
         )

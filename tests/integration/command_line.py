@@ -25,8 +25,9 @@ class Ran(NamedTuple):
         return json.loads(self.out)
 
 
-async def weft(*arguments: str, url: str = "", given: bytes = b"") -> Ran:
-    """Run a command to its end; `url` is the server, `given` its stdin."""
+async def weft(*arguments: str, url: str = "", given: bytes = b"", interrupt_after: int = 0) -> Ran:
+    """Run a command to its end; `url` is the server, `given` its stdin. With `interrupt_after` it
+    gets Ctrl-C after so many lines."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
     if url:
         environ["WEFT_NATS_URL"] = url
@@ -40,8 +41,14 @@ async def weft(*arguments: str, url: str = "", given: bytes = b"") -> Ran:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
+    seen = b""
+    if interrupt_after:
+        assert process.stdout is not None
+        for _ in range(interrupt_after):
+            seen += await process.stdout.readline()
+        process.send_signal(signal.SIGINT)
     out, err = await process.communicate(given)
-    return Ran(process.returncode or 0, out.decode(), err.decode())
+    return Ran(process.returncode or 0, (seen + out).decode(), err.decode())
 
 
 @asynccontextmanager

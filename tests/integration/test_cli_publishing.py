@@ -134,3 +134,11 @@ async def test_status_without_services_shows_the_log_and_says_what_is_missing(
     assert found["notes"] == ["no service answers status; start the services with `weft up`"]
     shown = await weft("status", url=server.url)
     assert (shown.code, "consumers" in shown.out) == (0, True)
+
+
+async def test_ctrl_c_ends_a_command_quietly(
+    server: EmbeddedServer, log: Connection, chat: Path
+) -> None:
+    await weft("publish", str(chat), "-s", "s1", url=server.url)
+    done = await weft("events", "-s", "s1", "--follow", url=server.url, interrupt_after=4)
+    assert (done.code, len(done.out.splitlines()), done.err.strip()) == (130, 4, "")
