@@ -17,7 +17,7 @@ import msgspec
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.ids import encode_token
 
-SECRETS = frozenset({"password", "token", "fingerprint_key", "summary_api_key"})
+SECRETS = frozenset({"password", "token", "fingerprint_key", "summary_api_key", "router_api_key"})
 """Fields that are never shown."""
 
 MASK = "********"
@@ -60,6 +60,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """OpenAI-compatible endpoint of the summarizer; without one it extracts."""
     summary_model: str | None = None
     summary_api_key: str | None = None
+    router_url: str | None = None
+    """OpenAI-compatible endpoint that rewrites routing queries; without one they stay as they
+    are."""
+    router_model: str | None = None
+    router_api_key: str | None = None
+    router_encoder: str = ""
+    """Sentence encoder that routing fuses with its own scores; none where empty."""
 
     def connection(self) -> dict[str, Any]:
         """Address and credentials, as the arguments of `weft.log.connection.connect`."""
@@ -145,8 +152,10 @@ def _contradictions(values: dict[str, Any]) -> list[str]:
     if len(ways) > 1:
         names = ", ".join(_variable(name) for name in ways)
         faults.append(f"{names}: several ways to sign in; keep one")
-    if ("summary_url" in values) != ("summary_model" in values):
-        faults.append("WEFT_SUMMARY_URL and WEFT_SUMMARY_MODEL: set both or none")
+    for service in ("summary", "router"):
+        if (f"{service}_url" in values) != (f"{service}_model" in values):
+            name = service.upper()
+            faults.append(f"WEFT_{name}_URL and WEFT_{name}_MODEL: set both or none")
     return faults
 
 

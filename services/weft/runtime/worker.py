@@ -3,6 +3,12 @@
 The effect of an event is derived events with deterministic ids; only when the server has
 acknowledged all of them is the source acknowledged. A crash in between publishes the same ids
 again, and the fold counts the first.
+
+Events come through `log.consuming` inside the FastStream application's lifespan, not through its
+batch subscriber. Measured with FastStream 0.7.8 and nats-py 2.16, events published one by one: from
+publish to derived event 1.2 ms (p50) and 4.7 ms (p99) here; the subscriber made each wait its whole
+batch timeout (22 ms at 20), and its consume task died of the first empty fetch that ended in
+asyncio's TimeoutError and stood still for over 30 s, at 20 and at 100 ms alike.
 """
 
 from __future__ import annotations
