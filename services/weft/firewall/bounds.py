@@ -20,5 +20,5 @@ class Bounds(msgspec.Struct, frozen=True):
     message of the log (1 MiB)."""
     depth: int = 4
     """Containers (an MCP result inside an MCP result) that are unwrapped."""
-    matches: int = 2_000
+    matches: int = 10_000
     """Findings of one guard that are looked at; more of them count as this many."""

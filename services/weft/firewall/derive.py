@@ -3,26 +3,28 @@ in time and memory whatever the body holds, and it never raises because of it.""
 
 from __future__ import annotations
 
+import msgspec
+
 from weft import tokens
 from weft.firewall.body import Body, Window, window
 from weft.firewall.bounds import Bounds
-from weft.firewall.clean import clean
+from weft.firewall.clean import Cleaned, clean
 from weft.firewall.detect import Detected, Form, detect
-from weft.firewall.facts import facts_of_code, facts_of_rows, facts_of_text, facts_of_value
-from weft.firewall.scan import scan
+from weft.firewall.facts import facts_of
+from weft.firewall.scan import Scanned, scan, without_secrets
 from weft.firewall.status import status_of
 from weft.firewall.summarise import summarise
+from weft.firewall.summarise.binary import binary_type, summarise_binary
 from weft.firewall.summarise.budget import Budget
-from weft.firewall.tables import read_table
 from weft.firewall.toolrules import rule_for, steps_of
 from weft.firewall.unwrap import Unwrapped, unwrap
+from weft.firewall.views import registry
 from weft_schemas.envelope import (
     ArtifactRef,
     ExtractedFact,
     ResultEnvelope,
     ResultStatus,
     Signal,
-    View,
 )
 from weft_schemas.events import EnvelopeEvent, Origin
 from weft_schemas.ids import artifact_handle
@@ -31,6 +33,29 @@ from weft_schemas.policy import FirewallRules, ToolRule
 
 FIREWALL_VERSION = "1"
 """Rises with every change of what an envelope holds."""
+
+
+class _Task(msgspec.Struct, frozen=True):
+    """What one envelope is made under."""
+
+    item: ContextItem
+    rules: FirewallRules
+    rule: ToolRule | None
+    key: bytes
+    encoding: str
+    limits: Bounds
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """A body as the guards left it."""
+
+    taken: Window
+    cleaned: Cleaned
+    scanned: Scanned
+    text: str
+    """What the tool said: without a container around it."""
+    detected: Detected
+    inside: Unwrapped | None
 
 
 def envelope_for(
@@ -51,92 +76,124 @@ def envelope_for(
     never from the log. `encoding` names the encoding of all token counts. Raises `OSError` where
     `body` is a path that cannot be read, and nothing else.
     """
+    rule = rule_for(rules, item.reserved.tool_name)
+    task = _Task(item, rules, rule, fingerprint_key, encoding, limits)
     taken = window(body, limits.analyse_bytes)
-    cleaned = clean(taken.data)
-    scanned = scan(cleaned.text, rules, fingerprint_key, limits.matches)
-    reserved = item.reserved
-    rule = rule_for(rules, reserved.tool_name)
-    counted = _raw_tokens(cleaned.text, taken, encoding, limits)
-    threshold = rules.threshold if rule is None or rule.threshold is None else rule.threshold
-    small = counted <= threshold or (rule is not None and rule.passthrough)
-    whole = small and taken.whole and taken.size <= limits.whole_bytes
-
-    inside = unwrap(scanned.text, limits.depth)
-    text, hint = _inner(scanned.text, inside), reserved.content_type
-    detected = detect(text, hint)
-    if inside is not None and inside.value is not None:
-        detected = Detected(Form.JSON, inside.value)
-    if whole:
-        summary = scanned.text
-        summary_tokens = counted if summary == cleaned.text else tokens.count(summary, encoding)
-    else:
-        budget = Budget(rules.summary_tokens, encoding)
-        summary = budget.cut(summarise(text, detected, budget, _keep(rule)))
-        summary_tokens = tokens.count(summary, encoding)
+    mime = binary_type(taken.data)
+    envelope = _of_binary(task, taken, mime) if mime is not None else _of_text(task, taken)
     handle = artifact_handle(tenant, session, item.id)
-    envelope = ResultEnvelope(
-        summary=summary,
-        status=_status(text, detected, inside, reserved.is_error, taken),
-        facts=_facts(text, detected, item.id, rules.max_facts),
-        artifacts=(ArtifactRef(handle, str(detected.form), taken.size, item.body),),
-        views=(View("head"), View("tail"), View("lines"), View("search")),
-        content_type=str(detected.form),
-        passthrough=whole and not cleaned.changed,
+    views = registry().of(envelope.content_type) if mime is None else {}
+    complete = msgspec.structs.replace(
+        envelope,
+        artifacts=(ArtifactRef(handle, envelope.content_type, taken.size, item.body),),
+        views=tuple(view.view for view in views.values()),
         raw_size=taken.size,
-        raw_tokens=counted,
-        summary_tokens=summary_tokens,
-        tokens_saved=max(0, counted - summary_tokens),
-        sensitivity=_sensitivity(item, rule, scanned.sensitivity),
-        signals=cleaned.signals + scanned.signals + _bounded(taken, small, whole),
+        tokens_saved=max(0, envelope.raw_tokens - envelope.summary_tokens),
+        sensitivity=_sensitivity(task, envelope.sensitivity),
         firewall_version=FIREWALL_VERSION,
         encoding=encoding,
     )
-    return EnvelopeEvent(origin, envelope)
+    return EnvelopeEvent(origin, complete)
 
 
-def _raw_tokens(text: str, taken: Window, encoding: str, limits: Bounds) -> int:
+def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
+    read = _read(task, taken)
+    raw_tokens = _raw_tokens(task, read)
+    small = raw_tokens <= _threshold(task) or (task.rule is not None and task.rule.passthrough)
+    whole = small and taken.whole and taken.size <= task.limits.whole_bytes
+    summary = read.scanned.text if whole else _summary(task, read)
+    counted = whole and summary is read.cleaned.text
+    return ResultEnvelope(
+        summary=summary,
+        status=_status(task, read),
+        facts=_facts(task, read),
+        content_type=str(read.detected.form),
+        passthrough=whole and not read.cleaned.changed,
+        raw_tokens=raw_tokens,
+        summary_tokens=raw_tokens if counted else tokens.count(summary, task.encoding),
+        sensitivity=read.scanned.sensitivity,
+        signals=read.cleaned.signals + read.scanned.signals + _bounded(taken, small, whole),
+    )
+
+
+def _of_binary(task: _Task, taken: Window, mime: str) -> ResultEnvelope:
+    budget = Budget(task.rules.summary_tokens, task.encoding)
+    summary = budget.cut(summarise_binary(taken.data, mime, taken.size))
+    return ResultEnvelope(
+        summary=summary,
+        status=ResultStatus.ERROR if task.item.reserved.is_error else ResultStatus.SUCCESS,
+        content_type=mime,
+        raw_tokens=taken.size // _BYTES_PER_TOKEN,
+        summary_tokens=budget.count(summary),
+    )
+
+
+_BYTES_PER_TOKEN = 2
+"""Of bytes that are no text, which no tokenizer counts: about what base64 of them would take."""
+
+
+def _read(task: _Task, taken: Window) -> _Read:
+    cleaned = clean(taken.data)
+    scanned = scan(cleaned.text, task.rules, task.key, task.limits.matches)
+    inside = unwrap(scanned.text, task.limits.depth)
+    text = scanned.text if inside is None else "\n".join((*inside.texts, *inside.other))
+    detected = detect(text, task.item.reserved.content_type)
+    if inside is not None and isinstance(inside.value, dict | list) and inside.value:
+        detected = Detected(Form.JSON, inside.value)
+    return _Read(taken, cleaned, scanned, text, detected, inside)
+
+
+def _raw_tokens(task: _Task, read: _Read) -> int:
     """Exact up to the bound, above it extrapolated from the part that was counted."""
-    if taken.size <= limits.count_bytes:
-        return tokens.count(text, encoding)
-    part = text[: limits.count_bytes]
+    text, bound = read.cleaned.text, task.limits.count_bytes
+    if read.taken.size <= bound:
+        return tokens.count(text, task.encoding)
+    part = text[:bound]
     size = len(part.encode()) or 1
-    return max(1, tokens.count(part, encoding) * taken.size // size)
+    return max(1, tokens.count(part, task.encoding) * read.taken.size // size)
 
 
-def _inner(text: str, inside: Unwrapped | None) -> str:
-    if inside is None:
-        return text
-    return "\n".join((*inside.texts, *inside.other))
+def _threshold(task: _Task) -> int:
+    own = task.rule.threshold if task.rule is not None else None
+    return task.rules.threshold if own is None else own
 
 
-def _keep(rule: ToolRule | None) -> list[tuple[str | int, ...]]:
-    return [steps_of(path) for path in rule.keep] if rule is not None else []
+def _summary(task: _Task, read: _Read) -> str:
+    """At most the cap; what an escape hid from the first scan is masked here."""
+    budget = Budget(task.rules.summary_tokens, task.encoding)
+    keep = [steps_of(path) for path in task.rule.keep] if task.rule is not None else []
+    text = summarise(read.text, read.detected, budget, keep)
+    shown = without_secrets(text, task.key, task.limits.matches)
+    return shown if shown is text and budget.fits(shown) else budget.cut(shown)
 
 
-def _facts(text: str, detected: Detected, source: str, limit: int) -> tuple[ExtractedFact, ...]:
-    if detected.value is not None:
-        return tuple(facts_of_value(detected.value, source, limit))
-    if detected.form in (Form.CSV, Form.TSV, Form.TABLE):
-        table = read_table(text, detected.form, 200)
-        return tuple(facts_of_rows(table.header, table.rows, source, limit))
-    if detected.form is Form.CODE:
-        return tuple(facts_of_code(text, source, limit))
-    return tuple(facts_of_text(text, source, limit))
+def _facts(task: _Task, read: _Read) -> tuple[ExtractedFact, ...]:
+    found = facts_of(read.text, read.detected, task.item.id, task.rules.max_facts)
+    if not read.inside and "\\u" not in read.text:
+        return tuple(found)
+    # A value that stood behind escapes was not seen by the first scan.
+    return tuple(
+        fact
+        for fact in found
+        if without_secrets(f"{fact.name}={fact.value}", task.key, task.limits.matches)
+        == f"{fact.name}={fact.value}"
+    )
 
 
-def _status(
-    text: str, detected: Detected, inside: Unwrapped | None, told: bool | None, taken: Window
-) -> ResultStatus:
-    is_error = told if told is not None else inside.is_error if inside is not None else None
-    status = status_of(text, detected.value, is_error)
-    if status is ResultStatus.SUCCESS and not (taken.whole and detected.complete):
+def _status(task: _Task, read: _Read) -> ResultStatus:
+    told = task.item.reserved.is_error
+    if told is None and read.inside is not None:
+        told = read.inside.is_error
+    status = status_of(read.text, read.detected.value, told)
+    if status is ResultStatus.SUCCESS and not (read.taken.whole and read.detected.complete):
         return ResultStatus.PARTIAL
     return status
 
 
-def _sensitivity(item: ContextItem, rule: ToolRule | None, found: Sensitivity) -> Sensitivity:
-    level = item.sensitivity.raised_to(found)
-    return level.raised_to(rule.sensitivity) if rule and rule.sensitivity else level
+def _sensitivity(task: _Task, found: Sensitivity) -> Sensitivity:
+    level = task.item.sensitivity.raised_to(found)
+    own = task.rule.sensitivity if task.rule is not None else None
+    return level if own is None else level.raised_to(own)
 
 
 def _bounded(taken: Window, small: bool, whole: bool) -> tuple[Signal, ...]:

@@ -17,6 +17,8 @@ _PREFACE = 2_000
 """Characters in which a JSON text under some words may begin."""
 _INSIDE = frozenset(' \n\r\t"{[-0123456789tfn')
 """What may follow the first bracket of a JSON text."""
+_LINES = 100
+"""Lines that are looked at one by one."""
 SAMPLE = 16_000
 """Characters that are looked at; enough for every form to show itself."""
 
@@ -155,7 +157,7 @@ def _json(text: str) -> Detected | None:
 
 def _text_form(start: str, hint: str | None) -> Form:
     lines = start.splitlines()
-    filled = [line for line in lines if line.strip()]
+    filled = [line for line in lines if line.strip()][:_LINES]
     if _is_numbered(filled):
         return Form.CODE
     if _DIFF.search(start):

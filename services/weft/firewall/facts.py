@@ -6,8 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from weft.firewall.detect import Detected, Form
 from weft.firewall.leaves import Leaf, leaves, written
 from weft.firewall.summarise.code import numbered_lines, outline
+from weft.firewall.tables import read_table
 from weft_schemas.envelope import ExtractedFact
 
 _NAME = 120
@@ -39,23 +41,29 @@ _ENTITIES = (
         ),
     ),
 )
+_ROWS = 200
+"""Rows of a table that are looked at."""
 _TEXT = 100_000
 """Characters of a text that are searched; what stands later is in the views."""
 
 
+def facts_of(text: str, detected: Detected, source: str, limit: int) -> list[ExtractedFact]:
+    """At most `limit` facts of a body, `source` being its item's id; each value once."""
+    if detected.value is not None:
+        return facts_of_value(detected.value, source, limit)
+    if detected.form in (Form.CSV, Form.TSV, Form.TABLE):
+        table = read_table(text, detected.form, _ROWS)
+        rows = [dict(zip(table.header, row, strict=False)) for row in table.rows]
+        return facts_of_value(rows, source, limit)
+    if detected.form is Form.CODE:
+        return facts_of_code(text, source, limit)
+    return facts_of_text(text, source, limit)
+
+
 def facts_of_value(root: object, source: str, limit: int) -> list[ExtractedFact]:
-    """The worthiest leaves of a JSON value, each value once."""
+    """The worthiest leaves of a JSON value, named by their paths."""
     ranked = sorted(leaves(root), key=lambda leaf: -leaf.worth)
     return _distinct(((written(leaf.path), _text(leaf)) for leaf in ranked), source, limit)
-
-
-def facts_of_rows(
-    header: list[str], rows: list[list[str]], source: str, limit: int
-) -> list[ExtractedFact]:
-    """Cells as `column[row]`."""
-    value = [dict(zip(header, row, strict=False)) for row in rows[:200]]
-    found = facts_of_value(value, source, limit)
-    return [ExtractedFact(fact.name, fact.value, source) for fact in found]
 
 
 def facts_of_text(text: str, source: str, limit: int) -> list[ExtractedFact]:

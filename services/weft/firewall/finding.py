@@ -19,6 +19,10 @@ class Finding(msgspec.Struct, frozen=True, order=True):
     name: str
     """The rule."""
 
+    def moved(self, by: int) -> Finding:
+        """The same span in bytes of which `-by` were cut off before it."""
+        return Finding(self.start + by, self.end + by, self.kind, self.name)
+
 
 def fingerprint(key: bytes, value: bytes) -> str:
     """Eight hex digits that are the same for the same value under one key, and say nothing of the

@@ -23,6 +23,7 @@ from weft_schemas.envelope import Signal
 THRESHOLD = 2.0
 """Score from which a text is flagged. On one half of the benign trajectories none scored over 1.6,
 and the rest is margin; the other half reports."""
+NEEDLES = frozenset(needle for phrase in PHRASES for needle in phrase.needles)
 _REQUEST = 280
 """Bytes of a request that are looked at."""
 
@@ -36,26 +37,28 @@ class Suspicion(msgspec.Struct, frozen=True):
     count: int = 1
 
 
-def find_injections(lowered: bytes, limit: int) -> tuple[Signal, ...]:
-    """Signals for what reaches the threshold. `lowered` is the text in lower case, as UTF-8."""
+def find_injections(lowered: bytes, present: frozenset[bytes], limit: int) -> tuple[Signal, ...]:
+    """Signals for what reaches the threshold. `lowered` is the text in lower case, as UTF-8, and
+    `present` are those of `NEEDLES` that stand in it."""
     return tuple(
         Signal("injection", found.name, found.count, found.reason)
-        for found in suspicions(lowered, limit)
+        for found in suspicions(lowered, present, limit)
         if found.score >= THRESHOLD
     )
 
 
-def suspicion_score(text: str, limit: int = 2_000) -> float:
+def suspicion_score(text: str, limit: int = 10_000) -> float:
     """The highest score of anything in a text, 0 where there is nothing."""
-    return max((found.score for found in suspicions(text.lower().encode(), limit)), default=0.0)
+    lowered = plain_letters(text.lower().encode("utf-8", "replace"))
+    present = frozenset(needle for needle in NEEDLES if needle in lowered)
+    return max((found.score for found in suspicions(lowered, present, limit)), default=0.0)
 
 
-def suspicions(lowered: bytes, limit: int) -> list[Suspicion]:
+def suspicions(lowered: bytes, present: frozenset[bytes], limit: int) -> list[Suspicion]:
     """Everything suspicious, whatever its score; at most `limit` of a kind. Linear."""
-    lowered = _plain_letters(lowered)
     found: list[Suspicion] = []
     for phrase in PHRASES:
-        if any(needle in lowered for needle in phrase.needles):
+        if not present.isdisjoint(phrase.needles):
             count = sum(1 for _ in islice(phrase.pattern.finditer(lowered), limit))
             if count:
                 found.append(Suspicion(phrase.name, phrase.reason, phrase.weight, count))
@@ -67,7 +70,7 @@ def suspicions(lowered: bytes, limit: int) -> list[Suspicion]:
     return found
 
 
-def _plain_letters(lowered: bytes) -> bytes:
+def plain_letters(lowered: bytes) -> bytes:
     """Full-width and styled letters as plain ones: they read the same to a model."""
     if lowered.isascii():
         return lowered

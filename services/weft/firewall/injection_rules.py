@@ -49,11 +49,12 @@ PHRASES = (
         "announces instructions of its own",
         "instruction|task is|objective is|instead of|from now on",
         r"\b(?:(?:follow|obey|adhere to|comply with|execute|carry out|here are|these are)\b"
-        r"[^.\n]{0,30}\b(?:(?:the|this|these|my|your)\s)?(?:following|new|updated|next|real|actual|only)"
-        r"(?: \w+)? (?:instruction|command|order|directive)s?\b"
+        r"[^.\n]{0,30}\b(?:(?:the|this|these|my|your)\s)?"
+        r"(?:following|new|updated|next|real|actual|only)(?: \w+)?"
+        r" (?:instruction|command|order|directive)s?\b"
         r"|(?:new|updated|revised|real|actual|important) (?:system )?(?:instruction|directive)s?\s?:"
-        r"|your (?:new|real|actual|only|true) (?:task|goal|objective|instructions?|role) (?:is|are)\b"
-        r"|from now on,? you (?:are|will|must|should|shall))",
+        r"|your (?:new|real|actual|only|true) (?:task|goal|objective|instructions?|role)"
+        r" (?:is|are)\b|from now on,? you (?:are|will|must|should|shall))",
         3.0,
     ),
     _phrase(
@@ -90,8 +91,10 @@ PHRASES = (
         "assistant|ai |llm|language model|chatgpt|claude|gpt|agent",
         r"\b(?:(?:attention|dear|hey|hello|hi|note to|message (?:for|to)|instructions? (?:for|to)"
         r"|important for)[ ,:]{0,3}(?:the |any |all )?"
-        r"(?:ai|llm|language model|chatgpt|claude|gpt|gemini|copilot|ai agent|assistant|bot|model)s?\b"
-        r"|(?:if you are|as) an? (?:ai|llm|language model)\b[^.\n]{0,40}\b(?:must|should|please|you|reading)\b)",
+        r"(?:ai|llm|language model|chatgpt|claude|gpt|gemini|copilot|ai agent|assistant|bot"
+        r"|model)s?\b"
+        r"|(?:if you are|as) an? (?:ai|llm|language model)\b[^.\n]{0,40}"
+        r"\b(?:must|should|please|you|reading)\b)",
         2.5,
     ),
     _phrase(
@@ -128,19 +131,20 @@ PHRASES = (
 )
 
 _STRONG = """
-grant give allow authorise authorize approve permit unlock lock disarm open disable enable deactivate
-activate turn switch set reset adjust change modify update edit alter replace rename remove delete
-erase wipe clear cancel revoke block unblock unfollow subscribe unsubscribe transfer move withdraw
-deposit pay initiate process refund buy purchase sell trade invest donate book reserve schedule
-reschedule invite register sign enrol enroll submit apply dispatch ship redirect reroute deliver send
-forward share post publish tweet email dial notify alert upload download export import install
-uninstall execute launch stop restart shut control operate play trigger fill log obtain collect
-gather extract leak release withhold increase decrease raise lower reduce prescribe assign arrange
-connect
+grant give allow authorise authorize approve permit unlock lock disarm open disable enable
+deactivate activate turn switch set reset adjust change modify update edit alter replace rename
+remove delete erase wipe clear cancel revoke block unblock unfollow subscribe unsubscribe transfer
+move withdraw deposit pay initiate process refund buy purchase sell trade invest donate book reserve
+schedule reschedule invite register sign enrol enroll submit apply dispatch ship redirect reroute
+deliver send forward share post publish tweet email dial notify alert upload download export import
+install uninstall execute launch stop restart shut control operate play trigger fill log obtain
+collect gather extract leak release withhold increase decrease raise lower reduce prescribe assign
+arrange connect
 """
 _WEAK = """
-use get list find check show tell search write make run start call text provide access confirm verify
-follow report add create copy save message fetch retrieve order place request link translate look
+use get list find check show tell search write make run start call text provide access confirm
+verify follow report add create copy save message fetch retrieve order place request link translate
+look
 """
 STRONG_VERBS = frozenset(_STRONG.encode().split())
 """Verbs of acts that change something outside the conversation."""
@@ -176,7 +180,8 @@ DETAILS = re2.compile(
 )
 HARMLESS = re2.compile(
     rb"\b(?:see|refer|note|documentation|docs|example|e\.g\.|issue|pull request|pr\b|readme|guide"
-    rb"|button|menu|page|click|optional|default|parameter|returns?|npm|pip|cargo|brew|sudo|try again"
-    rb"|support team|customer service|if you|let us know|feel free|in order to|allows?|you can)\b"
+    rb"|button|menu|page|click|optional|default|parameter|returns?|npm|pip|cargo|brew|sudo"
+    rb"|try again|support team|customer service|if you|let us know|feel free|in order to|allows?"
+    rb"|you can)\b"
 )
 """Words of documents and of help pages."""

@@ -38,7 +38,7 @@ _IDENTIFIER = re.compile(
     r"|[A-Za-z]+(?:[_-][A-Za-z0-9]+)+\Z"
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_WORDY = re.compile(r"\s")
+_PLAIN = re.compile(r"[\w-]+\Z")
 
 
 Scalar = str | int | float | bool | None
@@ -149,7 +149,7 @@ def written(path: Path) -> str:
     for step in path:
         if isinstance(step, int):
             parts.append(f"[{step}]")
-        elif step and all(c.isalnum() or c in "_-" for c in step):
+        elif _PLAIN.match(step):
             parts.append(f".{step}" if parts else step)
         else:
             parts.append(f"[{msgspec.json.encode(step).decode()}]")

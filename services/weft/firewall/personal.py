@@ -31,16 +31,31 @@ _DATE_LIKE = re2.compile(
     rb"(?:19|20)?[0-9]{2})(?:[^0-9]|\z)"
 )
 _GROUPS = re2.compile(rb"[0-9]+")
+_IBAN_COUNTRIES = """
+15 NO
+16 BE
+18 DK FI FO GL NL SD
+19 MK SI
+20 AT BA EE KZ LT LU XK MN
+21 CH HR LI LV
+22 BG BH CR DE GB GE IE ME RS VA
+23 AE GI IL IQ OM SO TL
+24 AD CZ ES MD PK RO SA SE SK TN VG
+25 LY PT ST
+26 IS TR
+27 BI DJ FR GR IT MC MR SM
+28 AL AZ BY CY DO GT HU LB NI PL SV
+29 BR EG PS QA UA
+30 JO KW MU YE
+31 MT SC
+32 LC
+33 RU
+"""
 _IBAN_LENGTHS = {
-    code: length
-    for length, codes in (
-        (15, "NO"), (16, "BE"), (18, "DK FI FO GL NL SD"), (19, "MK SI"), (20, "AT BA EE KZ LT LU XK MN"), (21, "CH HR LI LV"), (22, "BG BH CR DE GB GE IE ME RS VA"), (23, "AE GI IL IQ OM SO TL"),
-        (24, "AD CZ ES MD PK RO SA SE SK TN VG"), (25, "LY PT ST"), (26, "IS TR"),
-        (27, "BI DJ FR GR IT MC MR SM"), (28, "AL AZ BY CY DO GT HU LB NI PL SV"),
-        (29, "BR EG PS QA UA"), (30, "JO KW MU YE"), (31, "MT SC"), (32, "LC"), (33, "RU"),
-    )
-    for code in codes.split()
-}  # fmt: skip
+    code: int(length)
+    for length, *codes in map(str.split, _IBAN_COUNTRIES.strip().splitlines())
+    for code in codes
+}
 """Characters of an IBAN by country: the SWIFT IBAN registry."""
 _NEAR = 32
 """Bytes before a number in which a word says what it is, in the same sentence."""
@@ -49,13 +64,13 @@ _CARD_LENGTHS = {"3": (14, 15, 16), "4": (13, 16, 19), "5": (16,), "6": (16, 19)
 UnionPay; Mastercard's second range."""
 
 
-def find_personal(data: bytes, lowered: bytes, limit: int) -> list[Finding]:
+def find_personal(data: bytes, limit: int) -> list[Finding]:
     """Spans of `data` that hold personal data; of two that overlap the surer type comes first.
 
-    `lowered` is `data.lower()`. At most `limit` candidates per shape are looked at. Linear.
+    At most `limit` candidates per shape are looked at. Linear.
     """
     found: list[Finding] = []
-    if b"@" in lowered:
+    if b"@" in data:
         found += (_span(m, "email") for m in islice(_EMAIL.finditer(data), limit))
     found += _ibans(data, limit)
     found += _numbers(data, limit)

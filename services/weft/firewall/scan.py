@@ -7,9 +7,11 @@ from collections import Counter
 import msgspec
 
 from weft.firewall.finding import Finding, fingerprint, masked, without_overlaps
-from weft.firewall.injection import find_injections
+from weft.firewall.injection import NEEDLES, find_injections, plain_letters
 from weft.firewall.personal import find_personal
-from weft.firewall.secrets import find_secrets
+from weft.firewall.prefilter import Prefilter
+from weft.firewall.secret_rules import RULES
+from weft.firewall.secrets import NAMES, find_secrets
 from weft_schemas.envelope import Signal
 from weft_schemas.items import Sensitivity
 from weft_schemas.policy import FirewallRules, PiiAction
@@ -26,13 +28,17 @@ class Scanned(msgspec.Struct, frozen=True):
     """Public, or what the findings raise to."""
 
 
+_prefilter = Prefilter([n for rule in RULES for n in rule.needles] + list(NAMES) + list(NEEDLES))
+
+
 def scan(text: str, rules: FirewallRules, key: bytes, limit: int) -> Scanned:
     """Run every guard. `limit` bounds the findings per rule. Linear in `text`."""
     data = text.encode()
     looked_at = _unescaped(data)
-    lowered = looked_at.lower()
-    secrets = without_overlaps(find_secrets(looked_at, lowered, limit))
-    persons = without_overlaps(find_personal(looked_at, lowered, limit))
+    lowered = looked_at.lower() if looked_at.isascii() else plain_letters(text.lower().encode())
+    present = _prefilter.present(lowered)
+    secrets = without_overlaps(find_secrets(looked_at, present, limit))
+    persons = without_overlaps(find_personal(looked_at, limit))
     signals = _secret_signals(data, secrets, key) + _person_signals(persons)
     hidden = secrets
     if rules.pii is PiiAction.MASK and persons:
@@ -42,9 +48,23 @@ def scan(text: str, rules: FirewallRules, key: bytes, limit: int) -> Scanned:
     raises = rules.pii is PiiAction.RAISE and bool(persons)
     return Scanned(
         text,
-        signals + find_injections(lowered, limit),
+        signals + find_injections(lowered, present, limit),
         rules.pii_sensitivity if raises else Sensitivity.PUBLIC,
     )
+
+
+def without_secrets(text: str, key: bytes, limit: int) -> str:
+    """`text` with credentials masked, and nothing else looked for."""
+    data = text.encode("utf-8", "replace")
+    found = secrets_in(data, limit)
+    return masked(data, found, key).decode("utf-8", "replace") if found else text
+
+
+def secrets_in(data: bytes, limit: int) -> list[Finding]:
+    """Credentials in `data`, in order and without overlaps."""
+    looked_at = _unescaped(data)
+    present = _prefilter.present(looked_at.lower())
+    return without_overlaps(find_secrets(looked_at, present, limit))
 
 
 def _unescaped(data: bytes) -> bytes:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
 
 import re2
 
 from weft.firewall.finding import Finding
-from weft.firewall.secret_rules import RULES
+from weft.firewall.secret_rules import RULES, SecretRule
 
-_NAMES = (
+NAMES = (
     b"passw", b"pwd", b"passphrase", b"secret", b"token", b"credential", b"apikey", b"api_key",
     b"api-key", b"accesskey", b"access_key", b"access-key", b"auth", b"private_key", b"privatekey",
     b"encryption_key", b"signing_key", b"account_key", b"pass", b"x-api-key",
@@ -26,13 +28,14 @@ _ASSIGNED = re2.compile(
     rb"(?:[bru]?\"([^\"\n]{6,300})\"|[bru]?'([^'\n]{6,300})'|([^\s\"',;)\]}<>(]{6,300}))"
 )
 _PASSWORD_NAME = re2.compile(rb"(?i)pass|pwd|credential")
-_HARMLESS = frozenset(
-    b"page next prev previous cursor sync continuation resume max min num count total limit used usage "
-    b"prompt completion input output type name path file url uri endpoint field label hint expires "
-    b"expiry expiration ttl public policy author authors length budget cache arn id ids tokens "
-    b"tokenizer tokenize authenticated authority passing passed passenger compass bypass reset "
-    b"strength required enabled rotation manager store provider method mode level version".split()
-)
+_HARMLESS_WORDS = """
+page next prev previous cursor sync continuation resume max min num count total limit used usage
+prompt completion input output type name path file url uri endpoint field label hint expires expiry
+expiration ttl public policy author authors length budget cache arn id ids tokens tokenizer tokenize
+authenticated authority passing passed passenger compass bypass reset strength required enabled
+rotation manager store provider method mode level version
+"""
+_HARMLESS = frozenset(_HARMLESS_WORDS.encode().split())
 """Words in a name that make it no secret: a cursor is what the next call needs, a count or a limit
 is a number, a type or a path says where a secret is."""
 _WORDS = re2.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
@@ -46,25 +49,27 @@ _PLAIN_WORDS = re2.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\z")
 _DIGITS = re2.compile(rb"[0-9]")
 
 
-def find_secrets(data: bytes, lowered: bytes, limit: int) -> list[Finding]:
+def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Finding]:
     """Spans of `data` that hold credentials; they may overlap.
 
-    `lowered` is `data.lower()`. At most `limit` findings per rule. Linear in `data`.
+    `present` are those of the rules' needles and of `NAMES` that stand in `data.lower()`. At most
+    `limit` findings per rule. Linear in `data`.
     """
     found: list[Finding] = []
     for rule in RULES:
-        if not any(needle in lowered for needle in rule.needles):
-            continue
-        for number, match in enumerate(rule.pattern.finditer(data)):
-            if number >= limit:
-                break
-            start, end = match.span(rule.group)
-            value = data[start:end]
-            if not _is_placeholder(rule.name, value) and (not rule.doubtful or looks_random(value)):
-                found.append(Finding(start, end, "secret", rule.name))
-    if any(name in lowered for name in _NAMES):
+        if not present.isdisjoint(rule.needles):
+            found += _of_rule(rule, data, limit)
+    if not present.isdisjoint(NAMES):
         found += _assigned(data, limit)
     return found
+
+
+def _of_rule(rule: SecretRule, data: bytes, limit: int) -> Iterator[Finding]:
+    for match in islice(rule.pattern.finditer(data), limit):
+        start, end = match.span(rule.group)
+        value = data[start:end]
+        if not _is_placeholder(rule.name, value) and (not rule.doubtful or looks_random(value)):
+            yield Finding(start, end, "secret", rule.name)
 
 
 def _is_placeholder(rule: str, value: bytes) -> bool:
@@ -76,9 +81,7 @@ def _is_placeholder(rule: str, value: bytes) -> bool:
 
 def _assigned(data: bytes, limit: int) -> list[Finding]:
     found: list[Finding] = []
-    for number, match in enumerate(_ASSIGNED.finditer(data)):
-        if number >= limit:
-            break
+    for match in islice(_ASSIGNED.finditer(data), limit):
         group = next(g for g in (2, 3, 4) if match.group(g) is not None)
         name, value = match.group(1), match.group(group)
         if _is_secret_value(name, value):

@@ -30,10 +30,10 @@ def read_table(text: str, form: Form, limit: int) -> Table:
     """Header and the first `limit` rows of a text that `detect` found to be a table."""
     if form is Form.TABLE:
         return _markdown(text, limit)
-    lines = text.splitlines()
-    reader = records(iter(lines), delimiter_of(lines[:20], form))
-    every = list(islice(reader, limit + 1))
-    counted = len(every) + sum(1 for _ in reader)
+    lines = [line for line in text.splitlines() if line]
+    rest = iter(lines)
+    every = list(islice(records(rest, delimiter_of(lines[:20], form)), limit + 1))
+    counted = len(every) + sum(1 for _ in rest)
     header = every[0] if every else []
     if header and all(_NUMBER.match(cell.strip()) for cell in header if cell.strip()):
         names = [f"column{index}" for index in range(len(header))]
@@ -80,9 +80,7 @@ def _markdown(text: str, limit: int) -> Table:
     )
 
 
-def is_number(cell: str) -> bool:
-    return _NUMBER.match(cell.strip()) is not None
-
-
-def as_number(cell: str) -> float:
-    return float(cell.strip().replace(",", "").rstrip("%"))
+def as_number(cell: str) -> float | None:
+    """The value of a number in a cell; None for anything else."""
+    text = cell.strip()
+    return float(text.replace(",", "").rstrip("%")) if _NUMBER.match(text) else None

@@ -21,7 +21,7 @@ from weft.firewall.summarise.tests import summarise_tests
 from weft.firewall.summarise.traceback import summarise_traceback
 from weft.firewall.tables import read_table
 
-_ROWS = 20_000
+_ROWS = 4_000
 """Rows of a table that are read for a summary."""
 
 _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {

@@ -25,6 +25,11 @@ _VARIABLE = re.compile(
 )
 
 
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+_TEMPLATES = 3_000
+"""Templates above which a log repeats nothing, and folding is given up."""
+
+
 class Fold(msgspec.Struct):
     """Lines that differ only in numbers and quoted parts."""
 
@@ -53,14 +58,21 @@ def summarise_log(text: str, budget: Budget) -> str:
 
 def fold(lines: list[str]) -> list[Fold]:
     """Lines by template, in order of first appearance."""
-    folds: dict[str, Fold] = {}
+    alike: dict[str, tuple[int, int]] = {}
     for number, line in enumerate(lines):
-        key = _VARIABLE.sub("#", line[:400])
+        # Most lines differ in digits alone, which is far cheaper to see than a template.
+        key = line[:400].translate(_NO_DIGITS)
+        first, count = alike.get(key, (number, 0))
+        alike[key] = (first, count + 1)
+    folds: dict[str, Fold] = {}
+    for number, count in alike.values():
+        line = lines[number]
+        key = _VARIABLE.sub("#", line[:400]) if len(folds) < _TEMPLATES else line[:400]
         known = folds.get(key)
         if known is None:
-            folds[key] = Fold(number, 1, line, _level(line))
+            folds[key] = Fold(number, count, line, _level(line))
         else:
-            known.count += 1
+            known.count += count
     return list(folds.values())
 
 

@@ -12,7 +12,7 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _TELLING = re.compile(
     r"https?://|(?<!\w)[~.]{0,2}/\w+/\w|\b\w+[_-]\w+|\b[A-Z]{2,}|\d|[\"'`]\S|[A-Z]\w*[a-z][A-Z]"
 )
-_MAX_SENTENCES = 3_000
+_MAX_SENTENCES = 1_500
 _SENTENCE = 400
 """Characters of a sentence that are shown."""
 _MAX_TELLING = 4

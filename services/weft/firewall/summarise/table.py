@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft.firewall.leaves import value_worth
 from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
-from weft.firewall.tables import Table, as_number, is_number
+from weft.firewall.tables import Table, as_number
 
 _CELL = 60
 """Characters of a cell in a sample row."""
@@ -46,9 +46,9 @@ def _described(name: str, column: list[str]) -> str:
     filled = [cell.strip() for cell in column if cell.strip()]
     empty = len(column) - len(filled)
     missing = f", {empty} empty" if empty else ""
-    if filled and all(is_number(cell) for cell in filled):
-        low, high = min(filled, key=as_number), max(filled, key=as_number)
-        return f"{name}: number {low}..{high}{missing}"
+    numbers = [(n, cell) for cell in filled if (n := as_number(cell)) is not None]
+    if filled and len(numbers) == len(filled):
+        return f"{name}: number {min(numbers)[1]}..{max(numbers)[1]}{missing}"
     distinct = list(dict.fromkeys(filled))
     if len(distinct) <= _DISTINCT:
         return f"{name}: {'|'.join(shorten(cell, 30) for cell in distinct)}{missing}"

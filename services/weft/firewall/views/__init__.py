@@ -1,1 +1,6 @@
-"""Ways to look at an artifact piece by piece."""
+"""Ways to look at an artifact piece by piece: `drill` answers one request for a slice."""
+
+from weft.firewall.views.drill import Slice, drill
+from weft.firewall.views.registry import ViewRegistry, registry
+
+__all__ = ["Slice", "ViewRegistry", "drill", "registry"]

@@ -1,0 +1,37 @@
+"""The arguments of a drill-down, read with errors that say what a view takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from weft_schemas.errors import InvalidInput
+
+Value = str | int | float | bool | None
+
+
+def number(args: Mapping[str, Value], name: str, default: int, least: int = 0) -> int:
+    """A whole number of at least `least`."""
+    value = args.get(name, default)
+    if isinstance(value, str) and value.lstrip("-").isdigit():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidInput(f"drill-down: {name} is {value!r}; give a whole number from {least}")
+    return value
+
+
+def words(args: Mapping[str, Value], name: str, default: str = "") -> str:
+    """A text."""
+    value = args.get(name, default)
+    if not isinstance(value, str):
+        raise InvalidInput(f"drill-down: {name} is {value!r}; give a text")
+    return value
+
+
+def known(args: Mapping[str, Value], view: str, names: tuple[str, ...]) -> None:
+    """Refuse arguments that a view does not take, rather than ignore them."""
+    for name in args:
+        if name not in names:
+            takes = ", ".join(names) or "none"
+            raise InvalidInput(
+                f"drill-down: view {view!r} takes no {name!r}; its arguments: {takes}"
+            )

@@ -1,0 +1,93 @@
+"""A raw body as a buffer to take slices from. A file is mapped, not read; what is taken out has its
+secrets masked and its hidden characters stripped, whatever the slice's edges cut through."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from weft.firewall.body import Body
+from weft.firewall.bounds import Bounds
+from weft.firewall.clean import clean
+from weft.firewall.finding import masked
+from weft.firewall.pyrepr import looks_like_repr, repr_to_json
+from weft.firewall.scan import secrets_in
+from weft.firewall.unwrap import unwrap
+
+_BEFORE = 16 << 10
+_AFTER = 8 << 10
+"""Bytes around a slice that are scanned with it: a private key that began before it, a token that
+ends behind it."""
+
+
+class Artifact:
+    """A body whose slices are safe to show."""
+
+    def __init__(self, data: bytes | mmap.mmap, key: bytes, limits: Bounds) -> None:
+        self.data = data
+        self.size = len(data)
+        self._key = key
+        self._limits = limits
+
+    def text(self, start: int, end: int) -> str:
+        """Bytes `start` to `end` (exclusive) as masked, clean text."""
+        start, end = max(0, start), min(end, self.size)
+        low, high = max(0, start - _BEFORE), min(self.size, end + _AFTER)
+        around = self.data[low:high]
+        inside = [
+            found
+            for found in secrets_in(around, self._limits.matches)
+            if found.end > start - low and found.start < end - low
+        ]
+        first = min([start - low, *(found.start for found in inside)])
+        last = max([end - low, *(found.end for found in inside)])
+        moved = [found.moved(-first) for found in inside]
+        return clean(masked(around[first:last], moved, self._key)).text
+
+    def line_end(self, start: int) -> int:
+        """Where the line that `start` lies in ends, its line feed included."""
+        found = self.data.find(b"\n", start)
+        return self.size if found < 0 else found + 1
+
+    def lines(self, start: int = 0) -> Iterator[tuple[int, int]]:
+        """Start and end of each line from offset `start` on, line feeds included."""
+        while start < self.size:
+            end = self.line_end(start)
+            yield start, end
+            start = end
+
+
+@contextmanager
+def opened(body: Body, key: bytes, limits: Bounds) -> Iterator[Artifact]:
+    """The artifact of a body. What stands in a container (an MCP result) or is printed by Python
+    is looked at as what it means, up to `limits.analyse_bytes`."""
+    if isinstance(body, str):
+        yield Artifact(_meant(body.encode("utf-8", "replace"), limits), key, limits)
+    elif isinstance(body, bytes):
+        yield Artifact(_meant(body, limits), key, limits)
+    elif body.stat().st_size == 0:
+        yield Artifact(b"", key, limits)
+    else:
+        with body.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+            small = len(whole) <= limits.analyse_bytes
+            yield Artifact(_meant(bytes(whole), limits) if small else whole, key, limits)
+
+
+def _meant(data: bytes, limits: Bounds) -> bytes:
+    if len(data) > limits.analyse_bytes or data.lstrip()[:1] not in (
+        b"{",
+        b"[",
+        b"(",
+        b"m",
+        b"c",
+        b"C",
+    ):
+        return data
+    text = data.decode("utf-8", "replace")
+    inside = unwrap(text, limits.depth)
+    if inside is not None:
+        text = "\n".join((*inside.texts, *inside.other))
+    if looks_like_repr(text.strip()):
+        text = repr_to_json(text)
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,94 @@
+"""One drill-down: as many pieces of a view as the tokens allow, and how to ask for the next."""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft import tokens
+from weft.firewall.body import Body
+from weft.firewall.bounds import Bounds
+from weft.firewall.views.arguments import Value, known
+from weft.firewall.views.artifact import Artifact, opened
+from weft.firewall.views.registry import Registered, registry
+from weft_schemas.compile import DrilldownRequest
+from weft_schemas.errors import InvalidInput
+
+_TOKEN = 8
+"""Characters above which a token is rare: what is longer by far is not counted to be refused."""
+
+
+class Slice(msgspec.Struct, frozen=True):
+    """What a drill-down shows."""
+
+    text: str
+    tokens: int
+    truncated: bool
+    """Whether something follows."""
+    next: dict[str, Value] | None
+    """Arguments for what follows."""
+    views: tuple[str, ...]
+    """Names of all views of this content type."""
+
+
+def drill(
+    body: Body,
+    request: DrilldownRequest,
+    *,
+    content_type: str,
+    fingerprint_key: bytes,
+    encoding: str,
+    limits: Bounds = Bounds(),  # noqa: B008 - an immutable value
+) -> Slice:
+    """The slice that `request` asks for, at most `request.max_tokens` tokens, secrets masked.
+
+    `content_type` is the envelope's. Raises `InvalidInput` for a view or an argument that there is
+    not, `NotFound` for a JSON path at which nothing stands.
+    """
+    views = registry().of(content_type)
+    view = views.get(request.view)
+    if view is None:
+        raise InvalidInput(
+            f"drill-down: {content_type} has no view {request.view!r}; use {', '.join(views)}"
+        )
+    if request.max_tokens < 1:
+        raise InvalidInput(f"drill-down: max_tokens is {request.max_tokens}; give at least 1")
+    known(request.args, request.view, view.arguments)
+    with opened(body, fingerprint_key, limits) as artifact:
+        return _taken(artifact, view, request, encoding, tuple(views))
+
+
+def _taken(
+    artifact: Artifact,
+    view: Registered,
+    request: DrilldownRequest,
+    encoding: str,
+    names: tuple[str, ...],
+) -> Slice:
+    left = request.max_tokens
+    texts: list[str] = []
+    resume: dict[str, Value] | None = None
+    for part in view.generate(artifact, request.args):
+        cost = tokens.count(part.text, encoding) if len(part.text) <= _TOKEN * left else left + 1
+        if cost > left:
+            if texts:
+                return _slice(texts, resume, request, encoding, names)
+            # Not even one piece fits: its beginning is better than nothing.
+            beginning = tokens.truncate(part.text, left, encoding)
+            return _slice([beginning], part.resume, request, encoding, names, cut=True)
+        texts.append(part.text)
+        left -= cost
+        resume = part.resume
+    return _slice(texts, None if view.to_the_end else resume, request, encoding, names)
+
+
+def _slice(
+    texts: list[str],
+    resume: dict[str, Value] | None,
+    request: DrilldownRequest,
+    encoding: str,
+    names: tuple[str, ...],
+    cut: bool = False,
+) -> Slice:
+    text = tokens.truncate("".join(texts), request.max_tokens, encoding)
+    count = tokens.count(text, encoding)
+    return Slice(text, count, cut or resume is not None, resume, names)

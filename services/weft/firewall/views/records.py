@@ -1,0 +1,102 @@
+"""Views of tables: rows by number, some columns of them, and what the columns are."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from weft.firewall.detect import Form
+from weft.firewall.tables import cells_of, delimiter_of, records
+from weft.firewall.views.arguments import Value, number, words
+from weft.firewall.views.artifact import Artifact
+from weft.firewall.views.registry import Part, ViewRegistry
+from weft_schemas.errors import InvalidInput
+
+_SAMPLE_BYTES = 256 << 10
+_RECORD = 64 << 10
+"""Bytes of one record; one with a quoted field of many lines is read up to here."""
+
+
+def register(views: ViewRegistry) -> None:
+    for form in (Form.CSV, Form.TSV, Form.TABLE):
+        views.register(str(form), "rows", "`count` rows from row `start` (0 is the first), "
+                       "`columns` as names with commas", ("start", "count", "columns"), rows)  # fmt: skip
+        views.register(str(form), "columns", "the names of the columns with sample values",
+                       (), columns, True)  # fmt: skip
+
+
+def rows(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+    first = number(args, "start", 0)
+    count = number(args, "count", 1 << 60, 1)
+    wanted = words(args, "columns")
+    table = _rows_of(artifact)
+    header = next(table, [])
+    chosen = _chosen(header, wanted)
+    yield Part(_written([header[i] for i in chosen]), {**args, "start": first})
+    rest = islice(table, first, None)
+    row = next(rest, None)
+    for number_of in range(first, first + count):
+        if row is None:
+            return
+        following = next(rest, None)
+        cells = [row[i] if i < len(row) else "" for i in chosen]
+        yield Part(_written(cells), {**args, "start": number_of + 1} if following else None)
+        row = following
+
+
+def columns(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+    table = _rows_of(artifact)
+    header = next(table, [])
+    sample = list(islice(table, 5))
+    for index, name in enumerate(header):
+        values = [row[index] for row in sample if index < len(row)]
+        yield Part(f"{name}: {_written(values)}", {} if index + 1 < len(header) else None)
+
+
+def _rows_of(artifact: Artifact) -> Iterator[list[str]]:
+    """Header and rows, read as they are asked for."""
+    start = artifact.text(0, min(artifact.size, _SAMPLE_BYTES))
+    if any(set(line) <= set("|-: ") and "-" in line for line in start.splitlines()[:200] if line):
+        return _markdown_rows(artifact)
+    form = Form.TSV if start.partition("\n")[0].count("\t") else Form.CSV
+    lines = (artifact.text(low, min(high, low + _RECORD)) for low, high in artifact.lines())
+    filled = (line for line in lines if line.strip())
+    return records(filled, delimiter_of(start.splitlines()[:20], form))
+
+
+def _markdown_rows(artifact: Artifact) -> Iterator[list[str]]:
+    above: list[str] | None = None
+    inside = False
+    for low, high in artifact.lines():
+        line = artifact.text(low, min(high, low + _RECORD)).strip()
+        if "|" not in line:
+            if inside:
+                return
+            continue
+        if set(line) <= set("|-: "):
+            inside = True
+            yield above or []
+        elif inside:
+            yield cells_of(line)
+        else:
+            above = cells_of(line)
+
+
+def _chosen(header: list[str], wanted: str) -> list[int]:
+    if not wanted:
+        return list(range(len(header)))
+    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    for name in names:
+        if name not in header:
+            raise InvalidInput(
+                f"drill-down: no column {name!r}; the columns are {', '.join(header[:50])}"
+            )
+    return [header.index(name) for name in names]
+
+
+def _written(cells: list[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()

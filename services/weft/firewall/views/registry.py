@@ -1,0 +1,77 @@
+"""Which views an artifact has, by its content type; packages add their own by entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.metadata import entry_points
+
+import msgspec
+
+from weft.firewall.views.arguments import Value
+from weft.firewall.views.artifact import Artifact
+from weft_schemas.envelope import View
+
+ENTRY_POINTS = "weft.views"
+"""Group of entry points; each names a function that takes the registry and registers views."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One piece that a view yields."""
+
+    text: str
+    resume: dict[str, Value] | None
+    """Arguments that begin after this piece; None where the artifact ends with it."""
+
+
+Generate = Callable[[Artifact, Mapping[str, Value]], Iterator[Part]]
+"""Yields pieces in order; whoever asks takes as many as its tokens allow."""
+
+
+class Registered(msgspec.Struct, frozen=True):
+    pattern: str
+    """Glob over content types, such as `text/*`."""
+    view: View
+    arguments: tuple[str, ...]
+    generate: Generate
+    to_the_end: bool = False
+    """The pieces only end with the artifact, so that nothing follows the last one."""
+
+
+class ViewRegistry:
+    """Content-type patterns and their view generators, in order of registration."""
+
+    def __init__(self) -> None:
+        self._views: list[Registered] = []
+
+    def register(
+        self,
+        pattern: str,
+        name: str,
+        hint: str,
+        arguments: tuple[str, ...],
+        generate: Generate,
+        to_the_end: bool = False,
+    ) -> None:
+        """Add a view for content types that match the glob `pattern`; a later one of the same name
+        takes precedence."""
+        self._views.append(Registered(pattern, View(name, hint), arguments, generate, to_the_end))
+
+    def of(self, content_type: str) -> dict[str, Registered]:
+        """The views of a content type by name."""
+        fitting = (view for view in self._views if fnmatchcase(content_type, view.pattern))
+        return {view.view.name: view for view in fitting}
+
+
+@cache
+def registry() -> ViewRegistry:
+    """The built-in views and those of installed packages."""
+    from weft.firewall.views import records, structure, text
+
+    found = ViewRegistry()
+    for module in (text, records, structure):
+        module.register(found)
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+        point.load()(found)
+    return found

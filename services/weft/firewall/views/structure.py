@@ -1,0 +1,122 @@
+"""Views of JSON: the value at a path, and the keys there with their types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from weft.firewall.detect import Form
+from weft.firewall.leaves import written
+from weft.firewall.toolrules import steps_of
+from weft.firewall.views.arguments import Value, number, words
+from weft.firewall.views.artifact import Artifact
+from weft.firewall.views.navigate import elements, find, value_end
+from weft.firewall.views.registry import Part, ViewRegistry
+from weft_schemas.errors import InvalidInput, NotFound
+
+_VALUE = 8_000
+"""Bytes of one member that are shown; a longer one is asked for by its own path."""
+_KEYS = 1_000
+_RANGE = re.compile(r"\[(\d*):(\d*)\]\Z")
+
+
+def register(views: ViewRegistry) -> None:
+    for form in (Form.JSON, Form.NDJSON):
+        views.register(str(form), "json", "the value at `path`, such as `a.b[3]` or `a[10:20]`",
+                       ("path", "start"), value)  # fmt: skip
+        views.register(str(form), "keys", "names and types of what stands at `path`",
+                       ("path", "start"), keys, True)  # fmt: skip
+
+
+def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+    """A scalar as it stands; an object or array member by member."""
+    path, first, last = _span(words(args, "path"), number(args, "start", 0))
+    at, is_lines = _start(artifact, path)
+    if not is_lines and artifact.data[at : at + 1] not in (b"{", b"["):
+        end = value_end(artifact.data, at)
+        yield Part(artifact.text(at, min(end, at + _VALUE)), None)
+        return
+    members = _lines(artifact) if is_lines else elements(artifact.data, at)
+    is_object = not is_lines and artifact.data[at : at + 1] == b"{"
+    rest = islice(members, first, None)
+    member = next(rest, None)
+    for index in range(first, last):
+        if member is None:
+            return
+        (name, start, end), member = member, next(rest, None)
+        shown = artifact.text(start, min(end, start + _VALUE))
+        if end - start > _VALUE:
+            shown += f"…(+{end - start - _VALUE} bytes at {written((*path, name))})"
+        label = f"{name}: " if is_object else f"[{name}] "
+        more: dict[str, Value] = {"path": written(path), "start": index + 1}
+        yield Part(f"{label}{shown}\n", more if member is not None else None)
+
+
+def keys(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+    path, first, last = _span(words(args, "path"), number(args, "start", 0))
+    at, is_lines = _start(artifact, path)
+    if not is_lines and artifact.data[at : at + 1] not in (b"{", b"["):
+        raise InvalidInput(f"drill-down: {written(path) or '$'} has no keys; ask for view 'json'")
+    members = _lines(artifact) if is_lines else elements(artifact.data, at)
+    for index, (name, start, end) in enumerate(islice(members, first, min(last, first + _KEYS))):
+        kind = _kind(artifact.data[start : start + 1])
+        more = {**args, "start": first + index + 1}
+        yield Part(f"{name}: {kind}, {end - start} bytes\n", more)
+
+
+def _span(path: str, start: int) -> tuple[tuple[str | int, ...], int, int]:
+    """Steps of a path, and the members meant by a trailing `[10:20]`."""
+    asked = _RANGE.search(path)
+    last = 1 << 60
+    if asked is not None:
+        path = path[: asked.start()]
+        start = max(start, int(asked.group(1) or 0))
+        last = int(asked.group(2) or last)
+    steps = steps_of(path)
+    if "*" in steps:
+        raise InvalidInput("drill-down: a path names one place; give an index instead of [] or *")
+    return steps, start, last
+
+
+def _start(artifact: Artifact, path: tuple[str | int, ...]) -> tuple[int, bool]:
+    """Where the value starts, and whether it is the list of all lines of NDJSON."""
+    is_lines = _is_lines(artifact)
+    if is_lines and not path:
+        return 0, True
+    if is_lines:
+        wanted = path[0]
+        low = next((start for name, start, _ in _lines(artifact) if name == wanted), None)
+        found = None if low is None else _inside(artifact, low, path[1:])
+    else:
+        found = find(artifact.data, path)
+    if found is None:
+        raise NotFound(f"drill-down: nothing stands at {written(path)!r}; ask for view 'keys'")
+    return found, False
+
+
+def _inside(artifact: Artifact, low: int, path: tuple[str | int, ...]) -> int | None:
+    found = find(artifact.data[low : artifact.line_end(low)], path)
+    return None if found is None else low + found
+
+
+def _is_lines(artifact: Artifact) -> bool:
+    """Whether this is one JSON value a line rather than one in all."""
+    lines = list(islice(artifact.lines(), 2))
+    return len(lines) == 2 and all(
+        artifact.data[start : start + 1] == b"{" and artifact.data[start:end].rstrip()[-1:] == b"}"
+        for start, end in lines
+    )
+
+
+def _lines(artifact: Artifact) -> Iterator[tuple[str | int, int, int]]:
+    index = 0
+    for start, end in artifact.lines():
+        if artifact.data[start:end].strip():
+            yield index, start, end
+            index += 1
+
+
+def _kind(first: bytes) -> str:
+    return {b"{": "object", b"[": "array", b'"': "string", b"t": "boolean", b"f": "boolean",
+            b"n": "null"}.get(first, "number")  # fmt: skip

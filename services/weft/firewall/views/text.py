@@ -1,0 +1,129 @@
+"""Views of any text: from the start, from the end, by line number, by pattern, errors only."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import re2
+
+from weft.firewall.views.arguments import Value, number, words
+from weft.firewall.views.artifact import Artifact
+from weft.firewall.views.registry import Part, ViewRegistry
+from weft_schemas.errors import InvalidInput
+
+_CHUNK = 2_000
+"""Bytes of a piece where a text has no lines of its own."""
+_LINE = 4_000
+"""Bytes of one line that are shown by number; the rest is reached by `head` with its offset."""
+_ERROR = (
+    r"(?i)\b(?:error|fatal|critical|severe|panic|exception|traceback|failed|failure|denied|refused"
+    r"|timed? ?out|not found|cannot|unable)\b|[a-z](?:Error|Exception)\b"
+)
+
+
+def register(views: ViewRegistry) -> None:
+    views.register("*", "head", "from byte `offset` on", ("offset",), head)
+    views.register("*", "tail", "the end, or what stands before byte `before`", ("before",), tail)
+    views.register("*", "lines", "`count` lines from line `start` (1 is the first)",
+                   ("start", "count"), lines)  # fmt: skip
+    views.register("*", "search", "lines that match `pattern` (RE2), `context` lines around each",
+                   ("pattern", "context", "start"), search, True)  # fmt: skip
+    views.register("*", "errors", "lines that tell of an error, `context` lines around each",
+                   ("context", "start"), errors, True)  # fmt: skip
+
+
+def head(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+    at = number(args, "offset", 0)
+    while at < artifact.size:
+        end = min(artifact.line_end(at), at + _CHUNK)
+        end = _whole_character(artifact, end)
+        yield Part(artifact.text(at, end), {"offset": end} if end < artifact.size else None)
+        at = end
+
+
+def tail(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+    """One piece: the last bytes, from the start of a line where one is near."""
+    end = min(number(args, "before", artifact.size), artifact.size)
+    start = _whole_character(artifact, max(0, end - _CHUNK))
+    found = artifact.data.find(b"\n", start, end)
+    if 0 <= found < end - 1 and start > 0:
+        start = found + 1
+    yield Part(artifact.text(start, end), {"before": start} if start > 0 else None)
+
+
+def lines(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+    first = number(args, "start", 1, 1)
+    count = number(args, "count", 1 << 60, 1)
+    for line, (start, end) in enumerate(artifact.lines(), 1):
+        if line < first:
+            continue
+        if line >= first + count:
+            return
+        more: dict[str, Value] = {"start": line + 1}
+        yield Part(_numbered(artifact, line, start, end), more if end < artifact.size else None)
+
+
+def search(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+    pattern = words(args, "pattern")
+    if not pattern:
+        raise InvalidInput("drill-down: view 'search' needs a pattern; give one, such as 'ERROR'")
+    return _matching(artifact, _compiled(pattern), {"pattern": pattern, **args}, 1)
+
+
+def errors(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
+    return _matching(artifact, _compiled(_ERROR), dict(args), 0)
+
+
+def _compiled(pattern: str) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    for attempt in (pattern, re2.escape(pattern)):
+        try:
+            return re2.compile(attempt, options)
+        except re2.error:
+            continue
+    raise InvalidInput("drill-down: the pattern is too large; give a shorter one")
+
+
+def _matching(
+    artifact: Artifact, pattern: Any, args: dict[str, Value], default: int
+) -> Iterator[Part]:
+    """Matching lines with their context; each line is shown once."""
+    around = number(args, "context", default)
+    first = number(args, "start", 1, 1)
+    earlier: deque[tuple[int, int, int]] = deque(maxlen=around)
+    left, shown = 0, 0
+    for line, (start, end) in enumerate(artifact.lines(), 1):
+        if line < first:
+            continue
+        found = pattern.search(artifact.text(start, min(end, start + (1 << 20)))) is not None
+        if found:
+            gap = "…\n" if shown and earlier and earlier[0][0] > shown + 1 else ""
+            text = gap + "".join(_numbered(artifact, *held) for held in earlier)
+            earlier.clear()
+            left = around
+        elif left > 0:
+            text, left = "", left - 1
+        else:
+            earlier.append((line, start, end))
+            continue
+        shown = line
+        more = {**args, "start": line + 1} if end < artifact.size else None
+        yield Part(text + _numbered(artifact, line, start, end), more)
+
+
+def _numbered(artifact: Artifact, line: int, start: int, end: int) -> str:
+    shown = artifact.text(start, min(end, start + _LINE)).rstrip("\r\n")
+    rest = f"…(offset {start + _LINE})" if end - start > _LINE else ""
+    return f"{line}: {shown}{rest}\n"
+
+
+def _whole_character(artifact: Artifact, at: int) -> int:
+    """`at`, moved back so that it does not stand inside a UTF-8 character."""
+    for _ in range(3):
+        if at <= 0 or at >= artifact.size or artifact.data[at] & 0xC0 != 0x80:
+            break
+        at -= 1
+    return at
