@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import msgspec
-from tests.integration.test_supervisor import alive
+from tests.integration.processes import Running, started
+from tests.integration.test_supervisor import alive, until
 
 from weft.client import Client
 from weft.runtime.settings import Settings
@@ -110,3 +111,23 @@ async def test_the_embedded_server_comes_back_with_everything(tmp_path: Path):
             assert pack.pending == ()
             assert "What ails worker 0?" in pack.prompt
             assert "What ails worker 1?" in pack.prompt
+
+
+async def test_a_replica_is_one_command_that_ends_with_all_it_started(server, log, tmp_path: Path):
+    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(tmp_path), "WEFT_TENANT": "acme"}
+    command = ("weft.cli.main", "work", "replica", "--compilers", "2")
+    settings = Settings(nats_url=server.url, tenant="acme")
+    async with started(*command, **environ) as replica, Client(settings) as client:
+        await until_answering(client)
+        ack = await client.publish("s1", turns(0, 1)[:1])
+        pack = await client.compile("s1", "answer", after=ack.sequence)
+        assert "What ails worker 0?" in pack.prompt
+        await until(lambda: len(children(replica)) == 3)
+        pids = children(replica)
+        assert await replica.end(signal.SIGINT) == 0
+        assert not any(alive(pid) for pid in pids)
+
+
+def children(replica: Running) -> set[int]:
+    """Processes that have logged beside the supervisor itself."""
+    return {line["pid"] for line in replica.log if "pid" in line} - {replica.process.pid}

@@ -24,11 +24,11 @@ from weft_schemas.events import EnvelopeEvent
 from weft_schemas.subjects import STREAM, item_subject
 
 ECHO = "tests.integration.echo_worker"
-WORKER = "tests.integration.worker_process"
+WORKER = ("weft.cli.main", "work", "firewall")
 
 
 async def test_it_tells_its_health_and_its_metrics(server, log: Connection):
-    async with started(WORKER, "firewall", WEFT_NATS_URL=server.url) as worker:
+    async with started(*WORKER, WEFT_NATS_URL=server.url) as worker:
         await worker.until_ready()
         assert await worker.get("/live") == (200, "live\n")
         await publish(log, "a-session", [result(f"i{n}", "text") for n in range(5)])
@@ -40,6 +40,7 @@ async def test_it_tells_its_health_and_its_metrics(server, log: Connection):
             ):
                 await asyncio.sleep(0.1)
         assert await worker.end() == 0
+    assert not [entry for entry in worker.log if entry["level"] == "plain"]
     tool_result = 'event="tool_result",outcome="{}",process="firewall"'
     assert f"weft_events_total{{{tool_result.format('derived')}}} 5.0" in metrics
     assert f"weft_events_total{{{tool_result.format('parked')}}} 1.0" in metrics
@@ -94,8 +95,8 @@ async def test_two_firewalls_share_the_work_and_one_is_killed(server, log: Conne
     await publish(log, "s1", [result(f"i{n}", f"text {n}") for n in range(5_000)])
     environ = {"WEFT_NATS_URL": server.url}
     async with (
-        started(WORKER, "firewall", **environ) as one,
-        started(WORKER, "firewall", **environ) as other,
+        started(*WORKER, **environ) as one,
+        started(*WORKER, **environ) as other,
     ):
         await until(log, lambda events: len(events) >= 1_000)
         await one.end(signal.SIGKILL)
@@ -126,7 +127,7 @@ async def test_the_time_from_a_publish_to_its_derived_event(server, log: Connect
     """Printed, not asserted: it depends on the machine."""
     seconds = []
     subscription = await log.subscribe("weft.*.*.out.>")
-    async with started(WORKER, "firewall", WEFT_NATS_URL=server.url) as worker:
+    async with started(*WORKER, WEFT_NATS_URL=server.url) as worker:
         await worker.until_ready()
         for number in range(100):
             begun = time.perf_counter()
