@@ -61,8 +61,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     summary_model: str | None = None
     summary_api_key: str | None = None
     router_transformer: str = "identity"
-    """What makes a routing query of what is asked: a template such as `a tool to {query}`, or the name
-    of an installed transformer."""
+    """What makes a routing query of what is asked: a template such as `a tool to {query}`, or an
+    installed transformer's name."""
     router_url: str | None = None
     """OpenAI-compatible endpoint that rewrites routing queries; without one they stay as they
     are."""
