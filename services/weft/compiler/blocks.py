@@ -2,51 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
 from weft.compiler.fencing import fence, unlabelled
 from weft.compiler.forms import ENVELOPE, SHORTENED, Form
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
-from weft_schemas.policy import ContextPolicy
 
 HANDLE_FROM = 300
-"""Tokens that the raw body must have over what is shown before the text names its handle, which
+"""Tokens that the raw body must have over its summary before the text names its handle, which
 costs ten; the entry always carries it."""
 
 
-def entry(
-    row: ItemRow, form: Form, policy: ContextPolicy, key: bytes, section: str, dated: bool
-) -> PackEntry:
-    """The entry of one item: fenced where it is untrusted, its handle shown where much is missing."""
+def entry(row: ItemRow, form: Form, key: bytes, section: str, untrusted: bool) -> PackEntry:
+    """The entry of one item, fenced where it is untrusted, its handle shown where much is missing.
+
+    Call ids are the item's place in its session: as unique as the provider's, at a tenth of the
+    tokens.
+    """
     handle = _handle(row, form)
-    text = form.text
-    if handle and row.envelope and row.envelope.raw_tokens - row.tokens > HANDLE_FROM:
-        text = f"{text} [{handle}]"
-    if row.kind in policy.firewall.untrusted_kinds or row.kind is ItemKind.TOOL_RESULT:
-        text = fence(text, row.id, key)
-    else:
-        text = unlabelled(text)
+    text = f"{form.text} [{handle}]" if handle and _much_is_missing(row) else form.text
     named = row.metadata.get
     return PackEntry(
         item_id=row.id,
         kind=row.kind,
-        text=text,
+        text=fence(text, row.id, key) if untrusted else unlabelled(text),
         section=section,
         sequence=row.sequence,
         parent_id=row.parent_id,
-        author=named("author"),
-        tool_name=named("tool_name"),
-        call_id=named("call_id"),
+        author=_text(named("author")),
+        tool_name=_text(named("tool_name")),
+        call_id=f"c{row.ordinal}" if row.kind is ItemKind.TOOL_CALL else None,
         arguments=form.arguments,
-        turn_id=named("turn_id"),
-        occurred_at=named("occurred_at") if dated else None,
+        turn_id=_text(named("turn_id")),
+        occurred_at=_text(named("occurred_at")) or _published(row.published_ns),
         view=form.view,
         handle=handle,
         sensitivity=row.sensitivity,
     )
 
 
+def undated(entries: Sequence[PackEntry]) -> list[PackEntry]:
+    """The entries without their times where all are of one day: then a date tells nothing."""
+    days = {entry.occurred_at[:10] for entry in entries if entry.occurred_at}
+    if len(days) > 1:
+        return list(entries)
+    return [msgspec.structs.replace(entry, occurred_at=None) for entry in entries]
+
+
+def _published(nanoseconds: int) -> str:
+    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
 def _handle(row: ItemRow, form: Form) -> str | None:
     if row.envelope is None or form.view not in (SHORTENED, ENVELOPE):
         return None
     return row.envelope.artifacts[0].handle if row.envelope.artifacts else None
+
+
+def _much_is_missing(row: ItemRow) -> bool:
+    return row.envelope is not None and row.envelope.raw_tokens - row.tokens > HANDLE_FROM

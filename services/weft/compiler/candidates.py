@@ -75,7 +75,8 @@ def _matches(
     best = [match.sequence for match in matches[:FEEDBACK]]
     extra = expansion([row.text for row in view.rows(best)], question, named)
     for match in view.search(extra, limit) if extra else ():
-        if match.sequence not in scores: matches.append(match)
+        if match.sequence not in scores:
+            matches.append(match)
         scores[match.sequence] = scores.get(match.sequence, 0.0) + FEEDBACK_SHARE * match.score
     return matches, scores
 

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from weft import tokens
+from weft.compiler.auditing import audit_of, manifest_of
 from weft.compiler.blocks import entry
-from weft.compiler.candidates import find_candidates
-from weft.compiler.closure import Group, close
-from weft.compiler.deduplication import find_duplicates, words
-from weft.compiler.forms import Form, whole
+from weft.compiler.candidates import Candidates, find_candidates
+from weft.compiler.closure import Closed, Group, close
+from weft.compiler.counting import Count, counter, message_tokens
+from weft.compiler.forms import Form
 from weft.compiler.header import memory_header
-from weft.compiler.packing import Packer, Wants
-from weft.compiler.query import understand
+from weft.compiler.limits import apply_limits
+from weft.compiler.phases import LOOKS, UNASKED
+from weft.compiler.query import Question, understand
 from weft.compiler.rendering import RENDER_VERSION, render
+from weft.compiler.repetition import drop_repetitions
 from weft.compiler.scoring import Emphasis, score_groups
+from weft.compiler.selecting import Sheet, select
 from weft.compiler.sensitivity import apply_floor
+from weft.compiler.tools import parameter_names, tools_entry
+from weft.compiler.worth import asked_fields
 from weft.readmodel.rows import ItemRow, SessionView
 from weft_schemas.compile import (
     BuildStats,
@@ -27,42 +33,24 @@ from weft_schemas.compile import (
     CompileRequest,
     ContextPack,
     DroppedItem,
-    ManifestEntry,
     PackEntry,
     PendingItem,
 )
 from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
-from weft_schemas.policy import Phase
+from weft_schemas.policy import ContextPolicy
 
 CODE_VERSION = "1"
 """Changes whenever the same view and request would give another selection."""
 
 
 class Compilation(msgspec.Struct, frozen=True):
-    """What a compile gives: the reply, and the audit event that can reproduce it."""
+    """What a compile gives: the reply, the audit event that can reproduce it, and what each
+    candidate scored, by item id."""
 
     pack: ContextPack
     audit: CompileAudit
-
-
-@lru_cache(maxsize=16384)
-def _count(text: str, encoding: str) -> int:
-    return tokens.count(text, encoding)
-
-
-WANTS = {
-    Phase.ROUTE: Wants(atomic=60, facts=1.0, cheap=1.0),
-    Phase.CALL: Wants(atomic=30, facts=6.0, cheap=1.0),
-    Phase.INTERPRET: Wants(atomic=60, facts=1.0, cheap=1.0),
-    Phase.ANSWER: Wants(atomic=700, facts=0.0, cheap=0.3),
-}
-EMPHASIS = {
-    Phase.ROUTE: Emphasis(relevance=0.5, recency=1.0, half_life=8.0, exchange=0.3),
-    Phase.CALL: Emphasis(relevance=0.3, recency=1.0, half_life=3.0),
-    Phase.INTERPRET: Emphasis(relevance=0.3, recency=1.0, half_life=4.0, exchange=0.5),
-    Phase.ANSWER: Emphasis(relevance=1.0, recency=0.1, half_life=4.0, exchange=0.5),
-}
+    scores: dict[str, float] = {}
 
 
 def compile_pack(
@@ -77,94 +65,163 @@ def compile_pack(
     `key` is the deployment's secret that fences are made with. `base` is the audit of the pack
     that `request.stable_from` names, null where it is unknown.
     """
-    policy_version, policy = view.policy()
-    if request.policy is not None:
-        policy_version, policy = 0, request.policy
-    wanted = request.budget if request.budget is not None else policy.budgets.of(request.phase)
-    budget = max(wanted - request.reserve, 0)
+    version, policy = view.policy() if request.policy is None else (0, request.policy)
+    count = counter(view.encoding)
+    budget = budget_of(request, policy)
     rule = policy.phases[request.phase]
-    encoding = view.encoding
-
-    def count(text: str) -> int:
-        return _count(text, encoding)
+    look = LOOKS[request.phase]
 
     question = understand(request.query or _latest_words(view))
     candidates = find_candidates(view, question, policy.selection, budget)
     closed = close(view, candidates.rows)
     cleared = apply_floor(closed.groups, policy)
-    dropped = [*closed.dropped, *cleared.dropped]
+    pinned = _pinned(cleared.groups, candidates)
+    emphasis = look.emphasis if request.query else _unasked(look.emphasis)
     scores = score_groups(
-        cleared.groups,
-        candidates.scores,
-        question,
-        rule,
-        EMPHASIS[request.phase],
-        candidates.latest_user,
+        cleared.groups, candidates.scores, question, rule, emphasis, candidates.latest_user
     )
-    pinned = frozenset(
+    threshold = policy.selection.duplicate_threshold
+    distinct = drop_repetitions(cleared.groups, pinned, cleared.redacted, threshold)
+    limited = apply_limits(distinct.groups, scores, pinned, request.phase, rule)
+
+    rows = {row.sequence: row for group in limited.groups for row in group.rows}
+    sheet = Sheet(
+        _above(view, request, question, policy, budget, count),
+        rows,
+        _maker(policy, key, candidates.latest_user),
+        count,
+    )
+    asked = asked_fields(rows.values()) | parameter_names(view, request)
+    selected = select(
+        limited.groups,
+        scores,
+        pinned,
+        cleared.redacted,
+        look.wants,
+        asked,
+        sheet,
+        budget,
+        view.encoding,
+    )
+    entries = sheet.entries(selected.forms)
+    if sheet.size(selected.forms) > budget:
+        entries = []
+    dropped = [*closed.dropped, *cleared.dropped, *distinct.dropped, *limited.dropped]
+    dropped += _unselected(limited.groups, entries)
+    stats = _stats(closed, entries, dropped, selected.notes, budget, view.encoding, count)
+    pack = _pack(view, request, version, entries, stats)
+    manifest = manifest_of(entries, rows, selected.forms)
+    return Compilation(pack, audit_of(pack, request, manifest), _named(cleared.groups, scores))
+
+
+def budget_of(request: CompileRequest, policy: ContextPolicy) -> int:
+    """Tokens that the prompt may take."""
+    wanted = policy.budgets.of(request.phase) if request.budget is None else request.budget
+    return max(wanted - request.reserve, 0)
+
+
+def _latest_words(view: SessionView) -> str:
+    users = view.of_kind(ItemKind.USER_TURN, 1)
+    return users[0].text if users else ""
+
+
+def _unasked(emphasis: Emphasis) -> Emphasis:
+    """Without a query what is new counts, whatever the phase."""
+    return msgspec.structs.replace(
+        emphasis, relevance=min(emphasis.relevance, UNASKED), recency=1.0
+    )
+
+
+def _pinned(groups: Sequence[Group], candidates: Candidates) -> frozenset[int]:
+    return frozenset(
         group.key
-        for group in cleared.groups
+        for group in groups
         if group.key == candidates.latest_user or group.rows[0].kind is ItemKind.POLICY
     )
-    groups, duplicates = _deduplicate(
-        cleared.groups, scores, pinned, cleared.redacted, policy.selection.duplicate_threshold
-    )
-    dropped += duplicates
-    header = memory_header(view, question, policy, budget, count)
-    days = {str(row.metadata.get("occurred_at"))[:10] for group in groups for row in group.rows}
+
+
+def _above(
+    view: SessionView,
+    request: CompileRequest,
+    question: Question,
+    policy: ContextPolicy,
+    budget: int,
+    count: Count,
+) -> tuple[PackEntry, ...]:
+    tools = tools_entry(view, request, budget, count)
+    return (*memory_header(view, question, policy, budget, count), *([tools] if tools else []))
+
+
+def _maker(policy: ContextPolicy, key: bytes, latest_user: int | None):  # type: ignore[no-untyped-def]
+    untrusted = {*policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
 
     def make(row: ItemRow, form: Form) -> PackEntry:
         section = "policy" if row.kind is ItemKind.POLICY else "context"
-        if row.sequence == candidates.latest_user:
+        if row.sequence == latest_user:
             section = "latest"
-        return entry(row, form, policy, key, section, len(days) > 1)
+        return entry(row, form, key, section, row.kind in untrusted)
 
-    packer = Packer(
-        groups, scores, pinned, cleared.redacted, WANTS[request.phase], make, count, header
-    )
-    entries = packer.pack(budget)
-    shown = {held.item_id for held in entries}
-    dropped += [
+    return make
+
+
+def _unselected(groups: Sequence[Group], entries: Sequence[PackEntry]) -> list[DroppedItem]:
+    shown = {shown.item_id for shown in entries}
+    return [
         DroppedItem(row.id, "budget")
         for group in groups
         for row in group.rows
         if row.id not in shown
     ]
-    prompt = render(entries)
-    included = tuple(held.item_id for held in entries if held.item_id)
-    reasons: dict[str, int] = {}
-    for drop in dropped:
-        reasons[drop.reason] = reasons.get(drop.reason, 0) + 1
-    sections: dict[str, int] = {}
-    for held in entries:
-        sections[held.section] = sections.get(held.section, 0) + count(held.text)
-    stats = BuildStats(
+
+
+def _stats(
+    closed: Closed,
+    entries: Sequence[PackEntry],
+    dropped: Sequence[DroppedItem],
+    notes: tuple[str, ...],
+    budget: int,
+    encoding: str,
+    count: Count,
+) -> BuildStats:
+    included = tuple(shown.item_id for shown in entries if shown.item_id)
+    prompt = tokens.count(render(entries), encoding)
+    sections: Counter[str] = Counter()
+    for shown in entries:
+        sections[shown.section] += count(shown.text)
+    if entries:
+        sections["frame"] = max(prompt - sum(sections.values()), 0)
+    elif closed.total:
+        notes = (*notes, f"a budget of {budget} tokens is too small for any item")
+    return BuildStats(
         total_candidates=closed.total,
         included_count=len(included),
         dropped_count=len(dropped),
-        dropped_reasons=reasons,
+        dropped_reasons=dict(Counter(drop.reason for drop in dropped)),
         dropped_items=tuple(dropped),
-        deduplicated_count=len(duplicates),
-        tokens_per_section=sections,
+        deduplicated_count=sum(drop.reason == "duplicate" for drop in dropped),
+        tokens_per_section=dict(sections),
         dependency_closures=closed.added,
         included_items=included,
-        prompt_tokens=tokens.count(prompt, encoding),
+        prompt_tokens=prompt,
+        message_tokens=message_tokens(entries, count) if entries else {},
         budget=budget,
         encoding=encoding,
-        notes=() if entries else ("the budget is too small for any item",),
+        notes=notes,
     )
-    pending = tuple(PendingItem(row.id, row.sequence) for row in view.pending())
-    pack_id = digest(
-        "pack",
-        view.tenant,
-        view.session,
-        view.sequence,
-        policy_version,
-        msgspec.json.encode(request, order="deterministic"),
-        prompt,
-    )[:20]
-    pack = ContextPack(
-        id=pack_id,
+
+
+def _pack(
+    view: SessionView,
+    request: CompileRequest,
+    policy_version: int,
+    entries: Sequence[PackEntry],
+    stats: BuildStats,
+) -> ContextPack:
+    prompt = render(entries)
+    asked = msgspec.json.encode(request, order="deterministic")
+    sha256 = hashlib.sha256(prompt.encode()).hexdigest()
+    return ContextPack(
+        id=digest(view.tenant, view.session, view.sequence, policy_version, asked, sha256)[:20],
         tenant=view.tenant,
         session=view.session,
         phase=request.phase,
@@ -173,57 +230,12 @@ def compile_pack(
         stats=stats,
         sequence=view.sequence,
         policy_version=policy_version,
-        digest=hashlib.sha256(prompt.encode()).hexdigest(),
-        pending=pending,
+        digest=sha256,
+        pending=tuple(PendingItem(row.id, row.sequence) for row in view.pending()),
         render_version=RENDER_VERSION,
         code_version=CODE_VERSION,
     )
-    audit = CompileAudit(
-        id=pack_id,
-        tenant=view.tenant,
-        session=view.session,
-        request=request,
-        sequence=view.sequence,
-        policy_version=policy_version,
-        manifest=tuple(
-            ManifestEntry(e.item_id, e.sequence, e.sequence, e.view, digest(e.text))
-            for e in entries
-        ),
-        digest=pack.digest,
-        render_version=RENDER_VERSION,
-        code_version=CODE_VERSION,
-        encoding=encoding,
-        pending=pending,
-    )
-    return Compilation(pack, audit)
 
 
-def _latest_words(view: SessionView) -> str:
-    users = view.of_kind(ItemKind.USER_TURN, 1)
-    return users[0].text if users else ""
-
-
-def _deduplicate(
-    groups: Sequence[Group],
-    scores: dict[int, float],
-    pinned: frozenset[int],
-    redacted: frozenset[int],
-    threshold: float,
-) -> tuple[list[Group], list[DroppedItem]]:
-    kept = [group for group in groups if group.key in pinned]
-    rest = sorted(
-        (group for group in groups if group.key not in pinned), key=lambda group: -group.key
-    )
-    order = [*kept, *rest]
-    sets = [
-        words(" ".join(whole(row, row.sequence in redacted).text for row in group.rows))
-        for group in order
-    ]
-    repeated = find_duplicates(sets, threshold)
-    drops = [
-        DroppedItem(row.id, "duplicate", f"repeats {order[other].rows[0].id}")
-        for index, other in repeated.items()
-        for row in order[index].rows
-    ]
-    gone = {order[index].key for index in repeated}
-    return [group for group in groups if group.key not in gone], drops
+def _named(groups: Sequence[Group], scores: Mapping[int, float]) -> dict[str, float]:
+    return {row.id: scores[group.key] for group in groups for row in group.rows}

@@ -9,7 +9,39 @@ from functools import lru_cache
 import msgspec
 
 _TIMES = frozenset(
-    ["yesterday", "today", "tonight", "tomorrow", "last", "ago", "next", "week", "weekend", "month", "year", "recently", "since", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december"]
+    [
+        "yesterday",
+        "today",
+        "tonight",
+        "tomorrow",
+        "last",
+        "ago",
+        "next",
+        "week",
+        "weekend",
+        "month",
+        "year",
+        "recently",
+        "since",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "january",
+        "february",
+        "march",
+        "april",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ]
 )
 _PERSONAL = frozenset({"i", "my", "we", "our", "me"})
 _WORD = re.compile(r"[^\W\d_]+|\d+")

@@ -3,16 +3,24 @@ raw body is not here at all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import msgspec
 
+from weft import tokens
 from weft.compiler.outline import GAP, Outline, Part, flat, outline, structured
 from weft.readmodel.rows import ItemRow
+from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ItemKind
 
-WHOLE, SHORTENED, ENVELOPE, REDACTED = "whole", "shortened", "envelope", "redacted"
+WHOLE, SHORTENED, ENVELOPE = "whole", "shortened", "envelope"
+SUMMARY, REDACTED = "summary", "redacted"
+
+SUMMARISED = frozenset(
+    {ItemKind.USER_TURN, ItemKind.AGENT_MSG, ItemKind.PLAN_STATE, ItemKind.POLICY}
+)
+"""Kinds whose summary stands for them; a document's parts answer better than its summary."""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -22,6 +30,8 @@ class Form(msgspec.Struct, frozen=True):
     text: str
     arguments: dict[str, Any] | None = None
     """Of a call, as far as shown."""
+    recipe: str = ""
+    """How the view was cut, for `reread`: `0-3,7` are parts, `<40` is a head in tokens."""
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -46,22 +56,72 @@ def whole(row: ItemRow, redacted: bool = False) -> Form:
 def shape(row: ItemRow, redacted: bool, atomic: int) -> Shape:
     """The item in parts; one of at most `atomic` characters is a single part."""
     form = whole(row, redacted)
-    if len(form.text) <= atomic or redacted:
+    if redacted or len(form.text) <= atomic:
         return Shape((Part(form.text),), lambda _: form)
+    return parted(row)
+
+
+def parted(row: ItemRow) -> Shape:
+    """The item in all its parts: arguments of a call, fields of JSON, sentences, facts."""
+    form = whole(row)
     if row.kind is ItemKind.TOOL_CALL and form.arguments is not None:
-        return _call_shape(row, form)
+        return _parted_call(str(row.metadata["tool_name"]), form)
     inner = outline(row.text)
     parts = (*inner.parts, *_facts(row))
 
     def choose(chosen: Collection[int]) -> Form:
         if len(chosen) == len(parts) and not inner.structured:
             return form
-        return Form(SHORTENED, _with_facts(inner, parts, chosen))
+        return Form(SHORTENED, _assembled(inner, parts, chosen), recipe=ranges(chosen))
 
     return Shape(parts, choose)
 
 
-def _with_facts(inner: Outline, parts: tuple[Part, ...], chosen: Collection[int]) -> str:
+def head(row: ItemRow, limit: int, encoding: str) -> Form:
+    """At most `limit` tokens of the item: its summary where that fits, else its beginning."""
+    if row.summary and row.summary_tokens <= limit and row.kind in SUMMARISED:
+        return Form(SUMMARY, row.summary)
+    text = tokens.truncate(row.text, limit - 1, encoding).rstrip()
+    return Form(SHORTENED, f"{text}{GAP}", recipe=f"<{limit}")
+
+
+def reread(row: ItemRow, view: str, recipe: str, encoding: str) -> Form:
+    """The form that was shown before, made again from the same row.
+
+    Raises `InvalidInput` for a view that this release does not make.
+    """
+    if view == SUMMARY:
+        return Form(SUMMARY, row.summary)
+    if view == SHORTENED and recipe.startswith("<"):
+        return head(row, int(recipe[1:]), encoding)
+    if view == SHORTENED:
+        return parted(row).choose(places(recipe))
+    if view in (WHOLE, ENVELOPE, REDACTED):
+        return whole(row, view == REDACTED)
+    raise InvalidInput(f"item {row.id!r}: view {view!r} is unknown; reproduce it with its release")
+
+
+def ranges(chosen: Iterable[int]) -> str:
+    """`0-3,7` for 0, 1, 2, 3 and 7."""
+    runs: list[list[int]] = []
+    for index in sorted(chosen):
+        if runs and index == runs[-1][1] + 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def places(written: str) -> frozenset[int]:
+    """The inverse of `ranges`."""
+    found: set[int] = set()
+    for run in filter(None, written.split(",")):
+        first, _, last = run.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+def _assembled(inner: Outline, parts: tuple[Part, ...], chosen: Collection[int]) -> str:
     own = len(inner.parts)
     facts = " ".join(parts[at].text for at in range(own, len(parts)) if at in chosen)
     text = inner.assemble([at for at in chosen if at < own])
@@ -83,32 +143,32 @@ def _whole_call(row: ItemRow, redacted: bool) -> Form:
     arguments = row.metadata.get("arguments")
     name = row.metadata.get("tool_name")
     view = REDACTED if redacted else WHOLE
-    if not isinstance(arguments, dict) or not isinstance(name, str):
+    if redacted or not isinstance(arguments, dict) or not isinstance(name, str):
         return Form(view, row.text)
     return Form(view, f"{name}({flat(arguments)})", arguments)
 
 
-def _call_shape(row: ItemRow, form: Form) -> Shape:
+def _parted_call(name: str, form: Form) -> Shape:
     """Each argument in parts of its own, so that a shortened call is still valid JSON."""
     arguments = form.arguments or {}
     parts: list[Part] = []
-    inner: list[tuple[str, Outline, int]] = []
+    inner: list[tuple[str, Outline, range]] = []
     for key, value in arguments.items():
         held = structured({key: value})
-        inner.append((key, held, len(parts)))
+        inner.append((key, held, range(len(parts), len(parts) + len(held.parts))))
         parts.extend(held.parts)
 
     def choose(chosen: Collection[int]) -> Form:
         if len(chosen) == len(parts):
             return form
         texts, kept = [], {}
-        for key, held, start in inner:
-            mine = [at - start for at in chosen if start <= at < start + len(held.parts)]
+        for key, held, indexes in inner:
+            mine = [at - indexes.start for at in chosen if at in indexes]
             if mine:
                 text = held.assemble(mine)[1:-1]
                 texts.append(text)
-                kept[key] = arguments[key] if len(mine) == len(held.parts) else text[len(key) + 1 :]
+                kept[key] = arguments[key] if len(mine) == len(indexes) else text[len(key) + 1 :]
         shown = " ".join([*texts, GAP])
-        return Form(SHORTENED, f"{row.metadata['tool_name']}({shown})", kept)
+        return Form(SHORTENED, f"{name}({shown})", kept, ranges(chosen))
 
     return Shape(tuple(parts), choose)

@@ -21,6 +21,8 @@ _DEEPEST = 40
 """Levels of JSON that are taken apart; what lies deeper is one part."""
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[^\s])|\s*\n\s*|(?:\\n)+\s*")
+_LABELLED = re.compile(r"\s*(?:[-*]\s+)?[\"']?(\w[\w.-]*)[\"']?\s*[:=]\s+(?=\S)")
+"""`key: value`: a line of YAML, a log or a head."""
 _CLAUSE = re.compile(r"(?<=[,:;])\s+|(?<=[}\]>]),?\s*")
 
 
@@ -100,9 +102,14 @@ def _clauses(sentence: str) -> list[str]:
 def _prose(text: str) -> Outline:
     pieces = sentences(text)
     return Outline(
-        tuple(Part(piece) for piece in pieces),
+        tuple(_line(piece) for piece in pieces),
         lambda chosen: _join(pieces, range(len(pieces)), chosen, "\n" if "\n" in text else " "),
     )
+
+
+def _line(piece: str) -> Part:
+    label = _LABELLED.match(piece)
+    return Part(piece, label[1]) if label else Part(piece)
 
 
 def _join(pieces: list[str], indexes: range, chosen: Collection[int], gap: str) -> str:

@@ -1,218 +1,138 @@
-"""Stage 7: what goes into the budget. Everything whole where it fits; else parts, best value for
-their tokens first, each value paid for once."""
+"""Stage 7, first half: in which order parts are worth their tokens. Best value for its cost first,
+each value paid for once."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from weft.compiler.closure import Group
-from weft.compiler.forms import Form, Shape, shape, whole
-from weft.compiler.outline import Part, structured
-from weft.compiler.rendering import blocks
-from weft.compiler.values import values
+from weft.compiler.forms import Shape, shape
+from weft.compiler.worth import new_worth, worth
 from weft.readmodel.rows import ItemRow
-from weft_schemas.compile import PackEntry
-from weft_schemas.items import ItemKind
 
 OVERSUPPLY = 8
 """Groups are taken apart, best first, until their text is this many budgets."""
-ASKED_FIELD = 1.5
-ASKED_VALUE = 1.0
-COVERED = 8.0
-CHARACTERS_PER_TOKEN = 3.3
-"""Of text rich in values; only to compare parts, never to keep the budget."""
+OVERSHOOT = 1.3
+"""Parts are put in order until they fill this many budgets by estimate: the fit is exact."""
+DENSITY = 0.3
+"""Tokens per character where an item's own is not known."""
+LABEL = 5.0
+"""Tokens that showing an item costs beside its text."""
+CALL = 20.0
+"""The same for a call and its result, ids and fence counted."""
 
 
 class Wants(msgspec.Struct, frozen=True):
-    """What the phase looks for."""
+    """What a phase looks for in an item."""
 
     atomic: int
     """Characters up to which an item is shown whole or not at all."""
-    facts: float
-    """Worth of a new value, against the text's own 1.0 per part."""
+    values: float
+    """Worth of a new value, against 1.0 of any part; 0: text alone counts."""
     cheap: float
-    """Exponent of the cost: 1.0 prefers the best value per token, 0.0 ignores length."""
+    """Exponent of the cost: 1.0 takes the best value per token, 0.0 ignores length."""
 
 
-class Choice(msgspec.Struct, frozen=True):
-    """Forms per sequence, and the groups that have one."""
+class Addition(msgspec.Struct, frozen=True):
+    """One more part in the prompt."""
 
-    forms: dict[int, Form]
+    group: Group
+    sequence: int
+    """Of the item."""
+    part: int
+    tokens: float
+    """Estimate, what opening its group costs included."""
 
 
-Make = Callable[[ItemRow, Form], PackEntry]
-Count = Callable[[str], int]
+class Offer(msgspec.Struct):
+    """A part that can be taken."""
+
+    group: Group
+    sequence: int
+    part: int
+    cost: float
+    score: float
+    weights: Mapping[str, float]
 
 
-class Packer:
-    """One compile's packing: the groups, their scores and the ways to make and count entries."""
+def order_parts(
+    groups: Sequence[Group],
+    scores: Mapping[int, float],
+    redacted: Collection[int],
+    wants: Wants,
+    asked: Collection[str],
+    stated: Mapping[str, int],
+    budget: int,
+) -> tuple[list[Addition], dict[int, Shape]]:
+    """Additions, best first, until they fill the budget and some more, and the items' shapes.
 
-    def __init__(
-        self,
-        groups: Sequence[Group],
-        scores: Mapping[int, float],
-        pinned: frozenset[int],
-        redacted: frozenset[int],
-        wants: Wants,
-        make: Make,
-        count: Count,
-        header: Sequence[PackEntry] = (),
-    ) -> None:
-        self.groups = list(groups)
-        self.scores = scores
-        self.pinned = pinned
-        self.redacted = redacted
-        self.wants = wants
-        self.make = make
-        self.count = count
-        self.header = list(header)
-        self.asked_fields: set[str] = set()
-        self.asked_values: set[str] = set()
-        for group in groups:
-            for row in group.rows:
-                if row.kind is ItemKind.TOOL_CALL:
-                    for part in structured(row.metadata.get("arguments") or {}).parts:
-                        self.asked_fields.add(part.field)
-                        self.asked_values.update(values(part.text))
+    `stated` counts the values that the prompt holds already.
+    """
+    shapes: dict[int, Shape] = {}
+    offers: list[Offer] = []
+    supply = 0
+    for group in sorted(groups, key=lambda group: (-scores[group.key], -group.key)):
+        for row in group.rows:
+            shapes[row.sequence] = shape(row, row.sequence in redacted, wants.atomic)
+            offers += _offers(group, row, shapes[row.sequence], scores[group.key], wants, asked)
+            supply += max(row.tokens, 0)
+        if supply > OVERSUPPLY * budget:
+            break
+    return _greedy(offers, wants, dict(stated), budget * OVERSHOOT), shapes
 
-    def pack(self, budget: int) -> list[PackEntry]:
-        """Entries whose prompt takes at most `budget` tokens."""
-        everything = self._whole(budget)
-        if everything is not None:
-            return everything
-        additions = self._additions(budget)
-        return self._fit(additions, budget)
 
-    def tokens(self, entries: Sequence[PackEntry]) -> int:
-        """Tokens of the prompt that these entries make: blocks are lines, so they add up."""
-        return sum(self.count("\n".join(lines) + "\n") for lines in blocks(entries))
-
-    def _whole(self, budget: int) -> list[PackEntry] | None:
-        if sum(max(row.tokens, 0) for group in self.groups for row in group.rows) > budget:
-            return None
-        entries = [
-            self.make(row, whole(row, row.sequence in self.redacted))
-            for row in sorted(
-                (row for group in self.groups for row in group.rows), key=lambda row: row.sequence
-            )
-        ]
-        entries = [*self.header, *entries]
-        return entries if self.tokens(entries) <= budget else None
-
-    def _additions(self, budget: int) -> list[tuple[Group, int, int]]:
-        """(group, row index, part index) in order of worth, well over the budget's fill."""
-        ranked = sorted(
-            self.groups,
-            key=lambda group: (group.key not in self.pinned, -self.scores[group.key], -group.key),
+def _offers(
+    group: Group, row: ItemRow, shaped: Shape, score: float, wants: Wants, asked: Collection[str]
+) -> list[Offer]:
+    density = row.tokens / len(row.text) if row.text and row.tokens > 0 else DENSITY
+    return [
+        Offer(
+            group,
+            row.sequence,
+            index,
+            len(part.text) * density + 1,
+            score,
+            worth(part, asked) if wants.values else {},
         )
-        self.shapes: dict[int, Shape] = {}
-        supply = 0
-        heap: list[tuple[float, int, int, int, int]] = []
-        by_key: dict[int, Group] = {}
-        worth: dict[tuple[int, int, int], dict[str, float]] = {}
-        for group in ranked:
-            if supply > OVERSUPPLY * budget:
-                break
-            by_key[group.key] = group
-            for at, row in enumerate(group.rows):
-                supply += max(row.tokens, 0)
-                shaped = shape(row, row.sequence in self.redacted, self.wants.atomic)
-                self.shapes[row.sequence] = shaped
-                for index, part in enumerate(shaped.parts):
-                    worth[group.key, at, index] = self._worth(part)
-                    heap.append((-1e9, -group.key, at, index, len(part.text)))
-        covered: dict[str, int] = {}
-        opened: set[int] = set()
-        order: list[tuple[Group, int, int]] = []
-        heap = [
-            (
-                -self._ratio(worth[-key, at, index], length, -key, covered, opened),
-                key,
-                at,
-                index,
-                length,
-            )
-            for _, key, at, index, length in heap
-        ]
-        heapq.heapify(heap)
-        spent = 0.0
-        limit = budget * 1.3
-        while heap and spent < limit:
-            _, key, at, index, length = heapq.heappop(heap)
-            group = by_key[-key]
-            ratio = self._ratio(worth[-key, at, index], length, -key, covered, opened)
-            if heap and -ratio > heap[0][0] + 1e-12:
-                heapq.heappush(heap, (-ratio, key, at, index, length))
+        for index, part in enumerate(shaped.parts)
+    ]
+
+
+def _greedy(
+    offers: Sequence[Offer], wants: Wants, stated: dict[str, int], limit: float
+) -> list[Addition]:
+    """Lazy greedy: an offer's rate can only fall as values are stated, so the top one is looked at
+    again before it is taken."""
+    opened: set[int] = set()
+
+    def rate(offer: Offer) -> float:
+        cost = offer.cost + (0.0 if offer.group.key in opened else LABEL)
+        gain = 1.0 + (wants.values * new_worth(offer.weights, stated) if offer.weights else 0.0)
+        return offer.score * gain / cost**wants.cheap
+
+    # Ties go to the newer item, then to the earlier part.
+    heap = [(-rate(offer), -offer.sequence, offer.part, at) for at, offer in enumerate(offers)]
+    heapq.heapify(heap)
+    additions: list[Addition] = []
+    spent = 0.0
+    while heap and spent < limit:
+        key, newest, part, at = heap[0]
+        offer = offers[at]
+        now = -rate(offer)
+        if now > key:
+            heapq.heapreplace(heap, (now, newest, part, at))
+            if heap[0][3] != at:
                 continue
-            order.append((group, at, index))
-            spent += length / CHARACTERS_PER_TOKEN + 1
-            if -key not in opened:
-                spent += self._overhead(group)
-                opened.add(-key)
-            for value in worth[-key, at, index]:
-                covered[value] = covered.get(value, 0) + 1
-        return order
-
-    def _worth(self, part: Part) -> dict[str, float]:
-        found = values(part.text)
-        factor = ASKED_FIELD if part.field in self.asked_fields else 1.0
-        return {
-            value: weight * factor * (ASKED_VALUE if value in self.asked_values else 1.0)
-            for value, weight in found.items()
-        }
-
-    def _overhead(self, group: Group) -> float:
-        return 4.0 if len(group.rows) == 1 else 10.0 * len(group.rows)
-
-    def _ratio(
-        self,
-        worth: Mapping[str, float],
-        length: int,
-        key: int,
-        covered: Mapping[str, int],
-        opened: set[int],
-    ) -> float:
-        new = sum(weight / (1 + COVERED * covered.get(value, 0)) for value, weight in worth.items())
-        cost = length / CHARACTERS_PER_TOKEN + 1
-        if key not in opened:
-            cost += 5
-        gain = 1.0 + self.wants.facts * new
-        ratio = self.scores[key] * gain / cost**self.wants.cheap
-        return ratio + (1e6 if key in self.pinned else 0.0)
-
-    def _fit(self, additions: list[tuple[Group, int, int]], budget: int) -> list[PackEntry]:
-        """The longest run of additions whose exact prompt fits, by bisection."""
-        low, high = 0, len(additions)
-        best: list[PackEntry] = []
-        guess = min(high, max(1, int(high / 1.3)))
-        while low < high:
-            entries = self._assemble(additions[:guess])
-            if self.tokens(entries) <= budget:
-                low, best = guess, entries
-            else:
-                high = guess - 1
-            guess = (low + high + 1) // 2
-        return best or (self.header if self.tokens(self.header) <= budget else [])
-
-    def _assemble(self, additions: Sequence[tuple[Group, int, int]]) -> list[PackEntry]:
-        chosen: dict[int, dict[int, list[int]]] = {}
-        rows: dict[int, ItemRow] = {}
-        for group, at, index in additions:
-            held = chosen.setdefault(group.key, {})
-            held.setdefault(at, []).append(index)
-            rows.update((row.sequence, row) for row in group.rows)
-        picked: dict[int, set[int]] = {}
-        for group in self.groups:
-            for at, row in enumerate(group.rows):
-                if group.key in chosen:
-                    picked[row.sequence] = set(chosen[group.key].get(at, ()))
-        return [
-            *self.header,
-            *(
-                self.make(rows[sequence], self.shapes[sequence].choose(picked[sequence]))
-                for sequence in sorted(picked)
-            ),
-        ]
+        heapq.heappop(heap)
+        cost = offer.cost
+        if offer.group.key not in opened:
+            opened.add(offer.group.key)
+            cost += LABEL if len(offer.group.rows) == 1 else CALL
+        spent += cost
+        additions.append(Addition(offer.group, offer.sequence, offer.part, cost))
+        for value in offer.weights:
+            stated[value] = stated.get(value, 0) + 1
+    return additions

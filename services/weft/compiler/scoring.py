@@ -36,7 +36,9 @@ LONG_TEXT = 240
 TIE = 0.05
 """Exponent of a kind's weight: enough to win a tie, too little to beat better evidence."""
 
-_WANTS_NAME = re.compile(r"\b(where|which|who|cit(y|ies)|countr(y|ies)|states?|places?|names?)\b", re.I)
+_WANTS_NAME = re.compile(
+    r"\b(where|which|who|cit(y|ies)|countr(y|ies)|states?|places?|names?)\b", re.I
+)
 
 
 class Emphasis(msgspec.Struct, frozen=True):
@@ -48,6 +50,8 @@ class Emphasis(msgspec.Struct, frozen=True):
     """Groups after which recency has halved."""
     exchange: float = 0.0
     """Extra for what came after the latest user turn."""
+    newest: float = 0.0
+    """Extra for the newest call and its results."""
 
 
 def score_groups(
@@ -61,18 +65,22 @@ def score_groups(
     """Score per group key, above 0. `matches` are BM25 scores by sequence."""
     rows = [row for group in groups for row in group.rows]
     relevance = relevance_of(sorted(rows, key=lambda row: row.ordinal), matches, question)
+    called = max((group.key for group in groups if len(group.rows) > 1), default=None)
     scores = {}
     for age, group in enumerate(reversed(groups)):
         score = emphasis.relevance * max(relevance[row.sequence] for row in group.rows)
         score += emphasis.recency * decay(age, emphasis.half_life)
         if latest_user is not None and group.key > latest_user:
             score += emphasis.exchange
+        if group.key == called:
+            score += emphasis.newest
         weight = max(rule.weights.get(row.kind, 1.0) for row in group.rows)
         scores[group.key] = weight**TIE * score + 1e-6
     return scores
 
 
 def decay(age: int, half_life: float) -> float:
+    """Hyperbolic, so that what is old can still be reached; 1 for the newest."""
     return half_life / (half_life + age)
 
 

@@ -12,11 +12,10 @@ from collections import OrderedDict
 
 import msgspec
 
-from weft import tokens
 from weft.compiler.compile import Compilation, compile_pack
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher, event_headers
-from weft.log.reading import last_sequence, read_matching
+from weft.log.reading import read_matching
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import status
 from weft.runtime.answering import Answering, Asked
@@ -36,34 +35,18 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.status import StatusReply, StatusRequest
 from weft_schemas.subjects import AUDIT_STREAM, audit_subject
 
-GROUP = "compiler"
-"""The queue group: each request goes to one compiler."""
-LAG_SECONDS = 1.0
-"""Between two looks at how far the replica is behind the log."""
-AUDIT_SECONDS = 3.0
-"""Until an audit event without an answer fails its compile."""
 KEPT_AUDITS = 1_000
 """Of this process's own compiles, for `stable_from`; older ones are read from the audit stream."""
 
 
-async def service(process: Process) -> None:
-    """Run until the process stops."""
-    tokens.encoding(process.settings.encoding)  # loaded here, not by the first request
-    async with (
-        Replica(process.settings.data_dir) as replica,
-        Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
-    ):
-        compiler = Compiler(process, replica, publisher)
-        answering = Answering(process, GROUP)
-        await answering.answer("compile", CompileRequest, compiler.compile)
-        await answering.answer("explain", ExplainRequest, compiler.explain)
-        await answering.answer("status", StatusRequest, compiler.status)
-        process.started()
-        watching = asyncio.create_task(_watch_lag(process, replica))
-        await process.stopping.wait()
-        await answering.drain()
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+async def answer(
+    process: Process, replica: Replica, publisher: Publisher, answering: Answering
+) -> None:
+    """Answer `compile`, `explain` and `status` from now on."""
+    compiler = Compiler(process, replica, publisher)
+    await answering.answer("compile", CompileRequest, compiler.compile)
+    await answering.answer("explain", ExplainRequest, compiler.explain)
+    await answering.answer("status", StatusRequest, compiler.status)
 
 
 class Compiler:
@@ -88,7 +71,7 @@ class Compiler:
         """What the compile would do with one item; nothing is recorded."""
         inner = asked.request.request
         compilation = await self._compiled(asked.tenant, asked.session, inner)
-        return _explained(asked.request.item_id, compilation.pack)
+        return _explained(asked.request.item_id, compilation)
 
     async def status(self, asked: Asked[StatusRequest]) -> StatusReply:
         """What this replica has folded, of a session or of the tenant."""
@@ -169,18 +152,6 @@ class Audits:
         return None
 
 
-async def _watch_lag(process: Process, replica: Replica) -> None:
-    """Tell how far the replica is behind; readiness hangs on it."""
-    while True:
-        try:
-            last = await last_sequence(process.connection)
-            process.behind(max(0, last - replica.watermark()))
-            process.health.report("replica", None)
-        except WeftError as error:
-            process.health.report("replica", str(error))
-        await asyncio.sleep(LAG_SECONDS)
-
-
 def _unknown(session: str, request: CompileRequest, folded: int) -> WeftError:
     if folded < request.after:
         return Unavailable(
@@ -200,25 +171,39 @@ def _with_unfolded(compilation: Compilation, after: int) -> Compilation:
         return compilation
     reason = f"the read model is at {pack.sequence}"
     pending = (*pack.pending, PendingItem("", after, reason))
-    return Compilation(
-        msgspec.structs.replace(pack, pending=pending),
-        msgspec.structs.replace(compilation.audit, pending=pending),
+    return msgspec.structs.replace(
+        compilation,
+        pack=msgspec.structs.replace(pack, pending=pending),
+        audit=msgspec.structs.replace(compilation.audit, pending=pending),
     )
 
 
-def _explained(item_id: str, pack: ContextPack) -> ExplainReply:
+def _explained(item_id: str, compilation: Compilation) -> ExplainReply:
     """Read from the pack's own stats, so that it cannot say anything else than they do."""
-    for entry in pack.entries:
-        if entry.item_id == item_id:
-            shown = f"in section {entry.section}, shown as {entry.view}"
-            return ExplainReply(item_id, True, True, "included", shown, sequence=pack.sequence)
-    for drop in pack.stats.dropped_items:
-        if drop.item_id == item_id:
-            return ExplainReply(
-                item_id, False, True, drop.reason, drop.detail, sequence=pack.sequence
-            )
-    if any(item.item_id == item_id for item in pack.pending):
-        waits = "it has no envelope yet"
-        return ExplainReply(item_id, False, False, "pending", waits, sequence=pack.sequence)
-    why = "neither pinned, recent, nor a match for the query; or the session has no such item"
-    return ExplainReply(item_id, False, False, "no candidate", why, sequence=pack.sequence)
+    pack = compilation.pack
+    included = candidate = False
+    reason, detail = (
+        "no candidate",
+        "neither pinned, recent, nor a match for the query; or the session has no such item",
+    )
+    entries = {entry.item_id: entry for entry in pack.entries}
+    drops = {drop.item_id: drop for drop in pack.stats.dropped_items}
+    if item_id in entries:
+        entry = entries[item_id]
+        included = candidate = True
+        reason, detail = "included", f"in section {entry.section}, shown as {entry.view}"
+    elif item_id in drops:
+        candidate = True
+        reason, detail = drops[item_id].reason, drops[item_id].detail
+    elif any(item.item_id == item_id for item in pack.pending):
+        reason, detail = "pending", "it has no envelope yet"
+    score = compilation.scores.get(item_id)
+    return ExplainReply(
+        item_id=item_id,
+        included=included,
+        candidate=candidate,
+        reason=reason,
+        detail=detail,
+        scores={} if score is None else {"score": score},
+        sequence=pack.sequence,
+    )

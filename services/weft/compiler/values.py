@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from weft.compiler.outline import Part
+
 _WORD = re.compile(r"[^\s\"'`(){}\[\]<>,;=|\\*]+")
 _EDGE = ".:!?-–—#…"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -15,7 +17,7 @@ MARKED = 1.0
 DATE = 0.8
 CODE = 0.8
 """A few capitals: an airport, a currency, a ticker."""
-ADDRESS = 0.5
+ADDRESS = 0.8
 """Paths, URLs, e-mail addresses."""
 NUMBER = 0.1
 NAME = 0.2
@@ -30,6 +32,14 @@ def values(text: str) -> dict[str, float]:
         if len(value) > 1 and value not in found and (weight := _weight(value)):
             found[value] = weight
     return found
+
+
+def stated_value(part: Part) -> str:
+    """The one word that a field states, empty where it states none or more."""
+    if not part.field:
+        return ""
+    value = part.text.rpartition(part.field)[2].strip(" =:\"'[]")
+    return value if value and " " not in value and len(value) > 1 else ""
 
 
 @lru_cache(maxsize=4096)

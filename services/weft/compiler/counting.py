@@ -1,0 +1,80 @@
+"""Tokens of a prompt and of provider messages. Counts of blocks add up exactly, because blocks are
+lines and no token of the encodings spans the start of a line that begins with a letter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from weft import tokens
+from weft.adapters import anthropic, openai
+from weft.adapters.drafting import compact
+from weft.compiler.rendering import blocks
+from weft_schemas.compile import PackEntry
+
+MESSAGE = 3
+"""Tokens that a provider spends on a message besides its text (OpenAI's cookbook on counting)."""
+REMEMBERED = 4096
+"""Counts kept per encoding: several prompts' blocks."""
+
+Count = Callable[[str], int]
+
+
+@cache
+def counter(encoding: str) -> Count:
+    """Counts text in this encoding and remembers the latest counts."""
+
+    @lru_cache(maxsize=REMEMBERED)
+    def count(text: str) -> int:
+        return tokens.count(text, encoding)
+
+    return count
+
+
+def prompt_tokens(entries: Iterable[PackEntry], count: Count) -> int:
+    """Tokens of the prompt that these entries make; each block with the line break before the
+    next, so at most one more than the prompt has."""
+    return sum(count("\n".join(lines) + "\n") for lines in blocks(entries))
+
+
+def message_tokens(entries: Sequence[PackEntry], count: Count) -> dict[str, int]:
+    """Tokens of the same entries as messages, per provider, names, arguments and ids included."""
+    return {
+        "openai": _openai(openai.messages(entries), count),
+        "anthropic": _anthropic(anthropic.messages(entries), count),
+    }
+
+
+def _openai(request: Mapping[str, Any], count: Count) -> int:
+    total = 0
+    for message in request["messages"]:
+        total += MESSAGE + count(message.get("content") or "")
+        total += count(message.get("tool_call_id") or "")
+        for call in message.get("tool_calls") or ():
+            function = call["function"]
+            total += count(call["id"]) + count(function["name"]) + count(function["arguments"])
+    return total
+
+
+def _anthropic(request: Mapping[str, Any], count: Count) -> int:
+    total = count(request.get("system") or "")
+    for message in request["messages"]:
+        content = message["content"]
+        total += MESSAGE
+        total += (
+            count(content)
+            if isinstance(content, str)
+            else sum(_block(block, count) for block in content)
+        )
+    return total
+
+
+def _block(block: Mapping[str, Any], count: Count) -> int:
+    match block["type"]:
+        case "tool_use":
+            return count(block["id"]) + count(block["name"]) + count(compact(block["input"]))
+        case "tool_result":
+            return count(block["tool_use_id"]) + count(block["content"])
+        case _:
+            return count(block["text"])
