@@ -15,6 +15,8 @@ from typing import Any, Self
 import msgspec
 
 from weft.asking import Reply, ask
+from weft.catalogues import newest_catalogue
+from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.connection import connect as open_connection
 from weft.log.following import Follower
@@ -35,7 +37,15 @@ from weft_schemas.compile import (
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.policy import ContextPolicy, Phase
-from weft_schemas.routing import Catalog, HydrateRequest, HydrationResult, RouteReply, RouteRequest
+from weft_schemas.routing import (
+    Catalog,
+    ChoiceReply,
+    ChoiceRequest,
+    HydrateRequest,
+    HydrationResult,
+    RouteReply,
+    RouteRequest,
+)
 from weft_schemas.status import ASKED, Collision, StatusReply, StatusRequest
 from weft_schemas.subjects import stored_filter
 
@@ -152,7 +162,15 @@ class Client:
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
         """Publish a new version of a catalogue; its version is the ack's sequence."""
-        return await self._send(self._outgoing.tenants(catalog))
+        return await self._send(await self._outgoing.catalogue(catalog))
+
+    async def catalog(self, name: str) -> tuple[int, Catalog]:
+        """The newest version of a catalogue and its sequence, read from the log. Raises `NotFound`.
+
+        Needs a credential that may read the log.
+        """
+        bodies = Bodies(self.connection, self._publisher)
+        return await newest_catalogue(self.connection, bodies.get, self.tenant, name)
 
     async def confirm(self, session: str, ack: PublishAck) -> Confirmation:
         """Which of the published items were there before, and which lost to another item.
@@ -264,10 +282,32 @@ class Client:
         tags: Sequence[str] = (),
         exclude: Sequence[str] = (),
         session: str | None = None,
+        after: int = 0,
+        timeout: float = 2.0,
     ) -> RouteReply:
-        """The cards of the tools that fit a routing query best."""
-        asked = RouteRequest(query, catalog, top_k, tuple(namespaces), tuple(tags), tuple(exclude))
-        return await self._ask(session or TENANT_SESSION, "route", asked, RouteReply)
+        """The cards of the tools that fit a routing query best, best first.
+
+        With a `session`, what it used and what failed there counts. `after` waits for a version of
+        the catalogue. Raises `NotFound` for an unknown catalogue.
+        """
+        asked = RouteRequest(
+            query=query,
+            catalog=catalog,
+            top_k=top_k,
+            namespaces=tuple(namespaces),
+            tags=tuple(tags),
+            exclude=tuple(exclude),
+            after=after,
+            timeout=timeout,
+        )
+        return await self._ask(session or TENANT_SESSION, "route", asked, RouteReply, timeout)
+
+    async def choose(
+        self, decision: RouteReply, item_id: str, session: str | None = None
+    ) -> ChoiceReply:
+        """Record which card of a decision the model took; empty where it took none."""
+        asked = ChoiceRequest(decision.id, item_id)
+        return await self._ask(session or TENANT_SESSION, "choose", asked, ChoiceReply)
 
     async def hydrate(
         self,

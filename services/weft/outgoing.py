@@ -16,6 +16,7 @@ from weft_schemas.errors import Forbidden, InvalidInput
 from weft_schemas.events import Event, SessionClosedEvent, encode_event
 from weft_schemas.ids import TENANT_SESSION, encode_token, item_message_ids
 from weft_schemas.items import ContextItem, ItemKind, check_item
+from weft_schemas.routing import Catalog
 from weft_schemas.subjects import SESSION_CLOSED, derived_subject, item_subject
 
 Items = ContextItem | Iterable[ContextItem] | AsyncIterable[ContextItem]
@@ -72,8 +73,16 @@ class Outgoing:
         subject = item_subject(self.tenant, session, SESSION_CLOSED)
         return self._decided(subject, SessionClosedEvent(reason=reason), session)
 
+    async def catalogue(self, catalog: Catalog) -> Message:
+        """A message that a catalogue has a new version; the items of a large one lie apart."""
+        items = msgspec.json.encode(catalog.items, order="deterministic")
+        if len(items) > THRESHOLD_BYTES:
+            reference = await self._bodies.put(items)
+            catalog = msgspec.structs.replace(catalog, items=(), body=reference)
+        return self.tenants(catalog)
+
     def tenants(self, event: Event) -> Message:
-        """A message of the tenant's own: a policy, a catalogue."""
+        """A message of the tenant's own, such as a policy."""
         tag = str(type(event).__struct_config__.tag)
         subject = derived_subject(self.tenant, TENANT_SESSION, tag)
         return self._decided(subject, event, TENANT_SESSION)

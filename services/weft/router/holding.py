@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from weft.catalogues import Fetch, whole
 from weft.log.record import LogRecord
 from weft.router.catalogue import check_catalogue
 from weft.router.difference import difference
 from weft.router.fusion import Encoder
-from weft.router.router import Router, decode_items
+from weft.router.router import Router
 from weft_schemas.errors import InvalidInput, NotFound, WeftError
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION
-from weft_schemas.items import BodyRef
 from weft_schemas.routing import Catalog
 from weft_schemas.subjects import stored_filter
 
@@ -31,8 +30,6 @@ _IN_PLACE = 200
 """Changed items up to which a version is put in at once: 40 ms at 0.2 ms each."""
 
 _log = logging.getLogger(__name__)
-
-Fetch = Callable[[BodyRef], Awaitable[bytes]]
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -89,10 +86,7 @@ class Catalogues:
         known = self._held.get(key)
         if known is not None and known.version >= sequence:
             return
-        if isinstance(catalog.body, BodyRef):
-            items = decode_items(await self._fetch(catalog.body))
-            catalog = msgspec.structs.replace(catalog, items=items)
-        check_catalogue(catalog)
+        catalog = check_catalogue(await whole(catalog, self._fetch))
         router = known.router if known is not None else None
         if router is not None and _is_small(router, catalog):
             router.update(catalog.items)

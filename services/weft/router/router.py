@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from weft.router.cards import card_of, plain
 from weft.router.confidence import AMBIGUOUS, THRESHOLD, confidence, evidence_for
 from weft.router.difference import CatalogueDiff, difference
@@ -202,11 +200,3 @@ def _facets(request: RouteRequest) -> list[list[str]]:
     """Any of the namespaces, and every tag."""
     spaces = [["@ns:" + name.casefold() for name in request.namespaces]]
     return [group for group in spaces if group] + [[f"@tag:{t.casefold()}"] for t in request.tags]
-
-
-def decode_items(content: bytes) -> tuple[SelectableItem, ...]:
-    """The items of a catalogue's body in the object store. Raises `InvalidInput`."""
-    try:
-        return msgspec.json.decode(content, type=tuple[SelectableItem, ...])
-    except msgspec.MsgspecError as error:
-        raise InvalidInput(f"catalogue body: {error}; publish the catalogue again") from None

@@ -1,0 +1,49 @@
+"""Catalogues as the log holds them: small ones in their event, the items of large ones apart."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from weft.log.connection import Connection
+from weft.log.reading import read_matching
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import BodyRef
+from weft_schemas.routing import Catalog, SelectableItem
+from weft_schemas.subjects import stored_filter
+
+Fetch = Callable[[BodyRef], Awaitable[bytes]]
+"""`Bodies.get`."""
+
+
+async def newest_catalogue(
+    connection: Connection, fetch: Fetch, tenant: str, name: str
+) -> tuple[int, Catalog]:
+    """The newest version's sequence and the catalogue with all its items. Raises `NotFound`."""
+    found: tuple[int, Catalog] | None = None
+    subjects = stored_filter(tenant, TENANT_SESSION, "out", "catalog")
+    async for record in read_matching(connection, subjects):
+        event = record.event()
+        if isinstance(event, Catalog) and event.name == name:
+            found = (record.sequence, event)
+    if found is None:
+        raise NotFound(
+            f"catalogue {name!r} is not in the log; publish it: weft catalog publish FILE "
+            f"--name {name}"
+        )
+    return found[0], await whole(found[1], fetch)
+
+
+async def whole(catalog: Catalog, fetch: Fetch) -> Catalog:
+    """The catalogue with its items in it. Raises `NotFound`, `Corrupt` and `InvalidInput`."""
+    if not isinstance(catalog.body, BodyRef):
+        return catalog
+    try:
+        items = msgspec.json.decode(await fetch(catalog.body), type=tuple[SelectableItem, ...])
+    except msgspec.MsgspecError as error:
+        raise InvalidInput(
+            f"catalogue {catalog.name!r}: body {catalog.body.sha256}: {error}; publish it again"
+        ) from None
+    return Catalog(catalog.name, items)

@@ -1,0 +1,221 @@
+"""The router's service on a real log: versions, sessions, audit, large and broken catalogues."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.integration.folding import folding
+from tests.integration.processes import Running, started
+
+from weft.client import Client
+from weft.log.connection import Connection
+from weft.log.reading import read_matching
+from weft.runtime.settings import read_settings
+from weft_schemas.envelope import ResultEnvelope, ResultStatus
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.events import EnvelopeEvent, ErasedEvent, Origin, encode_event
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.routing import Catalog, ChoiceAudit, RouteAudit, SelectableItem
+from weft_schemas.subjects import AUDIT_STREAM, derived_subject
+
+ITEMS = (
+    SelectableItem("find", "find_invoices", "Find invoices of a customer."),
+    SelectableItem(
+        "pay",
+        "pay_invoice",
+        "Pay an invoice.",
+        side_effects=True,
+        requires=("find",),
+        args_schema={"type": "object", "properties": {"invoice_id": {"type": "string"}}},
+    ),
+    SelectableItem("mail", "send_mail", "Send an e-mail."),
+)
+
+
+@asynccontextmanager
+async def routing(server, data_dir: Path) -> AsyncIterator[Running]:
+    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(data_dir)}
+    async with started("weft.cli.main", "work", "router", **environ) as router:
+        await router.until_ready()
+        yield router
+
+
+@pytest.fixture
+async def client(server, log: Connection) -> AsyncIterator[Client]:
+    settings = read_settings({}, nats_url=server.url, tenant="acme")
+    async with Client(settings) as connected:
+        yield connected
+
+
+@pytest.fixture
+async def router(server, log: Connection, tmp_path: Path) -> AsyncIterator[Running]:
+    async with routing(server, tmp_path) as running:
+        yield running
+
+
+async def audits(log: Connection, event: str) -> list[bytes]:
+    subject = f"weft-audit.acme.*.{event}"
+    return [r.payload async for r in read_matching(log, subject, stream=AUDIT_STREAM)]
+
+
+async def test_a_published_catalogue_answers_and_the_decision_is_recorded(
+    router, client: Client, log: Connection
+) -> None:
+    ack = await client.publish_catalog(Catalog("tools", ITEMS))
+    reply = await client.route("pay this invoice", "tools", after=ack.sequence, timeout=10)
+    assert reply.cards[0].id == "pay"
+    assert reply.cards[0].note == "needs first: find"
+    assert reply.catalog_version == ack.sequence
+    [recorded] = await audits(log, "routed")
+    audit = msgspec.json.decode(recorded, type=RouteAudit)
+    assert (audit.id, audit.shown[0], audit.query) == (reply.id, "pay", "pay this invoice")
+    assert len(audit.scores) == len(reply.cards)
+
+
+async def test_what_was_taken_is_recorded(router, client: Client, log: Connection) -> None:
+    ack = await client.publish_catalog(Catalog("tools", ITEMS))
+    reply = await client.route("send an email", "tools", after=ack.sequence, timeout=10)
+    assert (await client.choose(reply, "mail", "s1")).sequence > 0
+    [recorded] = await audits(log, "chosen")
+    assert msgspec.json.decode(recorded, type=ChoiceAudit) == ChoiceAudit(
+        "acme", "s1", reply.id, "mail"
+    )
+
+
+async def test_a_new_version_is_used_without_a_restart(router, client: Client) -> None:
+    await client.publish_catalog(Catalog("tools", ITEMS))
+    printing = SelectableItem("print", "print_label", "Print a parcel label.")
+    ack = await client.publish_catalog(Catalog("tools", (*ITEMS[:2], printing)))
+    reply = await client.route("print a label", "tools", after=ack.sequence, timeout=10)
+    assert [card.id for card in reply.cards] == ["print"]
+    gone = await client.route("send an email", "tools")
+    assert "mail" not in [card.id for card in gone.cards]
+
+
+async def test_a_restarted_router_knows_the_newest_versions(
+    server, client: Client, tmp_path: Path
+) -> None:
+    await client.publish_catalog(Catalog("tools", ITEMS[:1]))
+    ack = await client.publish_catalog(Catalog("tools", ITEMS))
+    await client.publish_catalog(Catalog("others", ITEMS[2:]))
+    async with routing(server, tmp_path):
+        reply = await client.route("pay an invoice", "tools")
+        assert (reply.catalog_version, reply.total_leaves) == (ack.sequence, 3)
+        assert (await client.route("mail", "others")).total_leaves == 1
+
+
+async def test_a_large_catalogue_lies_in_the_object_store(router, client: Client) -> None:
+    many = tuple(
+        SelectableItem(f"t{n}", f"tool number {n}", f"Does thing {n}. " * 20) for n in range(3_000)
+    )
+    ack = await client.publish_catalog(Catalog("many", (*many, *ITEMS)))
+    reply = await client.route("pay an invoice", "many", after=ack.sequence, timeout=30)
+    assert reply.cards[0].id == "pay"
+    assert reply.total_leaves == 3_003
+    version, catalog = await client.catalog("many")
+    assert (version, len(catalog.items)) == (ack.sequence, 3_003)
+
+
+async def test_an_unknown_catalogue_and_tool_say_what_to_do(router, client: Client) -> None:
+    with pytest.raises(NotFound, match="weft catalog publish FILE --name nothing"):
+        await client.route("x", "nothing")
+    ack = await client.publish_catalog(Catalog("tools", ITEMS))
+    await client.route("x", "tools", after=ack.sequence, timeout=10)
+    with pytest.raises(NotFound, match="tool 'zz' is not in catalogue 'tools'"):
+        await client.hydrate("zz", "s1", catalog="tools")
+    with pytest.raises(InvalidInput, match="top_k is 99"):
+        await client.route("x", "tools", top_k=99)
+
+
+async def test_a_broken_version_leaves_the_one_before(router, client: Client) -> None:
+    good = await client.publish_catalog(Catalog("tools", ITEMS))
+    circle = SelectableItem("a", "a", requires=("a",))
+    broken = await client.publish_catalog(Catalog("tools", (circle,)))
+    with pytest.raises(NotFound, match=f"known at version {good.sequence}"):
+        await client.route("pay", "tools", after=broken.sequence, timeout=1.5)
+    assert (await client.route("pay", "tools")).catalog_version == good.sequence
+
+
+async def test_tenants_do_not_see_each_others_catalogues(router, server, client: Client) -> None:
+    ack = await client.publish_catalog(Catalog("tools", ITEMS))
+    await client.route("pay", "tools", after=ack.sequence, timeout=10)
+    async with Client(read_settings({}, nats_url=server.url, tenant="other")) as other:
+        with pytest.raises(NotFound, match="'tools'"):
+            await other.route("pay", "tools")
+
+
+async def test_an_erased_tenants_catalogues_are_forgotten(router, client: Client) -> None:
+    ack = await client.publish_catalog(Catalog("tools", ITEMS))
+    await client.route("pay", "tools", after=ack.sequence, timeout=10)
+    subject = derived_subject("acme", TENANT_SESSION, "erased")
+    await client.connection.jetstream().publish(subject, encode_event(ErasedEvent(None)))
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                await client.route("pay", "tools")
+            except NotFound:
+                break
+            await asyncio.sleep(0.05)
+
+
+async def test_a_session_tells_what_failed_was_used_and_can_be_filled_in(
+    server, client: Client, log: Connection, tmp_path: Path
+) -> None:
+    catalogue = await client.publish_catalog(Catalog("tools", ITEMS))
+    named = {"tool_name": "find_invoices"}
+    call = {**named, "arguments": {"customer": "Ann"}}
+    items = [
+        ContextItem("u1", ItemKind.USER_TURN, "Pay what Ann owes. My invoice id is INV_4711."),
+        ContextItem("c1", ItemKind.TOOL_CALL, parent_id="u1", metadata=call),
+        ContextItem(
+            "r1",
+            ItemKind.TOOL_RESULT,
+            "{}",
+            parent_id="c1",
+            metadata={"tool_name": call["tool_name"]},
+        ),
+        ContextItem(
+            "u2", ItemKind.USER_TURN, "invoice_id: SECRET_1", sensitivity=Sensitivity.RESTRICTED
+        ),
+    ]
+    ack = await client.publish("s1", items)
+    result = ack.first + 2
+    envelope = EnvelopeEvent(
+        Origin(result, "r1", "firewall"), ResultEnvelope('{"invoice_id": "INV_0815"}')
+    )
+    subject = derived_subject("acme", "s1", "envelope")
+    made = await client.connection.jetstream().publish(subject, encode_event(envelope))
+    async with folding(log, tmp_path), routing(server, tmp_path):
+        hydrated = await client.hydrate(
+            "pay_invoice", "s1", catalog="tools", after=made.seq, timeout=20
+        )
+        values = {found.value: found.source for found in hydrated.values["invoice_id"]}
+        assert values["INV_4711"] == "u1"
+        assert values["INV_0815"] == "r1"
+        assert "SECRET_1" not in values
+        assert hydrated.tool == ITEMS[1]
+        assert set(hydrated.used) == {"u1", "r1"}
+        assert hydrated.sequence >= made.seq
+
+        reply = await client.route("pay the invoice", "tools", session="s1")
+        (card,) = [card for card in reply.cards if card.id == "pay"]
+        assert card.note == ""
+
+        failed = ContextItem(
+            "r2", ItemKind.TOOL_RESULT, "x", metadata={"tool_name": "pay_invoice", "is_error": True}
+        )
+        later = await client.publish("s1", failed)
+        broken = EnvelopeEvent(
+            Origin(later.sequence, "r2", "firewall"),
+            ResultEnvelope("no", status=ResultStatus.ERROR),
+        )
+        made = await client.connection.jetstream().publish(subject, encode_event(broken))
+        await client.hydrate("pay", "s1", catalog="tools", after=made.seq, timeout=20)
+        again = await client.route("pay the invoice", "tools", session="s1")
+        (card,) = [card for card in again.cards if card.id == "pay"]
+        assert card.note == "failed just now"
+        assert again.catalog_version == catalogue.sequence
