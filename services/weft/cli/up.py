@@ -30,6 +30,7 @@ _LOOK_SECONDS = 0.2
 @click.option("--summarizer", type=int, default=1, show_default=True, metavar="N")
 @click.option("--memory", type=int, default=1, show_default=True, metavar="N")
 @click.option("--compiler", type=int, default=1, show_default=True, metavar="N")
+@click.option("--router", type=int, default=1, show_default=True, metavar="N")
 @click.option("--log", "log_file", type=click.Path(path_type=Path), metavar="FILE",
               help="Services' JSON logs.  [DIR/weft.log]")  # fmt: skip
 @connected
