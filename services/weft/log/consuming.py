@@ -24,7 +24,7 @@ BATCH = 256
 """Deliveries handed on at once, at most."""
 HELD_BYTES = 32 * 1024 * 1024
 """Of payloads held by one process, above which it asks for no more."""
-EXTEND_SECONDS = 10.0
+EXTEND_SECONDS = 3.0
 """A third of the ack wait: how often what is held is said to be in progress."""
 HOLD_SECONDS = 300.0
 """From then on a delivery that nobody settled goes to another process."""

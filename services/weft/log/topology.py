@@ -25,7 +25,9 @@ from weft_schemas.subjects import (
 BODIES_STREAM = f"OBJ_{BODIES_BUCKET}"
 SECOND = 1_000_000_000
 DUPLICATE_WINDOW = 120 * SECOND
-ACK_WAIT = 30 * SECOND
+ACK_WAIT = 10 * SECOND
+"""What a killed process held comes to the others after this long. A living one extends what it
+holds well before (see `consuming.EXTEND_SECONDS`)."""
 MAX_ACK_PENDING = 4_096
 """Delivered and not yet acknowledged, over all processes of a worker: bounds what a crash makes
 the others do again."""
