@@ -50,6 +50,7 @@ class Running:
     async def until_ready(self) -> None:
         async with asyncio.timeout(PATIENCE):
             while (await self.get("/ready"))[0] != 200:
+                assert self.process.returncode is None, self.log[-20:]
                 await asyncio.sleep(0.05)
 
     async def end(self, number: signal.Signals = signal.SIGTERM) -> int:

@@ -16,7 +16,7 @@ SERVICES = {
     "summarizer": "weft.summarizer.worker:service",
     "memory": "weft.memory.worker:service",
     "indexer": "weft.indexer.worker:service",
-    "compiler": "weft.compiler.service:service",
+    "compiler": "weft.answers:service",
     "router": "weft.router.service:service",
 }
 """Service → the coroutine function that runs it until its process is told to stop."""

@@ -1,0 +1,55 @@
+"""What one process of a read replica answers: the compiler's requests and the firewall's
+drill-downs, over one view of the read model. It ties services together, so they need not know of
+each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from weft import tokens
+from weft.compiler import service as compiler
+from weft.firewall import service as firewall
+from weft.log.publishing import Publisher
+from weft.log.reading import last_sequence
+from weft.runtime.answering import Answering
+from weft.runtime.application import Process
+from weft.runtime.replica import Replica
+from weft_schemas.errors import WeftError
+
+GROUP = "compiler"
+"""The queue group: each request goes to one process of it."""
+LAG_SECONDS = 1.0
+"""Between two looks at how far the replica is behind the log."""
+AUDIT_SECONDS = 3.0
+"""Until an audit event without an answer fails its compile."""
+
+
+async def service(process: Process) -> None:
+    """Run until the process stops, and answer what was asked until then."""
+    tokens.encoding(process.settings.encoding)  # loaded here, not by the first request
+    async with (
+        Replica(process.settings.data_dir) as replica,
+        Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
+    ):
+        answering = Answering(process, GROUP)
+        await compiler.answer(process, replica, publisher, answering)
+        await firewall.answer(process, replica, publisher, answering)
+        process.started()
+        watching = asyncio.create_task(_watch_lag(process, replica))
+        await process.stopping.wait()
+        await answering.drain()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+async def _watch_lag(process: Process, replica: Replica) -> None:
+    """Tell how far the replica is behind; readiness hangs on it."""
+    while True:
+        try:
+            last = await last_sequence(process.connection)
+            process.behind(max(0, last - replica.watermark()))
+            process.health.report("replica", None)
+        except WeftError as error:
+            process.health.report("replica", str(error))
+        await asyncio.sleep(LAG_SECONDS)
