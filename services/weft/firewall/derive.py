@@ -11,6 +11,7 @@ from weft.firewall.bounds import Bounds
 from weft.firewall.clean import Cleaned, clean
 from weft.firewall.detect import Detected, Form, detect
 from weft.firewall.facts import facts_of
+from weft.firewall.leaves import Leaf, leaves
 from weft.firewall.scan import Scanned, scan, without_secrets
 from weft.firewall.status import status_of
 from weft.firewall.summarise import summarise
@@ -101,12 +102,14 @@ def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
     raw_tokens = _raw_tokens(task, read)
     small = raw_tokens <= _threshold(task) or (task.rule is not None and task.rule.passthrough)
     whole = small and taken.whole and taken.size <= task.limits.whole_bytes
-    summary = read.scanned.text if whole else _summary(task, read)
+    value = read.detected.value
+    found = leaves(value) if not whole and value is not None else []
+    summary = read.scanned.text if whole else _summary(task, read, found)
     counted = whole and summary is read.cleaned.text
     return ResultEnvelope(
         summary=summary,
         status=_status(task, read),
-        facts=_facts(task, read),
+        facts=_facts(task, read, found),
         content_type=str(read.detected.form),
         passthrough=whole and not read.cleaned.changed,
         raw_tokens=raw_tokens,
@@ -158,23 +161,23 @@ def _threshold(task: _Task) -> int:
     return task.rules.threshold if own is None else own
 
 
-def _summary(task: _Task, read: _Read) -> str:
+def _summary(task: _Task, read: _Read, found: list[Leaf]) -> str:
     """At most the cap; what an escape hid from the first scan is masked here."""
     budget = Budget(task.rules.summary_tokens, task.encoding)
     keep = [steps_of(path) for path in task.rule.keep] if task.rule is not None else []
-    text = summarise(read.text, read.detected, budget, keep)
+    text = summarise(read.text, read.detected, found, budget, keep)
     shown = without_secrets(text, task.key, task.limits.matches)
     return shown if shown is text and budget.fits(shown) else budget.cut(shown)
 
 
-def _facts(task: _Task, read: _Read) -> tuple[ExtractedFact, ...]:
-    found = facts_of(read.text, read.detected, task.item.id, task.rules.max_facts)
+def _facts(task: _Task, read: _Read, found: list[Leaf]) -> tuple[ExtractedFact, ...]:
+    facts = facts_of(read.text, read.detected, found, task.item.id, task.rules.max_facts)
     if not read.inside and "\\u" not in read.text:
-        return tuple(found)
+        return tuple(facts)
     # A value that stood behind escapes was not seen by the first scan.
     return tuple(
         fact
-        for fact in found
+        for fact in facts
         if without_secrets(f"{fact.name}={fact.value}", task.key, task.limits.matches)
         == f"{fact.name}={fact.value}"
     )

@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import islice
 
 import msgspec
+import re2
 
 from weft.firewall.mending import mended
 from weft.firewall.pyrepr import looks_like_repr, repr_to_json
@@ -55,37 +56,32 @@ class Detected(msgspec.Struct, frozen=True):
     """Text that stood before the JSON."""
 
 
-_LEVEL = re.compile(
-    r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)\b"
-    r"|\[(?:debug|info|warn|warning|error|fatal|notice|trace)\]|\blevel=\w",
+_LOG_LINE = re2.compile(
+    rb"(?m)^[^\n]{0,70}?(?:\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)\b"
+    rb"|\[(?:debug|info|warn|warning|error|fatal|notice|trace)\]|\blevel=\w"
+    rb"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d|\d\d/\w{3}/\d{4}:\d\d)"
 )
-_STAMP = re.compile(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d[.,]?\d*|\w{3} [ \d]\d \d\d:\d\d:\d\d"
-    r"|\d\d/\w{3}/\d{4}:\d\d"
+_TRACE = re2.compile(
+    rb"(?m)^\s*(?:Traceback \(most recent call last\)|panic: |thread '[^'\n]{1,80}' panicked"
+    rb"|(?:Exception in thread|Caused by:|Unhandled exception))"
+    rb"|^\s+at [\w.$<>/]+ ?\(|^\s+File \"[^\"\n]+\", line \d",
 )
-_TRACE = re.compile(
-    r"^\s*(?:Traceback \(most recent call last\)|panic: |thread '[^'\n]{1,80}' panicked"
-    r"|(?:Exception in thread|Caused by:|Unhandled exception))"
-    r"|^\s+at [\w.$<>/]+ ?\(|^\s+File \"[^\"\n]+\", line \d",
-    re.MULTILINE,
+_DIFF = re2.compile(rb"(?m)^(?:diff --git |--- [^\n]+\n\+\+\+ |@@ -\d+(?:,\d+)? \+\d+)")
+_TESTS = re2.compile(
+    rb"(?m)^(?:=+ (?:test session starts|FAILURES|short test summary|ERRORS)|-+ Captured "
+    rb"|FAILED \S+::"
+    rb"|(?:PASS|FAIL) \S+\.(?:test|spec)\.|Tests:\s+\d|Test Suites:\s+\d|=== RUN "
+    rb"|--- (?:PASS|FAIL):"
+    rb"|ok  \t\S|FAIL\t\S|test result: (?:ok|FAILED)\.|running \d+ tests?$|\[INFO\] Tests run: "
+    rb"|Tests run: \d+, Failures|Ran \d+ tests? in |TAP version |(?:not )?ok \d+ )"
+    rb"|^=+ (?:\d+ \w+,? ?)+ in [\d.]+",
 )
-_DIFF = re.compile(r"^(?:diff --git |--- [^\n]+\n\+\+\+ |@@ -\d+(?:,\d+)? \+\d+)", re.MULTILINE)
-_TESTS = re.compile(
-    r"^(?:=+ (?:test session starts|FAILURES|short test summary|ERRORS)|-+ Captured |FAILED \S+::"
-    r"|(?:PASS|FAIL) \S+\.(?:test|spec)\.|Tests:\s+\d|Test Suites:\s+\d|=== RUN |--- (?:PASS|FAIL):"
-    r"|ok  \t\S|FAIL\t\S|test result: (?:ok|FAILED)\.|running \d+ tests?$|\[INFO\] Tests run: "
-    r"|Tests run: \d+, Failures|Ran \d+ tests? in |TAP version |(?:not )?ok \d+ )"
-    r"|^=+ (?:\d+ \w+,? ?)+ in [\d.]+",
-    re.MULTILINE,
-)
-_HTML = re.compile(r"<!doctype html|<html[\s>]|<body[\s>]|</(?:div|p|span|table|a|li)>", re.I)
-_TAGS = re.compile(r"</?[A-Za-z][\w:.-]*(?:\s[^<>]{0,500})?/?>")
-_XML = re.compile(r"\A\s*(?:<\?xml|<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>)")
-_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
-_MARKDOWN = re.compile(
-    r"^```|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)|^\s{0,3}[-*] \S|\*\*\S", re.MULTILINE
-)
-_TABLE_RULE = re.compile(r"^\s*\|?\s*:?-{3,}:?\s*(?:\|\s*:?-{3,}:?\s*)+\|?\s*$", re.MULTILINE)
+_HTML = re2.compile(rb"(?i)<!doctype html|<html[\s>]|<body[\s>]|</(?:div|p|span|table|a|li)>")
+_TAGS = re2.compile(rb"</?[A-Za-z][\w:.-]*(?:\s[^<>]{0,500})?/?>")
+_XML = re2.compile(rb"\A\s*(?:<\?xml|<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>)")
+_HEADING = re2.compile(rb"(?m)^#{1,6} \S")
+_MARKDOWN = re2.compile(rb"(?m)^```|\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)|^\s{0,3}[-*] \S|\*\*\S")
+_TABLE_RULE = re2.compile(rb"(?m)^\s*\|?\s*:?-{3,}:?\s*(?:\|\s*:?-{3,}:?\s*)+\|?\s*$")
 _YAML = re.compile(r"^\s*(?:- )?[\w./\"'-]{1,60}:(?: |$)")
 _CODE = re.compile(
     r"^\s*(?:\d+(?:\t|\||:|→)\s*)?(?:def |class |async def |import |from \S+ import |function "
@@ -156,53 +152,75 @@ def _json(text: str) -> Detected | None:
 
 
 def _text_form(start: str, hint: str | None) -> Form:
-    lines = start.splitlines()
-    filled = [line for line in lines if line.strip()][:_LINES]
-    if _is_numbered(filled):
-        return Form.CODE
-    if _DIFF.search(start):
-        return Form.DIFF
-    if _TESTS.search(start):
-        return Form.TESTS
-    if (hint or "").startswith("text/html") or _is_html(start):
-        return Form.HTML
-    if _XML.match(start) and len(_TAGS.findall(start)) >= 3:
-        return Form.XML
-    if _TABLE_RULE.search(start) and _share(filled, lambda line: "|" in line) >= 0.6:
-        return Form.TABLE
-    if _delimited(filled, "\t"):
-        return Form.TSV
-    if _delimited(filled, ",") or _delimited(filled, ";"):
-        return Form.CSV
-    if _TRACE.search(start) and not _is_log(filled):
-        return Form.TRACEBACK
-    if _is_log(filled):
-        return Form.LOG
-    if len(filled) >= 3 and _share(filled, lambda line: _PATHLINE.match(line) is not None) >= 0.6:
-        return Form.LISTING
-    if _is_yaml(filled):
-        return Form.YAML
-    if len(filled) >= 4 and _share(filled, lambda line: _CODE.match(line) is not None) >= 0.25:
-        return Form.CODE
-    if _HEADING.search(start) or len(_MARKDOWN.findall(start)) >= 3:
-        return Form.MARKDOWN
-    return Form.PROSE
+    raw = start.encode()
+    filled = [line for line in start.splitlines() if line.strip()][:_LINES]
+    for form, holds in _TESTS_IN_ORDER:
+        if holds(raw, filled):
+            return form
+    return _HINTED.get((hint or "").partition(";")[0].strip(), Form.PROSE)
 
 
-def _share(lines: list[str], test: Callable[[str], bool]) -> float:
-    return sum(1 for line in lines if test(line)) / max(1, len(lines))
+_TESTS_IN_ORDER: tuple[tuple[Form, Callable[[bytes, list[str]], bool]], ...] = (
+    (Form.CODE, lambda raw, lines: _is_numbered(lines)),
+    (Form.DIFF, lambda raw, lines: _DIFF.search(raw) is not None),
+    (Form.TESTS, lambda raw, lines: _TESTS.search(raw) is not None),
+    (Form.HTML, lambda raw, lines: _is_html(raw)),
+    (Form.XML, lambda raw, lines: _is_xml(raw)),
+    (Form.TABLE, lambda raw, lines: _is_table(raw, lines)),
+    (Form.TSV, lambda raw, lines: _delimited(lines, "\t")),
+    (Form.CSV, lambda raw, lines: _delimited(lines, ",") or _delimited(lines, ";")),
+    (Form.LOG, lambda raw, lines: _is_log(raw)),
+    (Form.TRACEBACK, lambda raw, lines: _TRACE.search(raw) is not None),
+    (Form.LISTING, lambda raw, lines: len(lines) >= 3 and _share(lines, _PATHLINE) >= 0.6),
+    (Form.YAML, lambda raw, lines: _is_yaml(lines)),
+    (Form.CODE, lambda raw, lines: len(lines) >= 4 and _share(lines, _CODE) >= 0.25),
+    (Form.MARKDOWN, lambda raw, lines: _is_markdown(raw)),
+)
+"""The first that holds counts: what has marks of its own comes before what is told by its lines."""
+
+_HINTED = {
+    "text/html": Form.HTML,
+    "text/markdown": Form.MARKDOWN,
+    "text/csv": Form.CSV,
+    "text/tab-separated-values": Form.TSV,
+    "application/xml": Form.XML,
+    "text/xml": Form.XML,
+    "application/yaml": Form.YAML,
+    "text/yaml": Form.YAML,
+}
+"""Forms by the tool's own word, for a text that shows none."""
 
 
-def _is_html(start: str) -> bool:
-    found = len(_HTML.findall(start))
-    return found >= 2 and (start.lstrip()[:1] == "<" or (found >= 10 and "```" not in start))
+def _share(lines: list[str], pattern: re.Pattern[str]) -> float:
+    return sum(1 for line in lines if pattern.match(line)) / max(1, len(lines))
 
 
-def _is_log(lines: list[str]) -> bool:
-    if len(lines) < 4:
+def _is_html(raw: bytes) -> bool:
+    if b"<" not in raw:
         return False
-    marked = sum(1 for line in lines if _STAMP.search(line[:80]) or _LEVEL.search(line[:120]))
-    return marked >= 0.4 * len(lines)
+    found = sum(1 for _ in islice(_HTML.finditer(raw), 10))
+    return found >= 2 and (raw.lstrip()[:1] == b"<" or (found >= 10 and b"```" not in raw))
+
+
+def _is_xml(raw: bytes) -> bool:
+    return _XML.match(raw) is not None and sum(1 for _ in islice(_TAGS.finditer(raw), 3)) == 3
+
+
+def _is_table(raw: bytes, lines: list[str]) -> bool:
+    if b"|" not in raw or _TABLE_RULE.search(raw) is None:
+        return False
+    return sum("|" in line for line in lines) >= 0.6 * len(lines)
+
+
+def _is_log(raw: bytes) -> bool:
+    filled = sum(1 for line in raw.split(b"\n") if line.strip())
+    return filled >= 4 and len(_LOG_LINE.findall(raw)) >= 0.4 * filled
+
+
+def _is_markdown(raw: bytes) -> bool:
+    if _HEADING.search(raw) is not None:
+        return True
+    return sum(1 for _ in islice(_MARKDOWN.finditer(raw), 3)) == 3
 
 
 def _is_numbered(lines: list[str]) -> bool:
@@ -215,7 +233,7 @@ def _is_yaml(lines: list[str]) -> bool:
     """Whether a text starts with a key, and much of it is keys; the rest may be folded strings."""
     if len(lines) < 3 or _YAML.match(lines[0]) is None:
         return False
-    share = _share(lines, lambda line: _YAML.match(line) is not None)
+    share = _share(lines, _YAML)
     return share >= (0.12 if _YAML.match(lines[1]) else 0.3)
 
 

@@ -3,11 +3,13 @@ next call's arguments can take without reading the text."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+from itertools import islice
+
+import re2
 
 from weft.firewall.detect import Detected, Form
-from weft.firewall.leaves import Leaf, leaves, written
+from weft.firewall.leaves import Leaf, Scalar, first_leaves, leaves, written
 from weft.firewall.summarise.code import numbered_lines, outline
 from weft.firewall.tables import read_table
 from weft_schemas.envelope import ExtractedFact
@@ -17,27 +19,39 @@ _NAME = 120
 _VALUE = 200
 """Characters of a fact's value; what is longer is text, not a value."""
 
-_PAIR = re.compile(
-    r"^[\s>*+-]{0,8}(?:\*\*)?([A-Za-z_][\w./-]{0,40}(?: [\w./-]{1,30}){0,2})(?:\*\*)?[ \t]{0,4}"
-    r"(?::|=|=>)(?:\*\*)?[ \t]+([^\s{\[|][^\n]{0,160})$",
-    re.MULTILINE,
+_latin = re2.Options()
+_latin.encoding = re2.Options.Encoding.LATIN1
+_PAIR = re2.compile(
+    rb"(?m)^[\s>*+-]{0,8}(?:\*\*)?([A-Za-z_][\w./-]{0,40}(?: [\w./-]{1,30}){0,2})(?:\*\*)?"
+    rb"[ \t]{0,4}(?::|=|=>)(?:\*\*)?[ \t]+([^\s{\[|][^\n]{0,160})$"
 )
 _ENTITIES = (
-    ("url", re.compile(r"\bhttps?://[^\s<>\"'`)\]}|\\]{4,180}")),
-    ("path", re.compile(r"(?<![\w/.:])(?:~|\.{1,2})?/(?:[\w.@+-]{1,80}/){1,20}[\w.@+-]{1,80}")),
-    ("date", re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?\b")),
+    ("url", b"://", re2.compile(rb"\b(https?://[^\s<>\"'`)\]}|\\]{4,180})")),
+    (
+        "path",
+        b"/",
+        re2.compile(rb"(?:^|[^\w/.:<])((?:~|\.{1,2})?/(?:[\w.@+-]+/)+[\w.@+-]{1,80})"),
+    ),
+    (
+        "date",
+        b"-",
+        re2.compile(rb"\b(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?Z?)?)\b"),
+    ),
     (
         "id",
-        re.compile(
-            r"(?<![\w./-])(?:(?=[\w-]{0,40}\d)[A-Za-z][A-Za-z0-9]{0,30}(?:[_-][A-Za-z0-9]{1,30}){1,6}"
-            r"|[A-Z]{2,6}\d{2,12}|#\d{1,8})(?![\w/-])"
+        b"",
+        re2.compile(
+            rb"(?:^|[^\w./-])([A-Za-z][A-Za-z0-9]{0,30}(?:[_-][A-Za-z]{0,30}[0-9][A-Za-z0-9]*){1,6}"
+            rb"|[A-Z]{2,6}[0-9]{2,12}|#[0-9]{1,8})\b"
         ),
     ),
     (
         "amount",
-        re.compile(
-            r"(?:[$€£]|USD |EUR |GBP )\d[\d,]{0,20}(?:\.\d{1,6})?"
-            r"|\b\d{1,12}(?:\.\d{1,6})? ?(?:%|ms|GB|MB|KB|EUR|USD)\b"
+        b"",
+        re2.compile(
+            rb"((?:\$|\xe2\x82\xac|\xc2\xa3|USD |EUR |GBP )[0-9][0-9,]{0,20}(?:\.[0-9]{1,6})?"
+            rb"|\b[0-9]{1,12}(?:\.[0-9]{1,6})? ?(?:%|ms|GB|MB|KB|EUR|USD)(?:\b|$))",
+            _latin,
         ),
     ),
 )
@@ -47,38 +61,52 @@ _TEXT = 100_000
 """Characters of a text that are searched; what stands later is in the views."""
 
 
-def facts_of(text: str, detected: Detected, source: str, limit: int) -> list[ExtractedFact]:
-    """At most `limit` facts of a body, `source` being its item's id; each value once."""
+def facts_of(
+    text: str, detected: Detected, found: list[Leaf], source: str, limit: int
+) -> list[ExtractedFact]:
+    """At most `limit` facts of a body, `source` being its item's id; each value once. `found` are
+    the leaves of a JSON value, empty where it has none or they have not been looked for."""
     if detected.value is not None:
-        return facts_of_value(detected.value, source, limit)
+        return facts_of_value(detected.value, found, source, limit)
     if detected.form in (Form.CSV, Form.TSV, Form.TABLE):
         table = read_table(text, detected.form, _ROWS)
         rows = [dict(zip(table.header, row, strict=False)) for row in table.rows]
-        return facts_of_value(rows, source, limit)
+        return facts_of_value(rows, [], source, limit)
     if detected.form is Form.CODE:
         return facts_of_code(text, source, limit)
     return facts_of_text(text, source, limit)
 
 
-def facts_of_value(root: object, source: str, limit: int) -> list[ExtractedFact]:
-    """The worthiest leaves of a JSON value, named by their paths."""
-    ranked = sorted(leaves(root), key=lambda leaf: -leaf.worth)
-    return _distinct(((written(leaf.path), _text(leaf)) for leaf in ranked), source, limit)
+def facts_of_value(root: object, found: list[Leaf], source: str, limit: int) -> list[ExtractedFact]:
+    """The worthiest leaves of a JSON value, named by their paths; all of a small one in order."""
+    first = first_leaves(root, limit + 1) if not found else []
+    if not found and len(first) > limit:
+        found = leaves(root)
+    if found:
+        ranked = sorted(found, key=lambda leaf: -leaf.worth)
+        return _distinct(((written(x.path), _text(x.value)) for x in ranked), source, limit)
+    return _distinct(((written(path), _text(value)) for path, value in first), source, limit)
 
 
 def facts_of_text(text: str, source: str, limit: int) -> list[ExtractedFact]:
     """`key: value` lines and named entities of a log or of prose."""
-    start = text[:_TEXT]
-    pairs = ((m.group(1), _unquoted(m.group(2))) for m in _PAIR.finditer(start))
-    found = _distinct(pairs, source, limit // 2)
+    start = text[:_TEXT].encode()
+    pairs = ((_decoded(m.group(1)), _unquoted(_decoded(m.group(2)))) for m in _PAIR.finditer(start))
+    found = _distinct(pairs, source, limit)
     seen = {fact.value for fact in found}
     entities = (
-        (name, match.group().rstrip(".,;:"))
-        for name, pattern in _ENTITIES
-        for match in pattern.finditer(start)
+        (name, _decoded(match.group(1)).rstrip(".,;:"))
+        for name, needle, pattern in _ENTITIES
+        if needle in start
+        for match in islice(pattern.finditer(start), limit)
     )
-    rest = _distinct((e for e in entities if e[1] not in seen), source, limit - len(found))
-    return found + rest
+    rest = _distinct((e for e in entities if e[1] not in seen), source, limit)
+    half = max(limit // 2, limit - len(rest))
+    return [*found[:half], *rest, *found[half:]][:limit]
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def facts_of_code(text: str, source: str, limit: int) -> list[ExtractedFact]:
@@ -96,8 +124,7 @@ def _unquoted(value: str) -> str:
     return value if value.count(" ") <= 8 else ""
 
 
-def _text(leaf: Leaf) -> str:
-    value = leaf.value
+def _text(value: Scalar) -> str:
     if value is None or isinstance(value, bool):
         return ""
     return value if isinstance(value, str) else str(value)

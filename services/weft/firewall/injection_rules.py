@@ -52,7 +52,8 @@ PHRASES = (
         r"[^.\n]{0,30}\b(?:(?:the|this|these|my|your)\s)?"
         r"(?:following|new|updated|next|real|actual|only)(?: \w+)?"
         r" (?:instruction|command|order|directive)s?\b"
-        r"|(?:new|updated|revised|real|actual|important) (?:system )?(?:instruction|directive)s?\s?:"
+        r"|(?:new|updated|revised|real|actual|important) (?:system )?"
+        r"(?:instruction|directive)s?\s?:"
         r"|your (?:new|real|actual|only|true) (?:task|goal|objective|instructions?|role)"
         r" (?:is|are)\b|from now on,? you (?:are|will|must|should|shall))",
         3.0,

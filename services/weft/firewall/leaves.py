@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
@@ -89,6 +90,11 @@ def _worth(path: Path, value: Scalar, column: _Column) -> float:
     return worth - 1.2 if shared else worth
 
 
+def first_leaves(root: object, limit: int) -> list[tuple[Path, Scalar]]:
+    """The first `limit` leaves, without their worth."""
+    return list(islice(_walk(root), limit))
+
+
 def _walk(root: object) -> Iterator[tuple[Path, Scalar]]:
     stack: list[tuple[Path, object]] = [((), root)]
     while stack:
@@ -145,12 +151,12 @@ def value_worth(value: object) -> float:
 
 def written(path: Path) -> str:
     """`a.b[3].c`; a key that is no plain word stands in brackets and quotes."""
-    parts: list[str] = []
+    text = ""
     for step in path:
         if isinstance(step, int):
-            parts.append(f"[{step}]")
-        elif _PLAIN.match(step):
-            parts.append(f".{step}" if parts else step)
+            text += f"[{step}]"
+        elif step.isidentifier() or _PLAIN.match(step):
+            text += f".{step}" if text else step
         else:
-            parts.append(f"[{msgspec.json.encode(step).decode()}]")
-    return "".join(parts)
+            text += f"[{msgspec.json.encode(step).decode()}]"
+    return text

@@ -1,9 +1,11 @@
 """Personal data in a text: candidates by shape, found by RE2 in linear time, and kept only where
-their own checks hold (Luhn, mod 97, ranges)."""
+their own checks hold (Luhn, mod 97, ranges). Python's `re` looks at candidates alone, which are
+short; for them it is the faster."""
 
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -16,21 +18,21 @@ _EMAIL = re2.compile(
     rb"[A-Za-z]{2,24}\b"
 )
 _DIGIT_RUN = re2.compile(
-    rb"(?:\+|\(|\b)[0-9]{1,19}(?:[ .()/-]{1,2}[0-9]{1,19}){0,8}(?: ?(?:x|ext\.? ?)[0-9]{1,6})?\b"
+    rb"(?:\+|\(|\b)[0-9](?:[ .()/-]{0,2}[0-9]){6,24}(?: ?(?:x|ext\.? ?)[0-9]{1,6})?\b"
 )
 _IBAN = re2.compile(rb"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?\b")
 _IP4 = re2.compile(rb"\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\b")
 _IP6 = re2.compile(rb"(?i)(?:[0-9a-f]{1,4}:|::)(?:[0-9a-f]{0,4}:){1,7}[0-9a-f]{0,4}")
-_PHONE_WORD = re2.compile(
+_PHONE_WORD = re.compile(
     rb"(?i)\b(?:phone|tel|telephone|mobile|cell|call|fax|desk|office|sms|whatsapp|contact|dial"
     rb"|number is|reach (?:me|us|him|her|them)|home|work|hotline|helpline)\b"
 )
-_SSN_WORD = re2.compile(rb"(?i)\b(?:ssn|social security|taxpayer)\b")
-_DATE_LIKE = re2.compile(
+_SSN_WORD = re.compile(rb"(?i)\b(?:ssn|social security|taxpayer)\b")
+_DATE_LIKE = re.compile(
     rb"\A(?:(?:19|20)[0-9]{2}[-/.][01]?[0-9][-/.][0-3]?[0-9]|[0-3]?[0-9][-/.][0-3]?[0-9][-/.]"
-    rb"(?:19|20)?[0-9]{2})(?:[^0-9]|\z)"
+    rb"(?:19|20)?[0-9]{2})(?:[^0-9]|\Z)"
 )
-_GROUPS = re2.compile(rb"[0-9]+")
+_GROUPS = re.compile(rb"[0-9]+")
 _IBAN_COUNTRIES = """
 15 NO
 16 BE

@@ -6,6 +6,7 @@ A secret that is found leaves this worker only as its keyed fingerprint.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -27,7 +28,7 @@ _ASSIGNED = re2.compile(
     rb"[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}"
     rb"(?:[bru]?\"([^\"\n]{6,300})\"|[bru]?'([^'\n]{6,300})'|([^\s\"',;)\]}<>(]{6,300}))"
 )
-_PASSWORD_NAME = re2.compile(rb"(?i)pass|pwd|credential")
+_PASSWORD_NAME = re.compile(rb"(?i)pass|pwd|credential")
 _HARMLESS_WORDS = """
 page next prev previous cursor sync continuation resume max min num count total limit used usage
 prompt completion input output type name path file url uri endpoint field label hint expires expiry
@@ -38,15 +39,15 @@ rotation manager store provider method mode level version
 _HARMLESS = frozenset(_HARMLESS_WORDS.encode().split())
 """Words in a name that make it no secret: a cursor is what the next call needs, a count or a limit
 is a number, a type or a path says where a secret is."""
-_WORDS = re2.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-_NO_VALUE = re2.compile(
+_WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_NO_VALUE = re.compile(
     rb"(?i)(?:\A(?:none|null|true|false|undefined|required|optional|string|redacted|hidden|masked"
     rb"|password|secret|example|changeme|your[\w -]*|my[\w-]*|the |a |<|\$|%|\{|\*{3,}|x{4,}|\.{3}"
     rb"|\[|\(|os\.|env|process\.|config|self\.|this\.|req\.|args\.|settings|get|http|/|~/|\./)"
     rb"|xxxx|\*\*\*\*|\.\.\.|placeholder|example|dummy|sample|\(\)|=>|\$\{|\{\{)"
 )
-_PLAIN_WORDS = re2.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\z")
-_DIGITS = re2.compile(rb"[0-9]")
+_PLAIN_WORDS = re.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\Z")
+_DIGITS = re.compile(rb"[0-9]")
 
 
 def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Finding]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
+import re2
+
 from weft_schemas.envelope import ResultStatus
 
-_START, _END = 3_000, 3_000
+_END = 3_000
 """Characters at each end in which a verdict stands."""
+_MARK = 400
+"""Characters at each end in which a mark of truncation stands."""
 
 _ERROR_START = re.compile(
     r"\A\W{0,6}(?:(?:fatal )?error\b|err:|exception\b|traceback \(most recent call last\)"
@@ -19,22 +23,18 @@ _ERROR_START = re.compile(
     r"|unable to |could not |cannot |invalid )",
     re.IGNORECASE,
 )
-_ERROR_ANYWHERE = re.compile(
-    r"^Traceback \(most recent call last\):|^(?:[\w.]{1,80}(?:Error|Exception))(?::|$)"
-    r"|\b(?:exit(?:ed)?(?: with)?(?: status| code| value)?|return code"
-    r"|exit_code)\W{1,4}(?!0\b)-?[1-9]\d{0,2}\b"
-    r"|^(?:npm ERR!|make(?:\[\d+\])?: \*\*\*|error(?:\[E\d+\])?: "
-    r"|FATAL|BUILD FAILED|Segmentation fault)"
-    r"|^(?:bash|sh|zsh): .{1,200}(?:not found|No such file|denied)"
-    r"|^=+ .{0,60}\b[1-9]\d* (?:failed|errors?)\b|^FAILED \(|^test result: FAILED"
-    r"|^Tests:\s+[1-9]\d* failed",
-    re.MULTILINE,
+_ERROR_ANYWHERE = re2.compile(
+    rb"(?m)^Traceback \(most recent call last\):|^(?:[\w.]{1,80}(?:Error|Exception))(?::|$)"
+    rb"|(?i:\b(?:exit(?:ed)?(?: with)?(?: status| code| value)?|return code|exit_code))[^\w]{1,4}"
+    rb"-?[1-9][0-9]{0,2}\b"
+    rb"|^(?:npm ERR!|make(?:\[[0-9]+\])?: \*\*\*|error(?:\[E[0-9]+\])?: |FATAL|BUILD FAILED"
+    rb"|Segmentation fault)|^(?:bash|sh|zsh): .{1,200}(?:not found|No such file|denied)"
+    rb"|^=+ .{0,60}\b[1-9][0-9]* (?:failed|errors?)\b|^FAILED \(|^test result: FAILED"
+    rb"|^Tests:\s+[1-9][0-9]* failed"
 )
-_TRUNCATED = re.compile(
-    r"\[?\(?\b(?:output |content |response |result |text )?(?:was )?truncated\b|\[\.\.\. ?\d+"
-    r"|\.\.\. ?\[?\d+ (?:more )?(?:lines|characters|chars|bytes|rows|items)"
-    r"|<response clipped>|content (?:too long|omitted)",
-    re.IGNORECASE,
+_TRUNCATED = re2.compile(
+    rb"(?i)\btruncated\b|\[\.\.\. ?[0-9]+|\.\.\. ?\[?[0-9]+ (?:more )?"
+    rb"(?:lines|characters|chars|bytes|rows|items)|<response clipped>|content (?:too long|omitted)"
 )
 _ERROR_KEYS = (
     "error",
@@ -76,14 +76,19 @@ def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
 def _reads_as_error(text: str) -> bool:
     if _ERROR_START.match(text[:200]):
         return True
-    return _ERROR_ANYWHERE.search(text[:_START]) is not None or (
-        len(text) > _START and _ERROR_ANYWHERE.search(text[-_END:]) is not None
-    )
+    return any(_ERROR_ANYWHERE.search(part) for part in _ends(text, _END))
 
 
 def is_truncated(text: str) -> bool:
     """Whether the tool says that it left something out."""
-    return any(_TRUNCATED.search(part) for part in (text[:400], text[-400:]))
+    return any(_TRUNCATED.search(part) for part in _ends(text, _MARK))
+
+
+def _ends(text: str, size: int) -> list[bytes]:
+    """The first and the last `size` characters, or all of a short text."""
+    if len(text) <= 2 * size:
+        return [text.encode()]
+    return [text[:size].encode(), text[-size:].encode()]
 
 
 def _of_object(value: dict[str, object]) -> ResultStatus | None:

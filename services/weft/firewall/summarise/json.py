@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from weft.firewall.leaves import FEW, Leaf, Path, Step, leaves, written
+from weft.firewall.leaves import FEW, Leaf, Path, Step, written
 from weft.firewall.summarise.budget import Budget
 
 MORE = "…"
 """The key, or the start of the string, that stands where something was left out."""
 _TEXT = 90
 """Characters of a string that are shown."""
+_TOKENS_OF_A_LEAF = 10
+"""About what a value costs with its key."""
 _NAMES = 12
 """Names of left-out keys that are listed."""
 _SHARED = 24
@@ -22,19 +24,28 @@ _ALIKE = 3
 """Objects from which an array is told as records: what they share once, at its head."""
 
 
-def summarise_json(root: object, budget: Budget, keep: Sequence[Path] = ()) -> str:
-    """Valid JSON of at most `budget.limit` tokens, empty where not even `{}` fits. Leaves under
-    `keep` come before all others and stay exact."""
-    ranked = _ranked(leaves(root), keep)
+def summarise_json(
+    root: object, found: list[Leaf], budget: Budget, keep: Sequence[Path] = ()
+) -> str:
+    """Valid JSON of at most `budget.limit` tokens, empty where not even `{}` fits.
+
+    `found` are the leaves of `root`; those under `keep` come before all others and stay exact.
+    """
+    ranked = _ranked(found, keep)
     # Nothing that holds more leaves than tokens can fit.
     low, high, best = 0, min(len(ranked), budget.limit), ""
+    guess = budget.limit // _TOKENS_OF_A_LEAF
     while low <= high:
-        middle = (low + high) // 2
+        middle = min(max(guess, low), high)
         text = _rendered(root, ranked[:middle], keep, _TEXT)
-        if budget.fits(text):
+        cost = budget.count(text)
+        if cost <= budget.limit:
             best, low = text, middle + 1
         else:
             high = middle - 1
+        # The cost grows about evenly with the leaves; halves keep a wrong guess from going far.
+        even = middle * budget.limit // max(1, cost)
+        guess = even if low < even < high else (low + high) // 2
     if best and high == len(ranked):
         best = _with_longer_text(root, ranked, keep, budget) or best
     return best or _smallest(root, budget)

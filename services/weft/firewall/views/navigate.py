@@ -24,7 +24,7 @@ def skip_space(data: Data, at: int) -> int:
 
 
 def value_end(data: Data, at: int) -> int:
-    """Where the value that starts at `at` ends (exclusive), at the latest at the end of the data."""
+    """Where the value that starts at `at` ends (exclusive), at the latest where the data does."""
     depth = 0
     for match in _TOKEN.finditer(data, at):
         kind = match.lastgroup
@@ -35,7 +35,7 @@ def value_end(data: Data, at: int) -> int:
 
 
 def elements(data: Data, at: int) -> Iterator[tuple[str | int, int, int]]:
-    """Key or index, start and end of each member of the object or array that starts at `at`."""
+    """Key or index, start and end of each member of the object or array at `at`."""
     is_object = data[at : at + 1] == b"{"
     at = skip_space(data, at + 1)
     index = 0

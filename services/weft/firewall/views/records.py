@@ -21,10 +21,10 @@ _RECORD = 64 << 10
 
 def register(views: ViewRegistry) -> None:
     for form in (Form.CSV, Form.TSV, Form.TABLE):
-        views.register(str(form), "rows", "`count` rows from row `start` (0 is the first), "
-                       "`columns` as names with commas", ("start", "count", "columns"), rows)  # fmt: skip
-        views.register(str(form), "columns", "the names of the columns with sample values",
-                       (), columns, True)  # fmt: skip
+        hint = "`count` rows from row `start` (0 is the first), `columns` as names with commas"
+        views.register(str(form), "rows", hint, ("start", "count", "columns"), rows)
+        hint = "the names of the columns with sample values"
+        views.register(str(form), "columns", hint, (), columns, True)
 
 
 def rows(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
