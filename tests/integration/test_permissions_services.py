@@ -16,6 +16,7 @@ from weft.log.server import EmbeddedServer
 from weft_schemas.errors import Forbidden, NotFound
 from weft_schemas.items import Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase
+from weft_schemas.routing import Catalog, SelectableItem
 
 SERVICES = {
     "firewall": "firewall",
@@ -23,6 +24,7 @@ SERVICES = {
     "memory": "worker",
     "indexer": "replica",
     "compiler": "replica",
+    "router": "replica",
 }
 """Service → the user that it signs in as."""
 
@@ -71,13 +73,29 @@ async def test_the_recorded_session_goes_from_an_agent_to_a_prompt(serving):
             assert demo_key() not in pack.prompt
 
 
-async def test_another_tenant_finds_no_such_session(serving):
+async def test_another_tenant_finds_neither_session_nor_artifact(serving):
     async with agent(serving, "acme-agent") as publisher:
-        ack = await publisher.publish("own", load()[:4])
-        await publisher.compile("own", "answer", after=ack.sequence, timeout=30)
+        ack = await publisher.publish("own", load()[:14])
+        pack = await publisher.compile("own", "interpret", after=ack.sequence, timeout=30)
+        handle = next(entry.handle for entry in pack.entries if entry.handle)
+        assert (await publisher.drilldown(handle)).session == "own"
     async with agent(serving, "rival-agent") as rival:
         with pytest.raises(NotFound):
             await rival.compile("own", "answer")
+        with pytest.raises(NotFound):
+            await rival.drilldown(handle)
+
+
+async def test_a_catalogue_is_its_tenants(serving):
+    catalog = Catalog("tools", (SelectableItem("t1", "refund_order", "Refund an order."),))
+    async with agent(serving, "acme-operator") as operator:
+        ack = await operator.publish_catalog(catalog)
+    async with agent(serving, "acme-agent") as client:
+        reply = await client.route("refund an order", "tools", after=ack.sequence)
+        assert [card.id for card in reply.cards] == ["t1"]
+    async with agent(serving, "rival-agent") as rival:
+        with pytest.raises(NotFound):
+            await rival.route("refund an order", "tools")
 
 
 async def test_a_policy_is_the_operators_to_publish(serving):
