@@ -55,7 +55,7 @@ async def test_slices_of_a_body_follow_one_another(replica, log: Connection):
     assert first.truncated
     assert first.tokens <= 200
     assert (first.item_id, first.session) == ("r", "s1")
-    following = await drilled(log, "r", view="lines", args=first.next, max_tokens=200)
+    following = await drilled(log, "r", view=first.view, args=first.next, max_tokens=200)
     shown = (first.text + following.text).splitlines()
     assert shown == LINES[: len(shown)]
 

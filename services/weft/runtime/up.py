@@ -26,7 +26,7 @@ SECONDS_PER_DAY = 86_400.0
 
 REPLICA = {"indexer": 1, "compiler": 1}
 """One read replica: its indexer and its compilers on one data folder."""
-EVERYTHING = {"firewall": 1, "summarizer": 1, "memory": 1, **REPLICA}
+EVERYTHING = {"firewall": 1, "summarizer": 1, "memory": 1, **REPLICA, "router": 1}
 """Service → processes that `weft up` starts."""
 
 
