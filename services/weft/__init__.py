@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from weft.client import Client as Client
-    from weft.client import Confirmation as Confirmation
     from weft.client import connect as connect
+    from weft.confirming import Confirmation as Confirmation
     from weft.outgoing import PublishAck as PublishAck
     from weft.pack import Pack as Pack
     from weft_schemas.errors import Conflict as Conflict
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "connect": "weft.client",
     "Client": "weft.client",
-    "Confirmation": "weft.client",
+    "Confirmation": "weft.confirming",
     "PublishAck": "weft.outgoing",
     "Pack": "weft.pack",
     "ContextItem": "weft_schemas.items",

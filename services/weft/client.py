@@ -16,6 +16,7 @@ import msgspec
 
 from weft.asking import Reply, ask
 from weft.catalogues import newest_catalogue
+from weft.confirming import Confirmation, confirmation, distinct
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.connection import connect as open_connection
@@ -46,22 +47,11 @@ from weft_schemas.routing import (
     RouteReply,
     RouteRequest,
 )
-from weft_schemas.status import ASKED, Collision, StatusReply, StatusRequest
+from weft_schemas.status import ASKED, StatusReply, StatusRequest
 from weft_schemas.subjects import stored_filter
 
 CONFIRM_SECONDS = 10.0
 """How long a confirmation may wait for the items to be folded."""
-
-
-class Confirmation(msgspec.Struct, frozen=True):
-    """What became of published items."""
-
-    stored: int
-    """New in their session."""
-    duplicates: tuple[str, ...]
-    """Ids that were there before with the same content: nothing changed."""
-    conflicts: tuple[Collision, ...]
-    """Their id is taken by other content, which stays: publish them under another id."""
 
 
 def connect(
@@ -177,25 +167,9 @@ class Client:
 
         Waits until the items are folded. Raises `Unavailable` where that takes too long.
         """
-        places: dict[str, int] = {}
-        collisions: dict[int, Collision] = {}
-        ids = tuple(dict.fromkeys(ack.ids))
-        for start in range(0, len(ids), ASKED):
-            reply = await self._asked_status(session, ack, ids[start : start + ASKED])
-            places.update(reply.places)
-            collisions.update({one.sequence: one for one in reply.collisions})
-        mine = [one for one in collisions.values() if one.item_id in places]
-        conflicts = tuple(one for one in mine if one.conflict)
-        lost = {one.item_id for one in conflicts}
-        repeated = {one.item_id for one in mine if not one.conflict}
-        duplicates = tuple(
-            item_id
-            for item_id in ids
-            if (places.get(item_id, ack.first) < ack.first and item_id not in lost)
-            or item_id in repeated
-        )
-        stored = sum(place >= ack.first for place in places.values())
-        return Confirmation(stored, duplicates, conflicts)
+        ids = distinct(ack)
+        pages = [ids[start : start + ASKED] for start in range(0, len(ids), ASKED)]
+        return confirmation(ack, [await self._asked_status(session, ack, page) for page in pages])
 
     async def _asked_status(
         self, session: str, ack: PublishAck, ids: tuple[str, ...]

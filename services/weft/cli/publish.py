@@ -52,13 +52,16 @@ def publish(
     """
     found = read_transcripts(_content(file), format, file)
     chosen = _chosen(found, session, transcript, each, file)
+    if not any(items for _, items in chosen):
+        raise InvalidInput(f"{file}: nobody says or does anything in it; nothing was published")
     acks = running(_publish(settings, chosen, close, quiet=as_json))
     if as_json:
         print_json([_shown(ack) for ack in acks] if each else _shown(acks[0]))
         return
     for ack in acks:
         known = f", {ack.duplicates} of them known before" if ack.duplicates else ""
-        click.echo(f"{ack.session}: {ack.count} items{known}, up to sequence {ack.sequence}")
+        items = f"{ack.count} item{'' if ack.count == 1 else 's'}"
+        click.echo(f"{ack.session}: {items}{known}, up to sequence {ack.sequence}")
 
 
 def _content(file: str) -> bytes:

@@ -1,0 +1,49 @@
+"""What became of published items, out of what the read model says of their ids.
+
+Batches tell neither sequences nor duplicates, so an item counts as new where the one in force under
+its id stands at or after the first of this publish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from weft.outgoing import PublishAck
+from weft_schemas.status import Collision, StatusReply
+
+
+class Confirmation(msgspec.Struct, frozen=True):
+    """What became of published items."""
+
+    stored: int
+    """New in their session."""
+    duplicates: tuple[str, ...]
+    """Ids that were there before with the same content: nothing changed."""
+    conflicts: tuple[Collision, ...]
+    """Their id is taken by other content, which stays: publish them under another id."""
+
+
+def distinct(ack: PublishAck) -> tuple[str, ...]:
+    """The ids published, each once, in order."""
+    return tuple(dict.fromkeys(ack.ids))
+
+
+def confirmation(ack: PublishAck, replies: Iterable[StatusReply]) -> Confirmation:
+    """From replies that name the places of all ids and the collisions since `ack.first`."""
+    places: dict[str, int] = {}
+    collisions: dict[int, Collision] = {}
+    for reply in replies:
+        places.update(reply.places)
+        collisions.update({one.sequence: one for one in reply.collisions})
+    mine = [one for one in collisions.values() if one.item_id in places]
+    conflicts = tuple(one for one in mine if one.conflict)
+    lost = {one.item_id for one in conflicts}
+    repeated = {one.item_id for one in mine if not one.conflict}
+    duplicates = tuple(
+        item_id
+        for item_id in distinct(ack)
+        if item_id in repeated or (item_id not in lost and places.get(item_id, 0) < ack.first)
+    )
+    return Confirmation(sum(place >= ack.first for place in places.values()), duplicates, conflicts)
