@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SUPPORT = {"__init__", "__main__", "table", "rounds"}
+SUPPORT = {"__init__", "__main__", "table", "stack"}
 
 
 def measurements() -> list[str]:
