@@ -1,0 +1,38 @@
+"""Which policy a worker goes by: the session's newest, else the tenant's, else the default."""
+
+from weft.log.record import LogRecord
+from weft.runtime.policies import Policies
+from weft_schemas.events import encode_event
+from weft_schemas.policy import ContextPolicy
+
+
+def policy_record(sequence: int, policy: ContextPolicy, tenant: str = "acme") -> LogRecord:
+    subject = f"w.out.0.{tenant}.@tenant.context_policy"
+    return LogRecord(sequence, subject, 0, encode_event(policy))
+
+
+def test_without_any_policy_the_default_holds_as_version_0():
+    assert Policies().of("acme", "s1") == (0, ContextPolicy())
+
+
+def test_a_sessions_own_policy_goes_before_the_tenants():
+    policies = Policies()
+    policies.take(policy_record(5, ContextPolicy(name="for s1", session="s1")))
+    policies.take(policy_record(9, ContextPolicy(name="for all")))
+    assert policies.of("acme", "s1")[0] == 5
+    assert policies.of("acme", "s2")[0] == 9
+    assert policies.of("globex", "s1")[0] == 0
+
+
+def test_the_newest_in_the_log_holds_in_whatever_order_they_are_heard_of():
+    policies = Policies()
+    for sequence in (7, 3, 5):
+        policies.take(policy_record(sequence, ContextPolicy(name=str(sequence))))
+    assert policies.of("acme", "s1")[1].name == "7"
+
+
+def test_a_malformed_policy_changes_nothing():
+    policies = Policies()
+    policies.take(LogRecord(4, "w.out.0.acme.@tenant.context_policy", 0, b'{"type":"context_po'))
+    policies.take(LogRecord(5, "w.out.0.ac~me.@tenant.context_policy", 0, b"{}"))
+    assert policies.of("acme", "s1")[0] == 0
