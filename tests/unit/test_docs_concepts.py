@@ -6,10 +6,13 @@ from importlib import import_module
 import pytest
 from tests.data import ROOT
 
+from weft_schemas import routing
+
 NAMES = (
     "ContextItem Sensitivity ResultEnvelope ArtifactRef ContextBudget ContextPolicy Phase "
     "MaskRedactionHook BuildStats SelectableItem ToolCard ChoiceGraph TreeBuilder Router "
-    "ChoiceCard HydrationResult EventLog ArtifactStore Summarizer EpisodicStore FactStore"
+    "ChoiceCard HydrationResult EventLog ArtifactStore Summarizer EpisodicStore FactStore "
+    "ViewRegistry"
 )
 TEXT = (ROOT / "docs" / "concepts.md").read_text()
 SECTIONS = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", TEXT, re.S | re.M))
@@ -32,3 +35,8 @@ def test_what_holds_a_name_can_be_imported(name):
     for dotted in names_in(held[1]):
         module, _, attribute = dotted.rpartition(".")
         assert hasattr(import_module(module), attribute), dotted
+
+
+def test_the_old_name_of_a_selectable_item_still_works_and_warns():
+    with pytest.warns(DeprecationWarning, match="use SelectableItem"):
+        assert routing.ToolCard is routing.SelectableItem
