@@ -96,6 +96,35 @@ async def test_the_read_model_is_rebuilt_while_it_serves(up: Up) -> None:
     assert "A-17 is late by 3 days" in again.out
 
 
+async def test_what_is_behind_a_summary_is_looked_into_by_its_handle(up: Up) -> None:
+    rows = [{"id": n, "name": f"part {n}", "price": n * 7} for n in range(400)]
+    call = {"tool_name": "parts", "call_id": "p"}
+    items = [
+        {"id": "p", "kind": "tool_call", "metadata": {**call, "arguments": {}}},
+        {
+            "id": "pr",
+            "kind": "tool_result",
+            "parent_id": "p",
+            "text": json.dumps(rows, indent=0),
+            "metadata": call,
+        },
+    ]
+    given = "\n".join(json.dumps(item) for item in items).encode()
+    ack = (await weft("publish", "-", "-s", "parts", "--json", url=up.url, given=given)).json
+    settled = ["--after", str(ack["sequence"]), "--timeout", "20", "--json"]
+    pack = (await weft("compile", "-s", "parts", "-p", "interpret", *settled, url=up.url)).json
+    (handle,) = [entry["handle"] for entry in pack["entries"] if entry.get("handle")]
+    assert '"part 250"' not in pack["prompt"]
+    asked = ["drilldown", handle, "--view", "search", "-a", "pattern=part 250"]
+    found = await weft(*asked, url=up.url)
+    assert "part 250" in found.out
+    assert "views: " in found.err
+    reply = (await weft("drilldown", handle, "--max-tokens", "50", "--json", url=up.url)).json
+    assert reply["item_id"] == "pr"
+    assert reply["tokens"] <= 50
+    assert reply["truncated"] is True
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "line"),
     [
