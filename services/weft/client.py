@@ -26,6 +26,7 @@ from weft.log.reading import read_session
 from weft.log.record import LogRecord
 from weft.outgoing import Items, Outgoing, PublishAck
 from weft.pack import Pack
+from weft.runtime.crashpoints import crash_point
 from weft.runtime.settings import Settings, read_settings
 from weft.sending import Sending
 from weft_schemas.compile import (
@@ -98,6 +99,7 @@ class Client:
         self._sending: Sending
         self._outgoing: Outgoing
         self._open = AsyncExitStack()
+        self._after_publish = crash_point("publisher.after_publish")
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as opening:
@@ -137,6 +139,7 @@ class Client:
         ids: list[str] = []
         messages = self._outgoing.messages(session, items, traceparent, ids)
         done = await self._sending.publish(messages)
+        self._after_publish()
         return PublishAck(
             session, done.sequence, done.first, done.count, done.duplicates, tuple(ids)
         )

@@ -12,6 +12,7 @@ from weft.log.bodies import THRESHOLD_BYTES, Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Message, Publisher, event_headers
 from weft.log.topology import BODIES_STREAM
+from weft.runtime.crashpoints import crash_point
 from weft_schemas.errors import Forbidden, InvalidInput
 from weft_schemas.events import Event, SessionClosedEvent, encode_event
 from weft_schemas.ids import TENANT_SESSION, encode_token, item_message_ids
@@ -47,6 +48,7 @@ class Outgoing:
         self._connection = connection
         self._bodies = Bodies(connection, publisher)
         self._has_store: bool | None = None
+        self._after_store_body = crash_point("publisher.after_store_body")
 
     async def messages(
         self, session: str, items: Items, traceparent: str = "", ids: list[str] | None = None
@@ -102,6 +104,7 @@ class Outgoing:
         if len(body) <= THRESHOLD_BYTES or not await self._store_is_here():
             return payload
         reference = await self._bodies.put(body)
+        self._after_store_body()
         return encode_event(msgspec.structs.replace(item, text="", body=reference))
 
     async def _store_is_here(self) -> bool:
