@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from weft.cli.connecting import client, connected, json_option, running
+from weft.cli.evaluation_routing import files_argument, hydration, routing
 from weft.cli.output import print_json, table
 from weft.runtime.settings import Settings
 from weft_schemas.compile import CompileRequest, ContextPack
@@ -33,9 +34,6 @@ def evaluate() -> None:
     """
 
 
-files_argument = click.argument(
-    "files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True)
-)
 budget_option = click.option(
     "--budget", "-b", "budgets", multiple=True, type=int, help="Tokens; may be repeated."
 )
@@ -197,3 +195,7 @@ def _report(rows: list[dict[str, Any]], as_json: bool) -> None:
         print_json(rows)
     else:
         table("", list(rows[0]), [list(row.values()) for row in rows])
+
+
+evaluate.add_command(routing)
+evaluate.add_command(hydration)
