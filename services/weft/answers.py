@@ -38,6 +38,7 @@ async def service(process: Process) -> None:
         process.started()
         watching = asyncio.create_task(_watch_lag(process, replica))
         await process.stopping.wait()
+        replica.hurry()
         await answering.drain()
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)

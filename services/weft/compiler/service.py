@@ -90,7 +90,7 @@ class Compiler:
         wanted = max(request.after, request.as_of or 0)
         folded = await self._replica.reach(wanted, deadline)
         while True:
-            late = asyncio.get_running_loop().time() >= deadline
+            late = self._replica.is_late(deadline)
 
             def work(model: ReadModel, late: bool = late) -> Compilation | None:
                 return self._attempt(model, tenant, session, request, base, late)

@@ -21,8 +21,9 @@ from weft_schemas.errors import InvalidInput, UnknownVersion, WeftError
 from weft_schemas.events import VERSION
 from weft_schemas.subjects import parse_request
 
-AT_ONCE = 64
-"""Requests of one service in work in one process; further ones wait in their connection."""
+AT_ONCE = 1_000
+"""Requests of one service in work in one process, most of them waiting for `after`; further ones
+wait in the connection."""
 MOST_WAIT = 60.0
 """Seconds that a request may ask to be waited for."""
 _ROOM_FOR_HEADERS = 1_024

@@ -32,6 +32,7 @@ class Replica:
         self._idle: list[Reader] = []
         self._checkpoint = Reader(data_dir)
         self._look: asyncio.Task[int] | None = None
+        self._hurried = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -53,14 +54,21 @@ class Replica:
         """The last sequence folded. Raises `Unavailable` where there is no read model yet."""
         return self._checkpoint.model().watermark()
 
+    def hurry(self) -> None:
+        """Let nobody wait any more: every deadline is now."""
+        self._hurried = True
+
+    def is_late(self, deadline: float) -> bool:
+        """Whether the event loop's time has reached `deadline`."""
+        return self._hurried or asyncio.get_running_loop().time() >= deadline
+
     async def reach(self, sequence: int, deadline: float) -> int:
         """Wait until `sequence` is folded, or until the event loop's time is `deadline`.
 
         Returns the watermark, which may be below `sequence` then. All that wait share one look.
         """
-        clock = asyncio.get_running_loop().time
         folded = self.watermark()
-        while folded < sequence and clock() < deadline:
+        while folded < sequence and not self.is_late(deadline):
             if self._look is None or self._look.done():
                 self._look = asyncio.create_task(self._next_look())
             folded = await asyncio.shield(self._look)
