@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.bench.table import show
 from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
@@ -62,14 +63,14 @@ def records(count: int, size: int, sessions: int = 1, seed: int = 7) -> list[Log
     return made
 
 
-def fold(path: Path, log: list[LogRecord]) -> float:
-    """Seconds to fold a log into a file."""
+def fold(path: Path, log: list[LogRecord]) -> tuple[float, float]:
+    """Seconds, of the clock and of the processor, to fold a log into a file."""
     db = open_writer(path)
     target = Fold(db)
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), time.process_time()
     for at in range(0, len(log), BATCH):
         target.apply(log[at : at + BATCH])
-    taken = time.perf_counter() - start
+    taken = time.perf_counter() - start, time.process_time() - worked
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()
     return taken
@@ -94,19 +95,25 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     tokens.count("ready")
     with tempfile.TemporaryDirectory() as folder:
-        print(f"{'bytes':>6} {'sessions':>9} {'n':>8} {'items/s':>9} {'file/text':>9}")
-        for size, sessions in ((180, 1), (500, 1), (500, 500), (940, 1)):
-            log = records(count, size, sessions)
-            path = Path(folder) / f"{size}-{sessions}.sqlite"
-            seconds = fold(path, log)
-            text = sum(len(record.event().text.encode()) for record in log)  # type: ignore[union-attr]
-            ratio = path.stat().st_size / text
-            print(f"{size:6} {sessions:9} {count:8} {count / seconds:9.0f} {ratio:9.2f}")
-        print(f"\n{'session':>8} {'search p50 ms':>14} {'n':>5}")
+        shapes = ((180, 1), (500, 1), (500, 500), (940, 1))
+        rows = [folding(Path(folder), count, size, sessions) for size, sessions in shapes]
+        columns = ("bytes", "sessions", "items", "items/s", "items/CPU s", "file/text")
+        show("Folding, one process", columns, rows)
+        lengths = []
         for length in (1_000, 10_000, 100_000):
             path = Path(folder) / f"length-{length}.sqlite"
             fold(path, records(length, 200))
-            print(f"{length:8} {search_p50(path, 's0'):14.2f} {200:5}")
+            lengths.append((length, search_p50(path, "s0"), 200))
+        show("Search, a new query each time", ("items", "p50 ms", "n"), lengths)
+
+
+def folding(folder: Path, count: int, size: int, sessions: int) -> tuple[object, ...]:
+    """One row of the first table."""
+    log = records(count, size, sessions)
+    path = folder / f"{size}-{sessions}.sqlite"
+    seconds, cpu = fold(path, log)
+    text = count * size
+    return size, sessions, count, count / seconds, count / cpu, path.stat().st_size / text
 
 
 if __name__ == "__main__":

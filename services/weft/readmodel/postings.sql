@@ -12,11 +12,7 @@ WHERE session = ? AND document >= ? ORDER BY document
 DELETE FROM tail WHERE session = ? AND document < ?
 
 -- name: add_postings
-INSERT INTO postings (session, term, block, before, entries)
-VALUES (?1, ?2, ?3,
-    coalesce((SELECT before + length(entries) / 4 FROM postings
-              WHERE session = ?1 AND term = ?2 AND block < ?3 ORDER BY block DESC LIMIT 1), 0),
-    ?4)
+INSERT INTO postings (session, term, block, entries) VALUES (?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET entries = CAST(entries || excluded.entries AS BLOB)
 
 -- name: documents_of_item
@@ -26,8 +22,15 @@ SELECT session, document FROM documents WHERE item = ?
 INSERT OR IGNORE INTO superseded (session, document, until) VALUES (?, ?, ?)
 
 -- name: postings
-SELECT before, block, entries FROM postings
+SELECT block, entries FROM postings
 WHERE session = ? AND term = ? AND block <= ? ORDER BY block DESC
+
+-- name: bytes_before
+SELECT coalesce(sum(length(entries)), 0) FROM postings
+WHERE session = ? AND term = ? AND block < ?
+
+-- name: block
+SELECT entries FROM postings WHERE session = ? AND term = ? AND block = ?
 
 -- name: last_document
 SELECT document, version, words FROM documents WHERE session = ? ORDER BY document DESC LIMIT 1
@@ -36,7 +39,10 @@ SELECT document, version, words FROM documents WHERE session = ? ORDER BY docume
 SELECT version, words FROM documents WHERE session = ? AND document = ?
 
 -- name: superseded
-SELECT document FROM superseded WHERE session = ? AND until <= ?
+SELECT 1 FROM superseded WHERE session = ? AND document = ? AND until <= ?
+
+-- name: any_superseded
+SELECT 1 FROM superseded WHERE session = ? AND until <= ? LIMIT 1
 
 -- name: items_of_documents
 SELECT d.document, d.item, i.ordinal FROM documents d JOIN items i ON i.sequence = d.item

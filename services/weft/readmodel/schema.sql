@@ -220,13 +220,11 @@ CREATE TABLE tail (
 );
 CREATE INDEX tail_document ON tail (session, document);
 
--- Clustered by session and term. `entries`: four bytes a posting, see postings.py; `before`: how
--- many postings the term has in the session's earlier blocks.
+-- Clustered by session and term. `entries`: four bytes a posting, see postings.py.
 CREATE TABLE postings (
     session INTEGER NOT NULL,
     term TEXT NOT NULL,
     block INTEGER NOT NULL,
-    before INTEGER NOT NULL,
     entries BLOB NOT NULL,
     PRIMARY KEY (session, term, block)
 ) WITHOUT ROWID;

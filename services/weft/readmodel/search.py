@@ -52,9 +52,16 @@ def best_documents(
     found = [_look_up(db, session, text, count, newest) for text in {t[:MAX_TERM] for t in terms}]
     found.sort(key=lambda term: (term.documents, term.text))
     scores = _score(db, session, found, count, words / count)
-    for (document,) in db.execute(_sql.superseded, (session, at)):
-        scores.pop(document, None)
-    best = nlargest(limit, zip(scores.values(), scores.keys(), strict=True))
+    ranked = zip(scores.values(), scores.keys(), strict=True)
+    if db.execute(_sql.any_superseded, (session, at)).fetchone() is None:
+        best = nlargest(limit, ranked)
+    else:
+        valid = (
+            entry
+            for entry in sorted(ranked, reverse=True)
+            if db.execute(_sql.superseded, (session, entry[1], at)).fetchone() is None
+        )
+        best = list(islice(valid, limit))
     return [(document, score) for score, document in best]
 
 
@@ -115,11 +122,11 @@ def _score(
 def _look_up(db: sqlite3.Connection, session: int, text: str, count: int, tail: Tail) -> _Term:
     """In how many of the first `count` documents the term is."""
     hits = tail.postings(text)
-    newest = db.execute(_sql.postings, (session, text, count // BLOCK)).fetchone()
-    sealed = 0
+    place = (session, text, count // BLOCK)
+    sealed: int = db.execute(_sql.bytes_before, place).fetchone()[0] // WIDTH
+    newest = db.execute(_sql.block, place).fetchone()
     if newest is not None:
-        before, block, entries = newest
-        sealed = before + _until(entries, count - block * BLOCK)
+        sealed += _until(newest[0], count % BLOCK)
     return _Term(text, sealed + len(hits), hits)
 
 
@@ -143,7 +150,7 @@ def _postings(
     if len(term.tail) == term.documents:
         return
     rows = db.execute(_sql.postings, (session, term.text, count // BLOCK))
-    for _, block, entries in rows:
+    for block, entries in rows:
         base = block * BLOCK
         packed = unpack(entries)[: _until(entries, count - base)]
         for one in reversed(packed):

@@ -1,0 +1,90 @@
+"""Generations: readers move over between requests, and nothing that is read goes away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from weft.readmodel.fold import Fold
+from weft.readmodel.generations import Generations, Reader, reader_lock
+from weft.readmodel.model import records_of
+from weft.readmodel.store import open_writer
+from weft_schemas.errors import Unavailable
+from weft_schemas.items import ContextItem, ItemKind
+
+
+def made(generations: Generations, text: str) -> Path:
+    """A generation that holds one item."""
+    path = generations.new()
+    db = open_writer(path)
+    Fold(db).apply(records_of([ContextItem("a", ItemKind.USER_TURN, text)], "t", "s"))
+    db.close()
+    return path
+
+
+def text_in(reader: Reader) -> str:
+    return reader.model().view("t", "s").recent(1)[0].text
+
+
+def test_without_a_generation_there_is_a_clear_error(tmp_path: Path) -> None:
+    with Reader(tmp_path) as reader, pytest.raises(Unavailable, match="indexer"):
+        reader.model()
+
+
+def test_a_reader_moves_to_the_new_generation_with_its_next_request(tmp_path: Path) -> None:
+    generations = Generations(tmp_path)
+    generations.publish(made(generations, "old"))
+    with Reader(tmp_path) as reader:
+        view = reader.model().view("t", "s")
+        generations.publish(made(generations, "new"))
+        assert view.recent(1)[0].text == "old"
+        assert text_in(reader) == "new"
+
+
+def test_an_old_generation_goes_when_its_last_reader_has_left(tmp_path: Path) -> None:
+    generations = Generations(tmp_path)
+    old = made(generations, "old")
+    generations.publish(old)
+    with Reader(tmp_path) as reader:
+        assert text_in(reader) == "old"
+        generations.publish(made(generations, "new"))
+        assert generations.sweep() == []
+        assert text_in(reader) == "new"
+        assert generations.sweep() == [old]
+    assert not [path for path in generations.folder.iterdir() if path.name.startswith(old.name)]
+
+
+def test_what_is_being_built_or_offered_is_not_swept(tmp_path: Path) -> None:
+    generations = Generations(tmp_path)
+    generations.publish(made(generations, "current"))
+    path = made(generations, "successor")
+    building = reader_lock(path)
+    building.acquire()
+    assert generations.sweep() == []
+    generations.offer(path)
+    building.release()
+    assert generations.sweep() == []
+    generations.withdraw()
+    assert generations.sweep() == [path]
+
+
+def test_a_name_is_never_given_twice_while_a_file_has_it(tmp_path: Path) -> None:
+    generations = Generations(tmp_path)
+    assert made(generations, "one") != made(generations, "two")
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    first, second = (Generations(tmp_path).writer_lock() for _ in range(2))
+    assert first.acquire()
+    assert not second.acquire()
+    first.release()
+    assert second.acquire()
+    second.release()
+
+
+def test_a_pointer_to_nowhere_is_no_generation(tmp_path: Path) -> None:
+    generations = Generations(tmp_path)
+    for content in ("generation-000009.sqlite", "../elsewhere", ""):
+        (generations.folder / "current").write_text(content)
+        assert generations.current() is None
