@@ -325,6 +325,9 @@ def test_what_the_summarizer_parks_keeps_its_text() -> None:
     assert (row.text, row.parked, row.pending) == ("turn a", False, False)
 
 
+NINES = b"9" * 25
+
+
 def record(sequence: int, subject: str, payload: bytes) -> LogRecord:
     return LogRecord(sequence, subject, 0, payload)
 
@@ -365,6 +368,47 @@ def test_a_record_that_does_not_belong_is_noted_and_skipped(
         assert [(fault.sequence, fault.code) for fault in faults(read.db)] == [
             (2, code or faults(read.db)[0].code)
         ]
+
+
+@pytest.mark.parametrize(
+    ("place", "fields"),
+    [
+        ("in.0.t.s.user_turn", b'"type":"item","id":"n\\u0000","kind":"user_turn"'),
+        (
+            "in.0.t.s.user_turn",
+            b'"type":"item","id":"b","kind":"user_turn","metadata":{"n":1e400}',
+        ),
+        (
+            "in.0.t.s.user_turn",
+            b'"type":"item","id":"b","kind":"user_turn","body":{"sha256":"","size":1%s}' % NINES,
+        ),
+        (
+            "out.0.t.s.episode",
+            b'"type":"episode","origin":{"sequence":1},"episode_id":"e","scope":"u","text":"t",'
+            b'"tokens":-5,"encoding":"x","first_sequence":-%s,"last_sequence":%s' % (NINES, NINES),
+        ),
+        (
+            "out.0.t.s.summary",
+            b'"type":"summary","origin":{"sequence":1},"text":"t","tokens":%s,'
+            b'"encoding":"cl100k_base"' % NINES,
+        ),
+        (
+            "out.0.t.s.parked",
+            b'"type":"parked","origin":{"sequence":1},"code":"","error":"","attempts":%s' % NINES,
+        ),
+        ("out.0.t.@tenant.erased", b'"type":"erased","session":""'),
+        ("out.0.t.@tenant.context_policy", b'"type":"context_policy","session":""'),
+        ("out.0.t.@tenant.erased", b'"type":"erased","session":"\\u0000"'),
+    ],
+)
+def test_extreme_values_stop_nothing(place: str, fields: bytes) -> None:
+    hostile = record(2, f"w.{place}", b"{%s}" % fields)
+    before = records_of([turn("first")], "t", "s")
+    after = records_of([turn("last")], "t", "s", first_sequence=3)
+    read = ReadModel.in_memory([*before, hostile, *after])
+    shown = [row.id for row in read.view("t", "s").recent(9)]
+    assert (shown[0], shown[-1]) == ("last", "first")
+    assert len(content_digest(read.db)) == 64
 
 
 def test_an_erased_session_is_gone_and_stays_gone() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from weft.readmodel.sql import statements
-from weft.readmodel.store import snapshot
+from weft.readmodel.store import OPEN, snapshot
 from weft_schemas.events import EpisodeEvent
 from weft_schemas.ids import digest
 
@@ -69,7 +69,7 @@ def _episodes(db: sqlite3.Connection, number: int) -> Iterator[tuple[object, ...
     ).fetchall():
         episode = _episode.decode(body)
         stretch = [
-            db.execute(_sql.ordinal_at, (number, min(sequence, 1 << 62))).fetchone()[0]
+            db.execute(_sql.ordinal_at, (number, max(0, min(sequence, OPEN)))).fetchone()[0]
             for sequence in (episode.first_sequence, episode.last_sequence)
         ]
         own = (episode.text, episode.sources, episode.sensitivity)

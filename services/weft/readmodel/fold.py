@@ -28,6 +28,7 @@ from weft_schemas.events import (
     ErasureReceiptEvent,
     Event,
     ParkedEvent,
+    RevivedEvent,
     SessionClosedEvent,
     encode_event,
 )
@@ -352,9 +353,12 @@ def check_place(address: Stored, event: Event) -> None:
     if isinstance(event, ContextItem):
         direction_fits = address.direction == "in"
     else:
-        direction_fits = address.direction == "out" or isinstance(event, SessionClosedEvent)
+        agents_too = isinstance(event, SessionClosedEvent | RevivedEvent)
+        direction_fits = address.direction == "out" or agents_too
     if not direction_fits:
         raise InvalidInput(f"event {expected!r} stands on an {address.direction!r} subject")
+    if isinstance(event, ContextPolicy | ErasedEvent) and event.session == "":
+        raise InvalidInput(f"event {expected!r} names the session ''; null means the whole tenant")
     tenants_own = isinstance(event, ContextPolicy | Catalog | ErasedEvent | ErasureReceiptEvent)
     if tenants_own != (address.session == TENANT_SESSION):
         raise InvalidInput(f"event {expected!r} does not belong in session {address.session!r}")
