@@ -51,3 +51,10 @@ def test_every_setting_exists(path):
 def test_no_line_is_too_long_to_read(path):
     lines = path.read_text().splitlines()
     assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
+
+
+def test_the_architecture_names_every_part():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    parts = [path for path in (ROOT / "services" / "weft").iterdir() if path.is_dir()]
+    named = [part.name for part in parts if f"`services/weft/{part.name}/`" in text]
+    assert sorted(named) == sorted(part.name for part in parts if (part / "__init__.py").exists())
