@@ -9,8 +9,8 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ItemKind
 from weft_schemas.subjects import AUDIT_STREAM, SESSION_CLOSED, STREAM
 
-IN_EVENTS = ("item", SESSION_CLOSED)
-"""What agents publish; workers and operators publish the rest."""
+IN_EVENTS = ("item", SESSION_CLOSED, "revived")
+"""What agents and their operators publish; workers publish the rest."""
 TENANT_EVENTS = ("context_policy", "catalog", "erased", "erasure_receipt")
 """What stands under a tenant's reserved session."""
 AUDIT_EVENTS = ("compiled", "routed", "chosen")
@@ -45,6 +45,7 @@ def asyncapi(event_types: Iterable[str]) -> dict[str, Any]:
     channels = {
         "items": _channel("weft.{tenant}.{session}.in.{kind}", ["item"], ITEM_NOTE),
         "closing": _channel(f"weft.{{tenant}}.{{session}}.in.{SESSION_CLOSED}", [SESSION_CLOSED]),
+        "reviving": _channel("weft.{tenant}.{session}.in.revived", ["revived"], REVIVED_NOTE),
         "derived": _channel("weft.{tenant}.{session}.out.{event}", derived, DERIVED_NOTE),
         "tenant": _channel(f"weft.{{tenant}}.{TENANT_SESSION}.out.{{event}}", list(TENANT_EVENTS)),
         "audit": _channel("weft-audit.{tenant}.{session}.{event}", list(AUDIT_EVENTS), AUDIT_NOTE),
@@ -75,6 +76,7 @@ ITEM_NOTE = (
     + "."
 )
 DERIVED_NOTE = "What workers derive, and what operators decide; agents only read it."
+REVIVED_NOTE = "An operator has a parked source worked again, or drops it."
 AUDIT_NOTE = f"One event per compile, routing decision and choice, in the stream `{AUDIT_STREAM}`."
 REPLY_NOTE = "A reply with the header `Weft-Error` is an error; the header holds its code."
 
@@ -123,6 +125,7 @@ def _operations() -> dict[str, Any]:
     operations = {
         "takeItems": _operation("receive", "items"),
         "takeClosing": _operation("receive", "closing"),
+        "takeReviving": _operation("receive", "reviving"),
         "derive": _operation("send", "derived"),
         "takeTenantEvents": _operation("receive", "tenant"),
         "audit": _operation("send", "audit"),

@@ -44,6 +44,7 @@ _COMMANDS = {
     "events": ("weft.cli.events:events", "Show a session's events as the log holds them."),
     "status": ("weft.cli.status:status", "Stream, consumers, lag, conflicts, dead letters."),
     "rebuild": ("weft.cli.rebuild:rebuild", "Build the read model anew from the log."),
+    "dlq": ("weft.cli.dlq:dlq", "Events that a worker gave up: list, show, replay, drop."),
     "catalog": ("weft.cli.catalog:catalog", "Publish and compare catalogues of tools."),
     "route": ("weft.cli.routing:route", "The tools that fit a query best."),
     "hydrate": ("weft.cli.routing:hydrate", "A tool with the session's values for it."),

@@ -15,7 +15,15 @@ import msgspec
 
 from weft.log.connection import Connection, Listener
 from weft.log.record import LogRecord
-from weft.log.wire import MESSAGE_ID, TRACEPARENT, Delivered, header, publish_command, status
+from weft.log.wire import (
+    MESSAGE_ID,
+    SETTLED,
+    TRACEPARENT,
+    Delivered,
+    header,
+    publish_command,
+    status,
+)
 
 HEARTBEAT_SECONDS = 1.0
 SILENCE_SECONDS = 2.5
@@ -46,6 +54,7 @@ class Raw(NamedTuple):
             message_id=header(headers, MESSAGE_ID),
             traceparent=header(headers, TRACEPARENT),
             deliveries=place.deliveries,
+            settled=header(headers, SETTLED),
         )
 
 

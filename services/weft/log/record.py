@@ -23,6 +23,9 @@ class LogRecord(msgspec.Struct, frozen=True):
     traceparent: str = ""
     deliveries: int = 1
     """How often a consumer was given it; 1 in a plain replay."""
+    settled: str = ""
+    """Workers, separated by commas, that have nothing to derive from it: it was copied, by an
+    import or a fork, together with what they derived."""
 
     def address(self) -> Stored:
         """Its subject, taken apart. Raises `InvalidInput`."""

@@ -13,6 +13,8 @@ from weft_schemas.errors import InvalidInput
 
 MESSAGE_ID = b"Nats-Msg-Id"
 TRACEPARENT = b"traceparent"
+SETTLED = b"Weft-Settled"
+"""See `LogRecord.settled`."""
 
 
 def header_block(headers: Mapping[str, str]) -> bytes:

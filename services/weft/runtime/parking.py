@@ -11,7 +11,7 @@ import msgspec
 from weft.log.record import LogRecord
 from weft.runtime.logs import safe_error
 from weft_schemas.errors import InvalidInput, WeftError
-from weft_schemas.events import Origin, ParkedEvent
+from weft_schemas.events import Origin, ParkedEvent, RevivedEvent
 from weft_schemas.items import MAX_ID_BYTES, is_encodable
 
 MOST_ATTEMPTS = 5
@@ -85,8 +85,23 @@ def parked_event(
 def parked_subject(record: LogRecord) -> str:
     """Where the event goes: the source's own tenant and session. Works on the tokens as they are,
     since they may be what cannot be decoded."""
-    tenant, session = record.subject.split(".")[3:5]
+    tenant, session = _place(record)
     return f"weft.{tenant}.{session}.out.parked"
+
+
+def revives(event: RevivedEvent, worker: str) -> bool:
+    """Whether the event has this worker work the source again."""
+    return not event.drop and event.origin.worker in ("", worker)
+
+
+def same_session(one: LogRecord, other: LogRecord) -> bool:
+    """Whether both stand in one session of one tenant."""
+    return _place(one) == _place(other)
+
+
+def _place(record: LogRecord) -> list[str]:
+    """The tokens of tenant and session."""
+    return record.subject.split(".")[3:5]
 
 
 def _item_id(record: LogRecord) -> str:

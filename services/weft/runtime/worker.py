@@ -17,8 +17,11 @@ import asyncio
 import logging
 from time import perf_counter
 
+import msgspec
+
 from weft.log.consuming import Consumer, Delivery
 from weft.log.publishing import Message, Publisher, event_headers
+from weft.log.reading import read
 from weft.log.record import LogRecord
 from weft.runtime import parking
 from weft.runtime.application import Process
@@ -28,8 +31,8 @@ from weft.runtime.lane import Lane
 from weft.runtime.logs import safe_error
 from weft.runtime.policies import Policies, following_policies
 from weft.runtime.watchdog import Watchdog
-from weft_schemas.errors import InvalidInput, Overloaded, Unavailable
-from weft_schemas.events import encode_event
+from weft_schemas.errors import InvalidInput, NotFound, Overloaded, Unavailable
+from weft_schemas.events import RevivedEvent, encode_event
 from weft_schemas.ids import derived_message_id
 
 _log = logging.getLogger(__name__)
@@ -133,14 +136,15 @@ class WorkerLoop:
 
     async def _take(self, delivery: Delivery) -> str:
         """What became of the event, one of `metrics.OUTCOMES`."""
-        record = delivery.record
+        record = source = delivery.record
         try:
-            messages = await self._messages(record)
+            source = await self._source(record)
+            messages = await self._messages(source)
         except Exception as error:
             if not parking.is_final(error, record.deliveries):
                 self._put_off(delivery, error)
                 return "failed"
-            messages = [self._parked(record, error)]
+            messages = [self._parked(source, error, record.sequence)]
             outcome = "parked"
         else:
             outcome = "derived" if messages else "nothing"
@@ -150,8 +154,29 @@ class WorkerLoop:
         self._after_ack()
         return outcome
 
+    async def _source(self, record: LogRecord) -> LogRecord:
+        """What is to be worked: the record, or the parked source that it revives for this worker,
+        with the deliveries of the reviving."""
+        if not record.subject.endswith(".revived"):
+            return record
+        try:
+            event = record.event()
+        except InvalidInput:
+            return record
+        if not isinstance(event, RevivedEvent) or not parking.revives(event, self._worker.name):
+            return record
+        try:
+            source = await read(self._publisher.connection, event.origin.sequence)
+        except NotFound:
+            return record  # erased since
+        if not parking.same_session(source, record):
+            return record
+        return msgspec.structs.replace(source, deliveries=record.deliveries)
+
     async def _messages(self, record: LogRecord) -> list[Message]:
         """What is to be published for a record. Raises what makes that impossible."""
+        if self._worker.name in record.settled.split(","):
+            return []
         worn_out = parking.worn_out(record)
         if worn_out is not None:
             raise worn_out
@@ -192,7 +217,9 @@ class WorkerLoop:
         )
         return Message(derived.subject, payload, message_id, headers)
 
-    def _parked(self, record: LogRecord, error: Exception) -> Message:
+    def _parked(self, record: LogRecord, error: Exception, delivered: int) -> Message:
+        """`delivered` is the sequence of the record that brought it: a source that is parked again
+        after it was revived needs another message id."""
         event = parking.parked_event(record, error, self._worker.name, self._worker.version)
         _log.warning(
             "an event is parked",
@@ -205,7 +232,8 @@ class WorkerLoop:
                 }
             },
         )
-        return self._message(record, Derived(parking.parked_subject(record), event, "parked"), 0)
+        part = "parked" if delivered == record.sequence else f"parked after {delivered}"
+        return self._message(record, Derived(parking.parked_subject(record), event, part), 0)
 
     def _put_off(self, delivery: Delivery, error: Exception) -> None:
         delay = parking.retry_delay(delivery.record.deliveries)

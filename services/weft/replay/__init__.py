@@ -1,0 +1,1 @@
+"""Tools over the whole log: snapshots, copies, dead letters, erasure and what replays it."""
