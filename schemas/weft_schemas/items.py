@@ -155,15 +155,15 @@ def is_encodable(text: str) -> bool:
 
 def is_deeper(value: Any, limit: int) -> bool:
     """Whether decoded JSON is nested deeper than `limit` levels of objects and arrays."""
-    level: list[Any] = [value]
+    level = _containers([value])
     for _ in range(limit):
-        level = [child for parent in level for child in _children(parent)]
+        level = [child for parent in level for child in _containers(parent)]
         if not level:
             return False
-    return any(isinstance(value, dict | list) for value in level)
+    return bool(level)
 
 
-def _children(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+def _containers(parent: dict[str, Any] | list[Any]) -> list[Any]:
+    """The objects and arrays directly in one."""
+    values = parent.values() if isinstance(parent, dict) else parent
+    return [value for value in values if isinstance(value, (dict, list))]
