@@ -4,12 +4,13 @@ The item's text may ask for trouble: `raise N` fails in the first N attempts, `e
 process that does the work, `slow S` takes S seconds.
 """
 
+import asyncio
 import os
 import sys
 import time
 
 from weft.log.record import LogRecord
-from weft.runtime.application import Process, run
+from weft.runtime.application import Process, serve
 from weft.runtime.deriving import Derived, WorkContext, Worker
 from weft.runtime.settings import read_settings
 from weft.runtime.worker import run_worker
@@ -53,4 +54,7 @@ async def service(process: Process) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run("firewall", read_settings(), service))
+    try:
+        asyncio.run(serve("firewall", read_settings(), service))
+    except Unavailable:
+        sys.exit(3)

@@ -25,7 +25,7 @@ from weft.runtime.logs import set_up_logging
 from weft.runtime.metrics import Metrics
 from weft.runtime.parent import die_with_parent
 from weft.runtime.settings import Settings
-from weft_schemas.errors import ConfigurationError, Forbidden, Unavailable, WeftError
+from weft_schemas.errors import ConfigurationError
 
 _logger = logging.getLogger(__name__)
 
@@ -33,9 +33,6 @@ DRAIN_SECONDS = 10.0
 """From the signal to the end: fetched events are finished or given back, replies are sent."""
 BEHIND_EVENTS = 1_000
 """A process with more unfinished events than this is not ready: about a second of work."""
-
-EXIT_CODES = {ConfigurationError.code: 2, Unavailable.code: 3, Forbidden.code: 5}
-"""As the command line documents them; any other error exits with 1."""
 
 
 class Health:
@@ -95,16 +92,6 @@ Service = Callable[[Process], Awaitable[None]]
 """Runs until `process.stopping` is set, then drains and returns. Raises where it cannot go on."""
 
 
-def run(name: str, settings: Settings, service: Service) -> int:
-    """`serve` as a whole process. Returns its exit code; the reason for one is in the log."""
-    try:
-        asyncio.run(serve(name, settings, service))
-    except WeftError as error:
-        _logger.error("the process ends", exc_info=error)
-        return EXIT_CODES.get(error.code, 1)
-    return 0
-
-
 async def serve(name: str, settings: Settings, service: Service) -> None:
     """Run `service` as this process until a signal; returns after a clean drain.
 
@@ -138,11 +125,15 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     runner.on_end = server.stop
     with _signals(server.stop, process.stopping):
         _logger.info("listening", extra={"fields": {"port": listener.getsockname()[1]}})
-        # SystemExit is uvicorn's way of saying that start-up failed; `failure` holds the reason.
-        with contextlib.suppress(SystemExit):
+        try:
             await server.serve(sockets=[listener])
+        except SystemExit:
+            # uvicorn's way of saying that start-up failed.
+            if runner.failure is None:
+                raise
     await runner.close()
     if runner.failure is not None:
+        _logger.error("the process ends", exc_info=runner.failure)
         raise runner.failure
 
 
@@ -161,7 +152,7 @@ class _Runner:
             self._process.connection = await connect(
                 name=f"weft-{self._process.name}", **self._process.settings.connection()
             )
-        except WeftError as error:
+        except Exception as error:
             self.failure = error
             raise
         self._process.broker.share(self._process.connection)
