@@ -174,23 +174,17 @@ def test_several_authors_are_named_and_a_new_day_is_marked_once() -> None:
         user("Back", author="Ann", occurred_at="2023-05-09T09:00:00Z"),
     ]
     contents = [message["content"] for message in openai.messages(entries)["messages"]]
-    assert contents == ["[2023-05-08] Ann: Hi", "Bo: Hello", "[2023-05-09] Ann: Back"]
+    assert contents == ["8 May 2023\nAnn: Hi", "Bo: Hello", "9 May\nAnn: Back"]
 
 
-def test_kinds_without_a_role_stand_labelled_in_the_users() -> None:
+def test_kinds_without_a_role_stand_labelled_in_one_message_of_the_user() -> None:
     entries = [
         PackEntry("d", ItemKind.DOC_SNIPPET, "the manual", "context"),
         PackEntry("s", ItemKind.PLAN_STATE, "step 2 of 3", "context"),
     ]
-    assert anthropic.messages(entries)["messages"] == [
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "[document] the manual"},
-                {"type": "text", "text": "[plan] step 2 of 3"},
-            ],
-        }
-    ]
+    said = {"role": "user", "content": "[document] the manual\n[plan] step 2 of 3"}
+    assert anthropic.messages(entries)["messages"] == [said]
+    assert openai.messages(entries)["messages"] == [said]
 
 
 @pytest.mark.parametrize(

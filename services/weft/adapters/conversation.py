@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from weft.days import day_of, written
 from weft_schemas.compile import PackEntry
 from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
@@ -35,7 +36,6 @@ _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 
 _UNSAFE = re.compile(r"[^\w .@-]+")
 """What an author's name may not hold, so that it cannot pass for somebody else's turn."""
-_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)", re.ASCII)
 
 
 class Answered(msgspec.Struct, frozen=True):
@@ -89,8 +89,15 @@ def _steps(entries: Sequence[PackEntry]) -> list[Step]:
             calls = (_answered(entries, call, results[call], ids) for call in placed[place])
             steps.append(Step("assistant", calls=tuple(calls)))
         elif place not in inside and entry.text.strip():
-            steps.append(texts.step(entry))
+            _say(steps, texts.step(entry))
     return steps
+
+
+def _say(steps: list[Step], step: Step) -> None:
+    """What one role says in a row is one message: each message costs tokens of its own."""
+    if steps and steps[-1].role == step.role and not steps[-1].calls:
+        step = Step(step.role, f"{steps.pop().text}\n{step.text}")
+    steps.append(step)
 
 
 def _results(entries: Sequence[PackEntry]) -> dict[int, list[int]]:
@@ -202,11 +209,12 @@ class _Texts:
         return Step(role, f"{self._new_day(entry)}{head}{entry.text}")
 
     def _new_day(self, entry: PackEntry) -> str:
-        found = _DAY.match(entry.occurred_at or "")
-        if found is None or found[0] == self._day:
+        today = day_of(entry.occurred_at)
+        if not today or today == self._day:
             return ""
-        self._day = found[0]
-        return f"[{self._day}] "
+        line = f"{written(today, self._day)}\n"
+        self._day = today
+        return line
 
 
 _ASSISTANT = frozenset({ItemKind.AGENT_MSG, ItemKind.TOOL_CALL})
