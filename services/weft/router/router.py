@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import msgspec
 
 from weft.router.cards import card_of, plain
-from weft.router.confidence import AMBIGUOUS, THRESHOLD, confidence, evidence_for
+from weft.router.confidence import AMBIGUOUS, THRESHOLD, Evidence, confidence, evidence_for
 from weft.router.difference import CatalogueDiff, difference
 from weft.router.fusion import Embeddings, Encoder, fused
-from weft.router.search import Found, Hit, search
+from weft.router.search import Hit, Search, has_facets
 from weft.router.tree import Tree
 from weft.router.tree_builder import MAX_CHILDREN, TreeBuilder
+from weft.router.variety import varied
 from weft.router.weights import Weights, query_weights, score
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.routing import ChoiceCard, ChoiceGraph, RouteReply, RouteRequest, SelectableItem
 
-SCORER_VERSION = "bm25f-1"
+SCORER_VERSION = "bm25f-2"
 MOST_CARDS = 50
 _FAILED = 0.5
 """What is left of the score of a tool that just failed: it stays where nothing else fits."""
@@ -55,28 +59,40 @@ class Router:
         if not 1 <= request.top_k <= MOST_CARDS:
             raise InvalidInput(f"top_k is {request.top_k}; ask for 1 to {MOST_CARDS} cards")
         asked = request.query if query is None else query
-        weights = query_weights(asked, self._tree.frequencies, len(self.items))
-        found = self._found(request, asked, weights)
-        hits = found.hits[: request.top_k]
-        failed, used = frozenset(request.failed), frozenset(request.used)
-        abstain, ambiguous, reason = self._judged(asked, found.hits)
+        search = self._search(asked, request)
+        hits = self._ranked(search, asked, request)
+        abstain, ambiguous, reason = self._judged(asked, hits)
         return RouteReply(
-            cards=tuple(self._card(hit, failed, used) for hit in hits),
+            cards=tuple(self._card(hit, request) for hit in hits.shown),
             catalog=request.catalog,
             catalog_version=0,
             query=asked,
             abstain=abstain,
             ambiguous=ambiguous,
             reason=reason,
-            leaves_scored=found.leaves_scored,
+            leaves_scored=search.leaves_scored,
             total_leaves=len(self.items),
         )
 
     def flat(self, query: str, top: int) -> list[Hit]:
-        """The ranking by looking at every item: what the graph must agree with."""
-        weights = query_weights(query, self._tree.frequencies, len(self.items))
+        """The same ranking by looking at every item: what the graph must agree with."""
+        weights = self._weights(query)
         hits = (Hit(-score(weights, leaf.weights), i) for i, leaf in self._tree.leaves.items())
-        return sorted(hit for hit in hits if hit.rank < 0)[:top]
+        return varied(sorted(hit for hit in hits if hit.rank < 0), self._tree.leaves, top)
+
+    def evidence(self, query: str, without: Sequence[str] = ()) -> tuple[Evidence, float]:
+        """What speaks for the best tool, and its score; `without` leaves tools out. What the
+        abstention is calibrated on."""
+        best = next(
+            iter(self._search(query, RouteRequest(query, "", exclude=tuple(without)))), None
+        )
+        if best is None:
+            return Evidence(0.0, 0.0, 0.0), 0.0
+        return self._evidence(query, best), best.score
+
+    def _evidence(self, query: str, best: Hit) -> Evidence:
+        leaf, frequencies = self._tree.leaves[best.id], self._tree.frequencies
+        return evidence_for(query, best.score, leaf.weights, frequencies, len(self.items))
 
     def update(self, items: Iterable[SelectableItem]) -> CatalogueDiff:
         """Become another version of the catalogue, changing only what differs."""
@@ -131,69 +147,81 @@ class Router:
         items = list(self.items.values())
         return Tree(TreeBuilder(self._max_children).build(items), items)
 
-    def _found(self, request: RouteRequest, query: str, weights: Weights) -> Found:
-        needed = _facets(request)
-        failed = frozenset(request.failed)
-        found = search(
-            self._tree.root,
-            weights,
-            _FUSED_FROM if self._embeddings else max(2, request.top_k),
-            len(self.items),
-            needed,
-            frozenset(request.exclude),
-            (lambda item_id: _FAILED if item_id in failed else 1.0) if failed else None,
-        )
-        return found if self._embeddings is None else self._fused(found, request, query, needed)
+    def _weights(self, query: str) -> Weights:
+        return query_weights(query, self._tree.frequencies, len(self.items))
 
-    def _fused(
-        self, found: Found, request: RouteRequest, query: str, needed: Sequence[Sequence[str]]
-    ) -> Found:
+    def _search(self, query: str, request: RouteRequest) -> Search:
+        return Search(
+            self._tree.root,
+            self._weights(query),
+            len(self.items),
+            _facets(request),
+            frozenset(request.exclude),
+            dict.fromkeys(request.failed, _FAILED),
+        )
+
+    def _ranked(self, search: Search, query: str, request: RouteRequest) -> _Ranked:
+        looked_at: list[Hit] = []
+
+        def watched() -> Iterator[Hit]:
+            for hit in search:
+                looked_at.append(hit)
+                yield hit
+
+        leaves = self._tree.leaves
+        if self._embeddings is None:
+            shown = varied(watched(), leaves, request.top_k)
+            looked_at += islice(search, max(0, 2 - len(looked_at)))
+        else:
+            lexical = {hit.id: hit for hit in islice(watched(), _FUSED_FROM)}
+            order = fused([list(lexical), self._near(query, request)])
+            hits = (lexical.get(item_id, Hit(0.0, item_id)) for item_id in order)
+            shown = varied(hits, leaves, request.top_k)
+        return _Ranked(shown, looked_at[:2])
+
+    def _near(self, query: str, request: RouteRequest) -> list[str]:
+        """Ids by meaning, those that failed last."""
         assert self._embeddings is not None
-        leaves, excluded = self._tree.leaves, set(request.exclude)
+        needed, excluded = _facets(request), set(request.exclude)
         allowed = {
             item_id
-            for item_id, leaf in leaves.items()
-            if item_id not in excluded
-            and all(any(facet in leaf.weights for facet in group) for group in needed)
+            for item_id, leaf in self._tree.leaves.items()
+            if item_id not in excluded and has_facets(leaf, needed)
         }
         near = self._embeddings.nearest(query, _FUSED_FROM, allowed)
-        failed = set(request.failed)
-        near.sort(key=lambda item_id: item_id in failed)
-        lexical = {hit.id: hit for hit in found.hits}
-        order = fused([list(lexical), near])
-        hits = tuple(lexical.get(item_id, Hit(0.0, item_id)) for item_id in order)
-        return Found(hits, found.leaves_scored, found.exact)
+        return sorted(near, key=lambda item_id: item_id in request.failed)
 
-    def _judged(self, query: str, hits: Sequence[Hit]) -> tuple[bool, bool, str]:
-        """Whether nothing fits, whether two fit alike, and why."""
-        if not hits:
-            return True, False, "nothing fits: no tool has a word of the query"
-        best = hits[0]
-        evidence = evidence_for(
-            query,
-            best.score,
-            self._tree.leaves[best.id].weights,
-            self._tree.frequencies,
-            len(self.items),
-        )
+    def _judged(self, query: str, hits: _Ranked) -> tuple[bool, bool, str]:
+        """Whether nothing fits, whether two fit alike, and why. By words alone: meaning always
+        finds something."""
+        if not hits.best:
+            reason = "" if hits.shown else "nothing fits: no tool has a word of the query"
+            return not hits.shown, False, reason
+        evidence = self._evidence(query, hits.best[0])
         sure = confidence(evidence)
         if sure < THRESHOLD:
             share = f"{evidence.coverage:.0%} of the query"
             return True, False, f"nothing fits: the best has {share}, confidence {sure:.2f}"
-        if len(hits) > 1 and hits[1].score >= AMBIGUOUS * best.score > 0:
-            first, second = (plain(self.items[hit.id].name)[:60] for hit in hits[:2])
+        if len(hits.best) > 1 and hits.best[1].score >= AMBIGUOUS * hits.best[0].score:
+            first, second = (plain(self.items[hit.id].name)[:60] for hit in hits.best)
             return False, True, f"{first} and {second} fit alike: ask which is meant"
         return False, False, ""
 
-    def _card(self, hit: Hit, failed: frozenset[str], used: frozenset[str]) -> ChoiceCard:
+    def _card(self, hit: Hit, request: RouteRequest) -> ChoiceCard:
         item = self.items[hit.id]
-        missing = [other for other in item.requires if other not in used]
+        missing = [other for other in item.requires if other not in request.used]
         notes = [
-            "failed just now" if hit.id in failed else "",
+            "failed just now" if hit.id in request.failed else "",
             f"needs first: {', '.join(plain(other) for other in missing[:3])}" if missing else "",
         ]
         note = "; ".join(part for part in notes if part)
         return card_of(item, hit.score, note, self._encoding)
+
+
+class _Ranked(msgspec.Struct, frozen=True):
+    shown: list[Hit]
+    best: list[Hit]
+    """The two best by words, copies or not."""
 
 
 def _facets(request: RouteRequest) -> list[list[str]]:

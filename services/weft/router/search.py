@@ -1,15 +1,14 @@
-"""Beam search over the tree, best bound first.
+"""Beam search over the tree, best bound first, that gives leaves in the order of their scores.
 
-A node's score is the most that any leaf below it can reach, so once the k-th best leaf found beats
-every bound that is left, the answer is the flat ranking's. Where bounds cannot tell leaves apart,
-the beam ends at a share of the leaves.
+A node's score is the most that any leaf below it can reach, so a leaf whose score no bound in the
+queue beats is the next of the flat ranking. Where bounds cannot tell leaves apart, the beam ends at
+a share of the leaves, and what was scored by then is the answer.
 """
 
 from __future__ import annotations
 
 import heapq
-from bisect import insort
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -24,7 +23,7 @@ each other, and this is still under a millisecond."""
 
 
 class Hit(msgspec.Struct, frozen=True, order=True):
-    """A leaf that was scored; hits sort best first."""
+    """A leaf that was scored; hits sort best first, equal ones by id."""
 
     rank: float
     """The negative score."""
@@ -35,59 +34,54 @@ class Hit(msgspec.Struct, frozen=True, order=True):
         return -self.rank
 
 
-class Found(msgspec.Struct, frozen=True):
-    hits: tuple[Hit, ...]
-    """Best first, ties by id."""
-    leaves_scored: int
-    exact: bool
-    """Whether no leaf that was left out could be among the hits."""
+class Search:
+    """One search: iterate it as far as needed."""
+
+    def __init__(
+        self,
+        root: Node,
+        query: Weights,
+        total: int,
+        needed: Sequence[Sequence[str]] = (),
+        excluded: frozenset[str] = frozenset(),
+        factors: Mapping[str, float] | None = None,
+    ) -> None:
+        """Each group of facets in `needed` must have one that a leaf has; `factors` (at most 1)
+        lower the scores of ids. `total` is the number of leaves."""
+        self.leaves_scored = 0
+        self._query = query
+        self._limit = max(_FEWEST, int(total * LEAF_SHARE))
+        self._needed = needed
+        self._excluded = excluded
+        self._factors = factors or {}
+        # Negative bound or score, lowest id, whether it is a node: never equal for two entries,
+        # since what is in the queue has no leaf in common.
+        self._queue: list[tuple[float, str, bool, Node]] = []
+        self._push(root)
+
+    def __iter__(self) -> Iterator[Hit]:
+        """Leaves with a score above zero, best first."""
+        while self._queue:
+            rank, item_id, is_open, node = heapq.heappop(self._queue)
+            if not is_open:
+                yield Hit(rank, item_id)
+            elif self.leaves_scored < self._limit:
+                for child in node.children:
+                    self._push(child)
+
+    def _push(self, node: Node) -> None:
+        if not has_facets(node, self._needed):
+            return
+        rank = -score(self._query, node.weights)
+        if node.item is not None:
+            if node.first in self._excluded:
+                return
+            self.leaves_scored += 1
+            rank *= self._factors.get(node.first, 1.0)
+        if rank < 0:
+            heapq.heappush(self._queue, (rank, node.first, node.item is None, node))
 
 
-def search(
-    root: Node,
-    query: Weights,
-    top: int,
-    total: int,
-    needed: Sequence[Sequence[str]] = (),
-    excluded: frozenset[str] = frozenset(),
-    factor: Callable[[str], float] | None = None,
-) -> Found:
-    """The `top` leaves with the highest scores above zero.
-
-    Each group of facets in `needed` must have one that the leaf has; `factor` (at most 1) lowers
-    the score of an id.
-    """
-    limit = max(_FEWEST, int(total * LEAF_SHARE))
-    best: list[Hit] = []
-    scored = 0
-    # A place in the queue: bound, lowest id, and a number that keeps nodes from being compared.
-    waiting = [(-score(query, root.weights), root.first, 0, root)]
-    pushed = 0
-    while waiting:
-        bound, first, _, node = heapq.heappop(waiting)
-        if bound >= 0 or (len(best) == top and (bound, first) > (best[-1].rank, best[-1].id)):
-            break
-        for child in node.children:
-            if needed and not _has_facets(child, needed):
-                continue
-            if child.item is None:
-                pushed += 1
-                entry = (-score(query, child.weights), child.first, pushed, child)
-                heapq.heappush(waiting, entry)
-                continue
-            if child.first in excluded:
-                continue
-            if scored == limit:
-                return Found(tuple(best), scored, False)
-            scored += 1
-            hit = Hit(
-                -score(query, child.weights) * (factor(child.first) if factor else 1.0), child.first
-            )
-            if hit.rank < 0 and (len(best) < top or hit < best[-1]):
-                insort(best, hit)
-                del best[top:]
-    return Found(tuple(best), scored, True)
-
-
-def _has_facets(node: Node, needed: Sequence[Sequence[str]]) -> bool:
+def has_facets(node: Node, needed: Sequence[Sequence[str]]) -> bool:
+    """Whether a leaf at or below the node may have one facet of each group."""
     return all(any(facet in node.weights for facet in group) for group in needed)

@@ -12,11 +12,13 @@ from weft_schemas.routing import ChoiceGraph, ChoiceNode, SelectableItem
 
 _DEEP_LABEL = "…"
 
+Traits = tuple[frozenset[str], frozenset[str]]
+
 
 class Node:
     """A leaf (has an item) or an interior node (has children)."""
 
-    __slots__ = ("children", "first", "item", "label", "parent", "weights")
+    __slots__ = ("children", "first", "item", "label", "parent", "traits", "weights")
 
     def __init__(self, label: str, weights: Weights, item: SelectableItem | None = None) -> None:
         self.label = label
@@ -24,6 +26,8 @@ class Node:
         self.item = item
         self.first = item.id if item else ""
         """The lowest id at or below: equal scores are told apart by it."""
+        self.traits: Traits | None = None
+        """Of a leaf, made when first compared: words of its name, and of all its text."""
         self.parent: Node | None = None
         self.children: list[Node] = []
 
