@@ -38,7 +38,7 @@ PUBLISHERS = {
 }
 """Subject → who may publish to it, besides `admin`, who may everything in its account."""
 
-STREAMS = ("weft", "weft_audit", "OBJ_weft_bodies")
+STREAMS = ("weft", "weft_audit", "OBJ_weft_bodies", "OBJ_weft_snapshots")
 API = (
     *("$JS.API.INFO", "$JS.API.ACCOUNT.PURGE.WEFT", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST"),
     "$JS.API.META.LEADER.STEPDOWN",

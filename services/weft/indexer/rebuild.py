@@ -8,23 +8,20 @@ no indexer runs, the builder does that itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
 import msgspec
 
+from weft.indexer.catching_up import Progress, catch_up
+from weft.indexer.starting import from_snapshot, needs_no_snapshot
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
-from weft.log.following import Followed, Follower
 from weft.log.reading import last_sequence
 from weft.readmodel.generations import Generations, reader_lock
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
 from weft_schemas.errors import Conflict, Corrupt
-
-Progress = Callable[[int, int], None]
-"""Called with the sequence folded and the log's last."""
 
 _LOOK_SECONDS = 0.1
 
@@ -51,10 +48,14 @@ async def rebuild(
     data_dir: Path,
     encoding: str,
     progress: Progress = lambda folded, last: None,
+    *,
+    snapshot: bool = False,
 ) -> Rebuilt:
-    """Make a new generation from the whole log and have it taken over.
+    """Make a new generation from the whole log, or from the newest `snapshot` and what came after
+    it, and have it taken over.
 
-    Raises `Conflict` where another rebuild of this replica runs.
+    Raises `Conflict` where another rebuild of this replica runs, `NotFound` where there is no
+    snapshot that fits, and `ConfigurationError` where the log alone is not all.
     """
     begun = perf_counter()
     generations = Generations(data_dir)
@@ -62,7 +63,7 @@ async def rebuild(
     if not lock.acquire():
         raise Conflict("another rebuild of this replica is running; wait for it")
     try:
-        path = await build(connection, generations, encoding, progress)
+        path = await build(connection, generations, encoding, progress, snapshot)
         await _handed_over(connection, generations, path, encoding)
     finally:
         lock.release()
@@ -70,19 +71,30 @@ async def rebuild(
 
 
 async def build(
-    connection: Connection, generations: Generations, encoding: str, progress: Progress
+    connection: Connection,
+    generations: Generations,
+    encoding: str,
+    progress: Progress,
+    snapshot: bool = False,
 ) -> Path:
     """Make a new generation, up to where the log ended at the start, and offer it as successor."""
     path = generations.new()
     in_use = reader_lock(path)
     in_use.acquire()
-    writer = await Writer.open(path, encoding)
     try:
-        target = await last_sequence(connection)
-        await catch_up(connection, writer, target, progress)
+        if snapshot:
+            writer = await from_snapshot(connection, path, encoding, progress)
+        else:
+            await needs_no_snapshot(connection)
+            writer = await Writer.open(path, encoding)
+            try:
+                await catch_up(connection, writer, await last_sequence(connection), progress)
+            except BaseException:
+                await writer.close()
+                raise
+        await writer.close()
         generations.offer(path)
     finally:
-        await writer.close()
         in_use.release()
     return path
 
@@ -122,36 +134,6 @@ async def _compare(connection: Connection, successor: Writer, live: Writer | Non
     await successor.note("replaced_digest", replaced)
 
 
-async def catch_up(
-    connection: Connection,
-    writer: Writer,
-    target: int,
-    progress: Progress = lambda folded, last: None,
-) -> None:
-    """Fold up to `target` and no further."""
-    if writer.checkpoint >= target:
-        return
-    async with Follower(connection, after=writer.checkpoint, known=writer.identity) as log:
-        async for followed in log:
-            await writer.fold(_until(followed, target))
-            progress(writer.checkpoint, target)
-            if writer.checkpoint >= target:
-                return
-
-
-def _until(followed: Followed, target: int) -> Followed:
-    """What of a batch is at or before `target`."""
-    if followed.through <= target:
-        return followed
-    records = [record for record in followed.records if record.sequence <= target]
-    identity = followed.identity
-    if records:
-        identity = identity.at(records[-1])
-    else:
-        identity = msgspec.structs.replace(identity, sequence=0, fingerprint="")
-    return Followed(records, target, followed.deleted, identity)
-
-
 async def _handed_over(
     connection: Connection, generations: Generations, path: Path, encoding: str
 ) -> None:
@@ -163,6 +145,7 @@ async def _handed_over(
                 current = generations.current()
                 live = await _open_if_usable(current, encoding)
                 await (await take_over(connection, generations, live, encoding)).close()
+                generations.sweep(keep=(path,))
             finally:
                 lock.release()
             return

@@ -15,11 +15,13 @@ import time
 from weft import tokens
 from weft.indexer import idle
 from weft.indexer.rebuild import take_over
+from weft.indexer.starting import start
 from weft.indexer.writer import Writer
 from weft.log.following import Followed, Follower
 from weft.log.publishing import Message, Publisher, event_headers
 from weft.log.reading import last_sequence
 from weft.readmodel.generations import Generations, Lock
+from weft.replay.replicas import ReplicaState, answer, replica_name
 from weft.runtime.application import Process
 from weft.runtime.crashpoints import crash_point
 from weft_schemas.errors import Corrupt, WeftError
@@ -74,12 +76,12 @@ class Indexer:
     """The one writer of a replica."""
 
     def __init__(self, process: Process, generations: Generations) -> None:
+        self._name = replica_name(process.settings.data_dir)
         self._process = process
         self._generations = generations
         self._encoding = process.settings.encoding
         self._idle_ns = int(process.settings.idle_close_seconds * 1_000_000_000)
         self._writer: Writer | None = None
-        self._unscrubbed = False
         self._idle_looked = 0.0
         self._after_fetch = crash_point("indexer.after_fetch")
         self._steps = {
@@ -88,6 +90,7 @@ class Indexer:
 
     async def run(self) -> None:
         """Fold until the process stops."""
+        listener = await answer(self._process.connection, self._state)
         try:
             while not self._process.stopping.is_set():
                 try:
@@ -97,17 +100,27 @@ class Indexer:
                 except sqlite3.OperationalError as error:
                     await self._pause(error)
         finally:
+            await listener.close()
             await self._close()
+
+    def _state(self) -> ReplicaState:
+        """Before there is a writer nothing can be said of what the files hold."""
+        writer = self._writer
+        if writer is None:
+            return ReplicaState(self._name, 0, 0)
+        others = self._generations.others(writer.path)
+        return ReplicaState(self._name, writer.checkpoint, writer.scrubbed, others)
 
     async def _ready_writer(self) -> Writer:
         """The writer of the current generation, or of its successor where one is built."""
         if self._writer is None:
             path = self._generations.current()
-            first = path is None
-            path = path or self._generations.new()
-            self._writer = await Writer.open(path, self._encoding)
-            if first:
-                self._generations.publish(path)
+            if path is None:
+                connection = self._process.connection
+                self._writer = await start(connection, self._generations, self._encoding)
+                self._generations.publish(self._writer.path)
+            else:
+                self._writer = await Writer.open(path, self._encoding)
         if self._generations.successor() is not None:
             connection = self._process.connection
             self._writer = await take_over(
@@ -136,7 +149,6 @@ class Indexer:
         self._after_fetch()
         folded = await writer.fold(followed, lambda step: self._steps[step]())
         self._process.metrics.folded(folded.records, writer.checkpoint)
-        self._unscrubbed = self._unscrubbed or folded.erased > 0
         if folded.faults or folded.conflicts:
             counts = _fields(
                 faults=folded.faults, conflicts=folded.conflicts, through=writer.checkpoint
@@ -152,8 +164,8 @@ class Indexer:
                     return
                 lag = await self._lag(writer)
                 self._generations.sweep(keep=(writer.path,))
-                if self._unscrubbed:
-                    self._unscrubbed = not await writer.scrub()
+                if writer.unscrubbed:
+                    await writer.scrub()
                 if self._idle_ns and lag == 0:
                     await self._close_idle(writer, publisher)
 
@@ -185,14 +197,12 @@ class Indexer:
                 _log.warning("an idle session stays open", exc_info=outcome)
 
     async def _start_over(self, error: Corrupt) -> None:
-        """Leave the file and fold the log into a new one."""
+        """Leave the file; the next writer starts a new one."""
         _log.warning("the read model is rebuilt", extra=_fields(why=str(error)))
         self._process.health.report("read model", f"rebuilding: {error}")
         await self._close()
-        path = self._generations.new()
-        self._writer = await Writer.open(path, self._encoding)
         # What stands in the old file is of another log or schema: nobody may read on there.
-        self._generations.publish(path)
+        self._generations.retire()
 
     async def _pause(self, error: sqlite3.OperationalError) -> None:
         _log.error("the read model cannot be written", extra=_fields(why=str(error)))

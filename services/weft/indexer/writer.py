@@ -19,6 +19,7 @@ import msgspec
 from weft.log.following import Followed
 from weft.log.identity import StreamIdentity
 from weft.readmodel.digest import content_digest
+from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.fold import Fold, Folded
 from weft.readmodel.status import SessionRow, quiet_sessions
 from weft.readmodel.store import get_meta, open_writer, schema_version, scrub, set_meta
@@ -45,6 +46,9 @@ class Writer:
         self._fold: Fold
         self.identity: StreamIdentity | None = None
         """Of the log that was folded; None for an empty file."""
+        self.unscrubbed = False
+        """Rows were erased whose bytes may still be in the files; known across restarts."""
+        self._scrubbed = 0
 
     @classmethod
     async def open(cls, path: Path, encoding: str) -> Writer:
@@ -69,7 +73,13 @@ class Writer:
             lambda: self._fold.apply(followed.records, followed.through, identity, step)
         )
         self.identity = followed.identity
+        self.unscrubbed = self.unscrubbed or folded.erased > 0
         return folded
+
+    @property
+    def scrubbed(self) -> int:
+        """What was erased at or before this sequence is in the files no more."""
+        return self._scrubbed if self.unscrubbed else self.checkpoint
 
     async def digest(self) -> str:
         """The content digest of what is folded."""
@@ -88,6 +98,7 @@ class Writer:
         done = await self._run(lambda: scrub(self._db))
         if done:
             await self.note("scrubbed", through)
+            await self._run(self._read_scrubbed)
         return done
 
     async def note(self, name: str, value: str | int) -> None:
@@ -109,9 +120,14 @@ class Writer:
             self._db.close()
             raise Corrupt(f"{self.path.name} counts in {found[1]}: it is made anew")
         self._fold = Fold(self._db, self._encoding)
+        self._read_scrubbed()
         identity = get_meta(self._db, "identity")
         if identity:
             self.identity = msgspec.json.decode(str(identity), type=StreamIdentity)
+
+    def _read_scrubbed(self) -> None:
+        self._scrubbed = int(get_meta(self._db, "scrubbed") or 0)
+        self.unscrubbed = newest_tombstone(self._db) > self._scrubbed
 
     async def _run(self, work: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()

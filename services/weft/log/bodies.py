@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,6 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.publishing import Message, Publisher
 from weft.log.reading import last_of, read_matching
-from weft.log.topology import BODIES_STREAM
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import BODIES_BUCKET
@@ -32,6 +31,8 @@ THRESHOLD_BYTES = 256 * 1024
 """A body over it goes here, a smaller one stays in its event."""
 CHUNK_BYTES = 128 * 1024
 """As Object Store clients use by default."""
+AT_ONCE = 64
+"""Erasures without an answer: the server's time for each is most of it, not the way there."""
 
 
 class Meta(msgspec.Struct):
@@ -46,12 +47,17 @@ class Meta(msgspec.Struct):
     mtime: str = ""
     deleted: bool = False
     options: dict[str, Any] = {}
+    metadata: dict[str, str] = {}
 
 
 class Bodies:
     """The bucket of bodies. Holds no state but its publisher; share one between tasks."""
 
-    def __init__(self, connection: Connection, publisher: Publisher) -> None:
+    def __init__(
+        self, connection: Connection, publisher: Publisher, bucket: str = BODIES_BUCKET
+    ) -> None:
+        self.bucket = bucket
+        self._stream = f"OBJ_{bucket}"
         self._connection = connection
         self._publisher = publisher
 
@@ -61,11 +67,19 @@ class Bodies:
         await self._store(reference, _slices(body))
         return reference
 
-    async def put_file(self, path: Path | str) -> BodyRef:
-        """Store a file's bytes without holding them all in memory."""
+    async def put_file(self, path: Path | str, metadata: dict[str, str] | None = None) -> BodyRef:
+        """Store a file's bytes without holding them all in memory; `metadata` stands in its entry,
+        where the body is new."""
         reference = await asyncio.to_thread(_hash_file, Path(path))
-        await self._store(reference, _pieces(Path(path)))
+        await self._store(reference, _pieces(Path(path)), metadata or {})
         return reference
+
+    async def entries(self) -> list[Meta]:
+        """The entry of every object, in order of upload."""
+        subjects = f"$O.{self.bucket}.M.>"
+        found = read_matching(self._connection, subjects, stream=self._stream)
+        metas = [msgspec.json.decode(record.payload, type=Meta) async for record in found]
+        return [meta for meta in metas if not meta.deleted]
 
     async def exists(self, sha256: str) -> bool:
         """Whether a body is stored whole."""
@@ -100,8 +114,8 @@ class Bodies:
                 f"body {reference.sha256} is not in the object store; it was erased or never stored"
             )
         state = hashlib.sha256()
-        subject = _chunk_subject(meta.nuid)
-        pieces = read_matching(self._connection, subject, stream=BODIES_STREAM)
+        subject = self._chunk_subject(meta.nuid)
+        pieces = read_matching(self._connection, subject, stream=self._stream)
         async with aclosing(pieces) as records:
             async for record in records:
                 state.update(record.payload)
@@ -119,27 +133,32 @@ class Bodies:
         meta, sequence = await self._meta(sha256)
         if meta is None:
             return 0
-        found = [sequence]
-        subject = _chunk_subject(meta.nuid)
-        async for record in read_matching(self._connection, subject, stream=BODIES_STREAM):
-            found.append(record.sequence)
-        for each in found:
-            await erase(self._connection, BODIES_STREAM, each)
-        return len(found)
+        await erase(self._connection, self._stream, sequence)
+        return 1 + await self._erase_chunks(meta.nuid)
 
-    async def _store(self, reference: BodyRef, pieces: Iterator[bytes]) -> None:
+    async def _erase_chunks(self, nuid: str) -> int:
+        """Purging them would leave their bytes in the stream's files."""
+        subject = self._chunk_subject(nuid)
+        chunks = read_matching(self._connection, subject, stream=self._stream)
+        found = [record.sequence async for record in chunks]
+        return await erase_all(self._connection, self._stream, found)
+
+    async def _store(
+        self, reference: BodyRef, pieces: Iterator[bytes], metadata: dict[str, str] | None = None
+    ) -> None:
         meta, sequence = await self._meta(reference.sha256)
         if meta is not None and not meta.deleted:
             return
         nuid = nats.nuid.NUID().next().decode()
-        subject = _chunk_subject(nuid)
+        subject = self._chunk_subject(nuid)
         try:
             acks = await self._publisher.publish_many(
                 Message(subject, piece, f"{nuid}.{number}") for number, piece in enumerate(pieces)
             )
-            await self._claim(_new_meta(reference, nuid, len(acks)), sequence)
+            meta = _new_meta(self.bucket, reference, nuid, len(acks), metadata or {})
+            await self._claim(meta, sequence)
         except BaseException:
-            await call(self._connection, f"STREAM.PURGE.{BODIES_STREAM}", {"filter": subject})
+            await self._erase_chunks(nuid)
             raise
 
     async def _claim(self, meta: Meta, sequence: int) -> None:
@@ -150,21 +169,26 @@ class Bodies:
         }
         try:
             await self._publisher.publish(
-                _meta_subject(meta.name), msgspec.json.encode(meta), meta.nuid, headers
+                self._meta_subject(meta.name), msgspec.json.encode(meta), meta.nuid, headers
             )
         except Conflict:
-            subject = _chunk_subject(meta.nuid)
-            await call(self._connection, f"STREAM.PURGE.{BODIES_STREAM}", {"filter": subject})
+            await self._erase_chunks(meta.nuid)
 
     async def _meta(self, sha256: str) -> tuple[Meta | None, int]:
         """The object's entry and its sequence, `(None, 0)` where there is none."""
         if len(sha256) != 64 or not sha256.isalnum():
             raise InvalidInput(f"body {sha256[:80]!r} is not a SHA-256 in hex")
         try:
-            record = await last_of(self._connection, _meta_subject(sha256), BODIES_STREAM)
+            record = await last_of(self._connection, self._meta_subject(sha256), self._stream)
         except NotFound:
             return None, 0
         return msgspec.json.decode(record.payload, type=Meta), record.sequence
+
+    def _chunk_subject(self, nuid: str) -> str:
+        return f"$O.{self.bucket}.C.{nuid}"
+
+    def _meta_subject(self, name: str) -> str:
+        return f"$O.{self.bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
 
 
 async def erase(connection: Connection, stream: str, sequence: int) -> bool:
@@ -179,26 +203,38 @@ async def erase(connection: Connection, stream: str, sequence: int) -> bool:
     return True
 
 
-def _new_meta(reference: BodyRef, nuid: str, chunks: int) -> Meta:
+async def erase_all(
+    connection: Connection,
+    stream: str,
+    sequences: Sequence[int],
+    told: Callable[[int], None] = lambda erased: None,
+) -> int:
+    """`erase` many, `AT_ONCE` at a time; `told` hears how many are done. Returns how many were
+    there."""
+    there = 0
+    for start in range(0, len(sequences), AT_ONCE):
+        some = sequences[start : start + AT_ONCE]
+        done = await asyncio.gather(*(erase(connection, stream, one) for one in some))
+        there += sum(done)
+        told(start + len(some))
+    return there
+
+
+def _new_meta(
+    bucket: str, reference: BodyRef, nuid: str, chunks: int, metadata: dict[str, str]
+) -> Meta:
     raw = bytes.fromhex(reference.sha256)
     return Meta(
         name=reference.sha256,
-        bucket=BODIES_BUCKET,
+        bucket=bucket,
         nuid=nuid,
         size=reference.size,
         chunks=chunks,
         digest="SHA-256=" + base64.urlsafe_b64encode(raw).decode(),
         mtime=datetime.now(UTC).isoformat(),
         options={"max_chunk_size": CHUNK_BYTES},
+        metadata=metadata,
     )
-
-
-def _chunk_subject(nuid: str) -> str:
-    return f"$O.{BODIES_BUCKET}.C.{nuid}"
-
-
-def _meta_subject(name: str) -> str:
-    return f"$O.{BODIES_BUCKET}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
 
 
 def _slices(body: bytes) -> Iterator[bytes]:

@@ -23,6 +23,8 @@ from weft_schemas.subjects import (
 )
 
 BODIES_STREAM = f"OBJ_{BODIES_BUCKET}"
+SNAPSHOTS_BUCKET = "weft_snapshots"
+SNAPSHOTS_STREAM = f"OBJ_{SNAPSHOTS_BUCKET}"
 SECOND = 1_000_000_000
 DUPLICATE_WINDOW = 120 * SECOND
 ACK_WAIT = 10 * SECOND
@@ -117,14 +119,17 @@ def desired(
         **common,
         **batches,
     }
-    bodies: Config = {
-        "name": BODIES_STREAM,
-        "subjects": [f"$O.{BODIES_BUCKET}.C.>", f"$O.{BODIES_BUCKET}.M.>"],
-        "discard": "new",
-        "allow_rollup_hdrs": True,
-        **common,
-    }
-    streams = {config["name"]: config for config in (log, audit, bodies)}
+    buckets: list[Config] = [
+        {
+            "name": f"OBJ_{bucket}",
+            "subjects": [f"$O.{bucket}.C.>", f"$O.{bucket}.M.>"],
+            "discard": "new",
+            "allow_rollup_hdrs": True,
+            **common,
+        }
+        for bucket in (BODIES_BUCKET, SNAPSHOTS_BUCKET)
+    ]
+    streams = {config["name"]: config for config in (log, audit, *buckets)}
     consumers = {(STREAM, name): _worker(name, subjects) for name, subjects in WORKERS.items()}
     return Topology(streams, consumers)
 

@@ -32,6 +32,12 @@ def erase_tenant(db: sqlite3.Connection, tenant: str, at: int) -> list[int]:
     return [number for number, _ in sessions]
 
 
+def newest_tombstone(db: sqlite3.Connection) -> int:
+    """Sequence of the newest tombstone, 0 without one."""
+    found: int = db.execute(_sql.newest_tombstone).fetchone()[0]
+    return found
+
+
 def _run(db: sqlite3.Connection, file: str, key: int | str) -> None:
     for statement in text(file).split(";\n"):
         if statement.strip():

@@ -9,3 +9,6 @@ DELETE FROM faults WHERE tenant = ? AND session = ?
 
 -- name: policies_of_session
 DELETE FROM policies WHERE tenant = ? AND session = ?
+
+-- name: newest_tombstone
+SELECT coalesce(max(version), 0) FROM tombstones

@@ -91,6 +91,14 @@ class Generations:
         if self.successor() == path:
             self.withdraw()
 
+    def retire(self) -> None:
+        """No generation is current: who reads is told to wait for the next one."""
+        self._pointer.unlink(missing_ok=True)
+
+    def others(self, path: Path) -> int:
+        """How many generations' files there are beside this one."""
+        return sum(file != path for file in self._files())
+
     def sweep(self, keep: tuple[Path, ...] = ()) -> list[Path]:
         """Remove generations that are neither current, kept, being built nor read."""
         kept = {*keep, self.current(), self.successor()}

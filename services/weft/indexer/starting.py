@@ -1,0 +1,94 @@
+"""How a replica without a file starts: from the newest snapshot that fits and the log after it,
+else from the log's beginning.
+
+What it restores is brought to the end of the log before anybody reads it, so that whatever a
+tombstone names is gone by then.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from weft.indexer.catching_up import Progress, catch_up
+from weft.indexer.writer import Writer
+from weft.log.connection import Connection
+from weft.log.reading import last_sequence
+from weft.readmodel.generations import Generations
+from weft.replay.snapshots import Bucket, Snapshot, discard, newest
+from weft.replay.trimming import trimmed_before
+from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, NotFound
+
+_log = logging.getLogger(__name__)
+
+
+async def start(connection: Connection, generations: Generations, encoding: str) -> Writer:
+    """The writer of a replica's first generation.
+
+    Raises `ConfigurationError` where the log was trimmed and no snapshot fits.
+    """
+    path = generations.new()
+    try:
+        writer = await from_snapshot(connection, path, encoding)
+        fields = {"sequence": writer.checkpoint}
+        _log.info("the read model starts from a snapshot", extra={"fields": fields})
+        return writer
+    except NotFound:
+        pass
+    except (Corrupt, Forbidden) as error:
+        _log.warning("a snapshot cannot be used", extra={"fields": {"why": str(error)}})
+    await needs_no_snapshot(connection)
+    return await Writer.open(path, encoding)
+
+
+async def from_snapshot(
+    connection: Connection,
+    path: Path,
+    encoding: str,
+    progress: Progress = lambda folded, last: None,
+) -> Writer:
+    """The newest snapshot as `path`, brought to the end of the log.
+
+    Raises `NotFound` where none fits, `Corrupt` where it is damaged or the log is another one.
+    """
+    snapshot = await newest(connection, encoding)
+    if snapshot is None:
+        raise NotFound(
+            "no snapshot fits this log and release; take one with `weft snapshot`, or rebuild with "
+            "--from start"
+        )
+    try:
+        return await _restored(connection, snapshot, path, encoding, progress)
+    except BaseException:
+        discard(path)
+        raise
+
+
+async def needs_no_snapshot(connection: Connection) -> None:
+    """Raises `ConfigurationError` where the log was trimmed."""
+    try:
+        before = await trimmed_before(connection)
+    except Forbidden:
+        return  # who may not see snapshots cannot tell; the operator's commands can
+    if before:
+        raise ConfigurationError(
+            f"the log was trimmed before {before}, so that it needs a snapshot that this release "
+            "can read; take one with `weft snapshot` on a replica that runs, then start from it "
+            "(`weft rebuild --from snapshot`)"
+        )
+
+
+async def _restored(
+    connection: Connection, snapshot: Snapshot, path: Path, encoding: str, progress: Progress
+) -> Writer:
+    async with Bucket(connection) as bucket:
+        await bucket.fetch(snapshot, path)
+    writer = await Writer.open(path, encoding)
+    try:
+        await catch_up(connection, writer, await last_sequence(connection), progress)
+        if writer.unscrubbed:
+            await writer.scrub()
+    except BaseException:
+        await writer.close()
+        raise
+    return writer

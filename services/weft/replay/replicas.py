@@ -1,0 +1,72 @@
+"""Which replicas run, and up to where erased content has left their files.
+
+A question to all of them at once: each indexer answers for its replica. One that does not run
+cannot answer; it folds the tombstones when it starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from weft.log.connection import Connection, Listener
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.subjects import request_subject
+
+ANSWER_SECONDS = 1.0
+"""How long answers are collected; a replica answers in milliseconds, unless it writes its file
+anew."""
+_SUBJECT = f"weft-rpc.*.{TENANT_SESSION}.replicas"
+
+
+class ReplicaState(msgspec.Struct, frozen=True):
+    name: str
+    """Host, data folder's name and process."""
+    sequence: int
+    """Folded up to here."""
+    scrubbed: int
+    """What was erased at or before this sequence is in none of its files any more."""
+    others: int = 0
+    """Files of older or coming generations beside the current one."""
+
+
+def replica_name(data_dir: Path) -> str:
+    return f"{socket.gethostname()}/{data_dir.resolve().name} (process {os.getpid()})"
+
+
+async def answer(connection: Connection, state: Callable[[], ReplicaState]) -> Listener:
+    """Answer for a replica until the listener is closed."""
+
+    def reply(subject: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
+        if not to:
+            return
+        body = msgspec.json.encode(state())
+        connection.write_soon(b"PUB %b %d\r\n%b\r\n" % (to, len(body), body))
+
+    return await connection.listen(_SUBJECT, reply)
+
+
+async def replicas(connection: Connection, tenant: str) -> list[ReplicaState]:
+    """Those that answer within `ANSWER_SECONDS`, by name."""
+    found: dict[str, ReplicaState] = {}
+    inbox = connection.new_inbox()
+
+    def take(subject: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
+        if payload:
+            state = msgspec.json.decode(payload, type=ReplicaState)
+            found[state.name] = state
+
+    listener = await connection.listen(inbox, take)
+    try:
+        await connection.publish(
+            request_subject(tenant, TENANT_SESSION, "replicas"), b"{}", reply=inbox
+        )
+        await asyncio.sleep(ANSWER_SECONDS)
+    finally:
+        await listener.close()
+    return [found[name] for name in sorted(found)]

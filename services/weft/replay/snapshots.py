@@ -1,0 +1,192 @@
+"""Snapshots: a replica's read model with its checkpoint as an object beside the log, so that a new
+replica folds only what came after it.
+
+A snapshot fits where the log is the one that it was taken of and this release reads its tables.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+
+from weft.log import identity, reading
+from weft.log.bodies import Bodies, Meta
+from weft.log.connection import Connection
+from weft.log.identity import StreamIdentity
+from weft.log.publishing import Publisher
+from weft.log.topology import SNAPSHOTS_BUCKET
+from weft.readmodel.digest import content_digest
+from weft.readmodel.generations import Generations, reader_lock
+from weft.readmodel.store import get_meta, open_reader, schema_version
+from weft_schemas.errors import NotFound, Unavailable
+from weft_schemas.items import BodyRef
+
+KEPT = 2
+"""Snapshots that stay when a new one is taken: where the newest proves unusable, the one before
+it still saves most of the log."""
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """One snapshot in the object store."""
+
+    name: str
+    """SHA-256 of the file, in hex, and the object's name."""
+    size: int
+    """Bytes."""
+    sequence: int
+    """Everything up to here is folded."""
+    identity: StreamIdentity
+    """Of the log that it was taken of."""
+    digest: str
+    """Content digest of the read model."""
+    schema_version: str
+    encoding: str
+    taken: str = ""
+    """Time, RFC 3339."""
+
+    @property
+    def reference(self) -> BodyRef:
+        return BodyRef(self.name, self.size)
+
+
+class Bucket:
+    """`async with Bucket(connection) as bucket:`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.objects: Bodies
+        self._open = AsyncExitStack()
+
+    async def __aenter__(self) -> Bucket:
+        self.publisher = await self._open.enter_async_context(Publisher(self.connection))
+        self.objects = Bodies(self.connection, self.publisher, SNAPSHOTS_BUCKET)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._open.aclose()
+
+    async def snapshots(self) -> list[Snapshot]:
+        """All there are, newest first."""
+        return ordered(await self.objects.entries())
+
+    async def put(self, path: Path) -> Snapshot:
+        """Store a read model's file that nobody writes."""
+        made = await asyncio.to_thread(_described, path)
+        described = msgspec.json.encode(made).decode()
+        reference = await self.objects.put_file(path, {"weft.snapshot": described})
+        return msgspec.structs.replace(made, name=reference.sha256, size=reference.size)
+
+    async def fetch(self, snapshot: Snapshot, path: Path) -> None:
+        """Write a snapshot's file. Raises `NotFound`, and `Corrupt` where it is damaged."""
+        with path.open("wb") as file:
+            await self.objects.write_into(snapshot.reference, file)
+
+    async def delete(self, snapshot: Snapshot) -> None:
+        """Erase it, every byte."""
+        await self.objects.delete(snapshot.name)
+
+
+async def take(connection: Connection, data_dir: Path) -> Snapshot:
+    """Snapshot the replica on a data folder, while it serves; older ones than `KEPT` go.
+
+    Raises `NotFound` where the folder holds no read model, and `Corrupt` where that is not of this
+    log.
+    """
+    generations = Generations(data_dir)
+    copy = generations.new()
+    # The name and lock of a generation: where this process dies, the indexer sweeps the file up.
+    lock = reader_lock(copy)
+    lock.acquire()
+    try:
+        await asyncio.to_thread(_copy, generations.current(), copy)
+        await identity.check(connection, await asyncio.to_thread(_identity, copy))
+        async with Bucket(connection) as bucket:
+            made = await bucket.put(copy)
+            for old in (await bucket.snapshots())[KEPT:]:
+                await bucket.delete(old)
+        return made
+    finally:
+        lock.release()
+        discard(copy)
+
+
+async def newest(connection: Connection, encoding: str) -> Snapshot | None:
+    """The newest snapshot that a replica of this release can start from, None without one."""
+    now = await reading.state(connection)
+    try:
+        async with Bucket(connection) as bucket:
+            found = await bucket.snapshots()
+    except (NotFound, Unavailable):
+        return None
+    return next((one for one in found if fits(one, now.created, now.last, encoding)), None)
+
+
+def fits(snapshot: Snapshot, created: str, last: int, encoding: str) -> bool:
+    """Whether it is of the log created then and ending at `last`, and can be read."""
+    return (
+        snapshot.identity.created == created
+        and snapshot.sequence <= last
+        and snapshot.schema_version == schema_version()
+        and snapshot.encoding == encoding
+    )
+
+
+def ordered(entries: Iterable[Meta]) -> list[Snapshot]:
+    """The snapshots among the bucket's entries, newest first."""
+    found = []
+    for entry in entries:
+        if described := entry.metadata.get("weft.snapshot"):
+            snapshot = msgspec.json.decode(described, type=Snapshot)
+            place = {"name": entry.name, "size": entry.size, "taken": entry.mtime}
+            found.append(msgspec.structs.replace(snapshot, **place))
+    return sorted(found, key=lambda one: (one.sequence, one.taken), reverse=True)
+
+
+def discard(path: Path) -> None:
+    """Remove a file and what SQLite and its readers put beside it."""
+    for part in ("", "-wal", "-shm", "-journal", ".readers"):
+        path.with_name(path.name + part).unlink(missing_ok=True)
+
+
+def _copy(current: Path | None, copy: Path) -> None:
+    if current is None:
+        raise NotFound("this data folder has no read model; name the replica's with --data")
+    db = open_reader(current)
+    try:
+        db.execute("VACUUM INTO ?", (str(copy),))
+    finally:
+        db.close()
+
+
+def _described(path: Path) -> Snapshot:
+    db = open_reader(path)
+    try:
+        return Snapshot(
+            name="",
+            size=0,
+            sequence=int(get_meta(db, "checkpoint") or 0),
+            identity=_identity_in(str(get_meta(db, "identity") or "")),
+            digest=content_digest(db),
+            schema_version=str(get_meta(db, "schema_version")),
+            encoding=str(get_meta(db, "encoding")),
+        )
+    finally:
+        db.close()
+
+
+def _identity(path: Path) -> StreamIdentity:
+    db = open_reader(path)
+    try:
+        return _identity_in(str(get_meta(db, "identity") or ""))
+    finally:
+        db.close()
+
+
+def _identity_in(text: str) -> StreamIdentity:
+    if not text:
+        raise NotFound("the read model is empty: publish something first")
+    return msgspec.json.decode(text, type=StreamIdentity)

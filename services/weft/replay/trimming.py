@@ -1,0 +1,103 @@
+"""Trimming: the old end of the log goes, once a snapshot holds what it came to.
+
+A tenant's own events (policies, catalogues, tombstones, receipts) stay, since workers read them
+from the log. A mark beside the snapshots tells a new replica that the log alone is not all.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+
+import msgspec
+
+from weft.log.api import call
+from weft.log.bodies import Meta, erase_all
+from weft.log.connection import Connection
+from weft.log.reading import last_of, read_matching
+from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, WORKERS
+from weft.replay.snapshots import Bucket, newest
+from weft_schemas.errors import ConfigurationError, Conflict, NotFound
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.subjects import STREAM
+
+_MARK = f"$O.{SNAPSHOTS_BUCKET}.M." + base64.urlsafe_b64encode(b"trimmed").decode()
+_PAGE = 10_000
+"""Sequences held before they are erased."""
+
+Told = Callable[[int, int], None]
+"""Called with the sequence that was reached and the last one to go."""
+
+
+class Trimmed(msgspec.Struct, frozen=True):
+    before: int
+    """The log's sessions begin at this sequence now."""
+    erased: int
+    snapshot: str
+    """Name of the snapshot that holds what went."""
+
+
+async def trimmed_before(connection: Connection) -> int:
+    """Where the sessions in the log begin, 0 for a whole log."""
+    try:
+        record = await last_of(connection, _MARK, SNAPSHOTS_STREAM)
+    except NotFound:
+        return 0
+    entry = msgspec.json.decode(record.payload, type=Meta)
+    return int(entry.metadata["weft.trimmed_before"])
+
+
+async def trim(
+    connection: Connection, before: int, encoding: str, told: Told = lambda at, last: None
+) -> Trimmed:
+    """Erase every session's events below `before`.
+
+    Raises `ConfigurationError` where no snapshot holds them, and `Conflict` where a worker has not
+    finished them.
+    """
+    snapshot = await newest(connection, encoding)
+    if snapshot is None or snapshot.sequence < before - 1:
+        held = f"the newest one ends at {snapshot.sequence}" if snapshot else "there is none"
+        raise ConfigurationError(
+            f"trimming before {before} needs a snapshot up to {before - 1}, and {held}; "
+            "take one with `weft snapshot`"
+        )
+    await _check_workers(connection, before)
+    await _mark(connection, max(before, await trimmed_before(connection)))
+    erased = await _erase(connection, before, told)
+    return Trimmed(before, erased, snapshot.name)
+
+
+async def _check_workers(connection: Connection, before: int) -> None:
+    for worker in WORKERS:
+        info = await call(connection, f"CONSUMER.INFO.{STREAM}.{worker}")
+        idle = not info["num_pending"] and not info["num_ack_pending"]
+        finished = info["ack_floor"]["stream_seq"]
+        if not idle and finished < before - 1:
+            raise Conflict(
+                f"{worker} has finished events up to {finished} only; let it work, or trim before "
+                f"{finished + 1}"
+            )
+
+
+async def _mark(connection: Connection, before: int) -> None:
+    metadata = {"weft.trimmed_before": str(before)}
+    entry = Meta("trimmed", SNAPSHOTS_BUCKET, "trimmed", 0, metadata=metadata)
+    async with Bucket(connection) as bucket:
+        payload = msgspec.json.encode(entry)
+        await bucket.publisher.publish(_MARK, payload, headers={"Nats-Rollup": "sub"})
+
+
+async def _erase(connection: Connection, before: int, told: Told) -> int:
+    erased = 0
+    page: list[int] = []
+    async for record in read_matching(connection, ">", through=before - 1):
+        if record.subject.split(".")[4] != TENANT_SESSION:
+            page.append(record.sequence)
+        if len(page) == _PAGE:
+            erased += await erase_all(connection, STREAM, page)
+            told(page[-1], before - 1)
+            page = []
+    erased += await erase_all(connection, STREAM, page)
+    told(before - 1, before - 1)
+    return erased

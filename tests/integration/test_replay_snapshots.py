@@ -1,0 +1,172 @@
+"""Snapshots on a real log: new replicas start from them, trimming needs one, restores forget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.integration.indexer_process import folded, indexer, publish
+
+from weft.indexer.rebuild import rebuild
+from weft.log.connection import Connection
+from weft.log.consuming import Consumer
+from weft.log.publishing import Publisher
+from weft.log.reading import read_matching
+from weft.log.server import EmbeddedServer
+from weft.readmodel.digest import content_digest
+from weft.readmodel.generations import Generations, Reader
+from weft.readmodel.model import ReadModel
+from weft.readmodel.store import get_meta
+from weft.replay.snapshots import KEPT, Bucket, take
+from weft.replay.trimming import trim, trimmed_before
+from weft_schemas.errors import ConfigurationError, Conflict, NotFound
+from weft_schemas.events import ErasedEvent, encode_event
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.subjects import derived_subject
+
+ENCODING = "cl100k_base"
+
+
+def turns(count: int, prefix: str = "i", first: int = 0) -> list[ContextItem]:
+    names = range(first, first + count)
+    return [ContextItem(f"{prefix}{n}", ItemKind.USER_TURN, f"turn {n}") for n in names]
+
+
+async def snapshot_of(log: Connection, folder: Path):
+    """A replica made without an indexer process, and its snapshot."""
+    await rebuild(log, folder, ENCODING)
+    return await take(log, folder)
+
+
+def digest_in(folder: Path) -> str:
+    with Reader(folder) as reader:
+        return content_digest(reader.model().db)
+
+
+async def test_a_new_replica_starts_from_the_snapshot_and_the_tail(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "s", turns(400))
+    made = await snapshot_of(log, tmp_path / "a")
+    assert made.sequence == 400
+    assert made.digest == digest_in(tmp_path / "a")
+    await publish(log, "s", turns(50, first=400))
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+            model = reader.model()
+            assert model.view("t", "s").item_count() == 450
+            records = [record async for record in read_matching(log, ">")]
+            whole = ReadModel.in_memory(records)
+            assert content_digest(model.db) == content_digest(whole.db)
+            whole.close()
+
+
+async def test_a_rebuild_from_a_snapshot_has_the_digest_of_the_live_one(
+    log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(300))
+    await snapshot_of(log, folder)
+    await publish(log, "s", turns(20, first=300))
+    told: list[int] = []
+    done = await rebuild(
+        log, folder, ENCODING, lambda folded, last: told.append(folded), snapshot=True
+    )
+    assert done.equal
+    assert done.replaced
+    assert min(told) > 300
+
+
+async def test_without_a_snapshot_that_fits_it_says_so(log: Connection, folder: Path) -> None:
+    await publish(log, "s", turns(3))
+    with pytest.raises(NotFound, match="weft snapshot"):
+        await rebuild(log, folder, ENCODING, snapshot=True)
+    assert not list(Generations(folder).folder.glob("*.sqlite"))
+
+
+async def test_old_snapshots_go(log: Connection, folder: Path) -> None:
+    for round in range(KEPT + 2):
+        await publish(log, "s", turns(2, first=2 * round))
+        newest = await snapshot_of(log, folder)
+    async with Bucket(log) as bucket:
+        kept = await bucket.snapshots()
+    assert [one.sequence for one in kept] == [2 * (KEPT + 2), 2 * (KEPT + 1)]
+    assert kept[0].name == newest.name
+    assert len(list(Generations(folder).folder.glob("*.sqlite"))) <= 2
+
+
+async def test_trimming_is_refused_without_a_snapshot_that_holds_it(
+    log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(10))
+    with pytest.raises(ConfigurationError, match="there is none"):
+        await trim(log, 6, ENCODING)
+    await snapshot_of(log, folder)
+    await publish(log, "s", turns(10, first=10))
+    with pytest.raises(ConfigurationError, match="ends at 10"):
+        await trim(log, 15, ENCODING)
+    assert len([record async for record in read_matching(log, ">")]) == 20
+
+
+async def acknowledge_all(log: Connection) -> None:
+    for worker in ("firewall", "summarizer", "memory"):
+        async with Consumer(log, worker) as consumer:
+            left = len([record async for record in read_matching(log, "w.in.>")])
+            async for batch in consumer:
+                for delivery in batch:
+                    delivery.ack()
+                left -= len(batch)
+                if left <= 0:
+                    break
+
+
+async def test_after_trimming_a_replica_needs_the_snapshot_and_has_it_all(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    subject = derived_subject("t", TENANT_SESSION, "context_policy")
+    await publish(log, "s", turns(100))
+    await acknowledge_all(log)
+    async with Publisher(log) as publisher:
+        await publisher.publish(subject, encode_event(ContextPolicy(name="strict")))
+    await snapshot_of(log, tmp_path / "a")
+    await publish(log, "s", turns(5, first=100))
+    done = await trim(log, 101, ENCODING)
+    assert done.erased == 100
+    assert await trimmed_before(log) == 101
+    left = [record.sequence async for record in read_matching(log, ">")]
+    assert left == [101, 102, 103, 104, 105, 106]
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+            assert reader.model().view("t", "s").item_count() == 105
+            assert reader.model().view("t", "s").policy()[1].name == "strict"
+    with pytest.raises(ConfigurationError, match="--from snapshot"):
+        await rebuild(log, tmp_path / "c", ENCODING)
+
+
+async def test_a_worker_that_has_not_finished_holds_the_trimming_up(
+    log: Connection, folder: Path
+) -> None:
+    await publish(log, "s", turns(10))
+    await snapshot_of(log, folder)
+    with pytest.raises(Conflict, match="has finished events up to 0"):
+        await trim(log, 6, ENCODING)
+
+
+async def test_what_was_erased_after_the_snapshot_is_gone_before_it_serves(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "gone", [ContextItem("g", ItemKind.USER_TURN, "zanzibarcanary")])
+    await publish(log, "kept", turns(3))
+    await snapshot_of(log, tmp_path / "a")
+    tombstone = (await publish(log, TENANT_SESSION, [ErasedEvent("gone")]))[0]
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+            # The first generation that anybody can read is scrubbed already.
+            assert int(get_meta(reader.model().db, "scrubbed") or 0) >= tombstone
+            assert reader.model().view("t", "gone").item_count() == 0
+            files = [path for path in (tmp_path / "b").rglob("*") if path.is_file()]
+            assert not [path for path in files if b"zanzibarcanary" in path.read_bytes()]
