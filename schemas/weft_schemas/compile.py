@@ -8,6 +8,7 @@ import msgspec
 
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase
+from weft_schemas.routing import ChoiceCard, HydrationResult
 
 REASONS = (
     "sensitivity",
@@ -47,6 +48,12 @@ class CompileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout: float = 2.0
     """Seconds that `after` may take."""
     v: int = 1
+    cards: tuple[ChoiceCard, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Phase route with a `catalog`: what the router shows of it. Filled in by the service, so that
+    the audit holds what was shown."""
+    hydration: HydrationResult | msgspec.UnsetType = msgspec.UNSET
+    """Phase call with a `tool` of a `catalog`: the tool and the session's values for it. Filled in
+    by the service."""
 
 
 class DroppedItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

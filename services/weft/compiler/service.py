@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from functools import partial
 
 import msgspec
 
+from weft.asking import ask
 from weft.compiler.compile import Compilation, compile_pack
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher, event_headers
@@ -32,6 +34,8 @@ from weft_schemas.compile import (
 )
 from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.policy import Phase
+from weft_schemas.routing import HydrateRequest, HydrationResult, RouteReply, RouteRequest
 from weft_schemas.status import StatusReply, StatusRequest
 from weft_schemas.subjects import AUDIT_STREAM, audit_subject
 
@@ -55,13 +59,15 @@ class Compiler:
     def __init__(self, process: Process, replica: Replica, publisher: Publisher) -> None:
         self._replica = replica
         self._audits = Audits(process.connection, publisher)
+        self._ask = partial(ask, process.connection)
         self._key = process.settings.fingerprint_key.encode()
         self._after_work = crash_point("compiler.after_work")
         self._after_publish = crash_point("compiler.after_publish")
 
     async def compile(self, asked: Asked[CompileRequest]) -> ContextPack:
         """The pack, recorded. Raises `NotFound` for a session that the log does not hold."""
-        compilation = await self._compiled(asked.tenant, asked.session, asked.request)
+        request = await self._routed(asked.tenant, asked.session, asked.request)
+        compilation = await self._compiled(asked.tenant, asked.session, request)
         self._after_work()
         await self._audits.record(compilation.audit)
         self._after_publish()
@@ -69,7 +75,7 @@ class Compiler:
 
     async def explain(self, asked: Asked[ExplainRequest]) -> ExplainReply:
         """What the compile would do with one item; nothing is recorded."""
-        inner = asked.request.request
+        inner = await self._routed(asked.tenant, asked.session, asked.request.request)
         compilation = await self._compiled(asked.tenant, asked.session, inner)
         return _explained(asked.request.item_id, compilation)
 
@@ -82,6 +88,27 @@ class Compiler:
         return await self._replica.read(
             lambda model: status(model.db, asked.tenant, session, request)
         )
+
+    async def _routed(self, tenant: str, session: str, request: CompileRequest) -> CompileRequest:
+        """The request with what the router says of its catalogue: cards to choose from, or the
+        chosen tool with the session's values. The past (`as_of`) is compiled from the log alone.
+
+        Raises `NotFound` for an unknown catalogue or tool, `Unavailable` without a router.
+        """
+        if not request.catalog or request.as_of is not None:
+            return request
+        if request.phase is Phase.ROUTE and request.query:
+            route = RouteRequest(request.query, request.catalog)
+            reply = await self._ask((tenant, session, "route"), route, RouteReply)
+            return msgspec.structs.replace(request, cards=reply.cards)
+        if request.phase is Phase.CALL and request.tool:
+            hydrate = HydrateRequest(
+                request.tool, request.catalog, request.query, request.after, request.timeout
+            )
+            address = (tenant, session, "hydrate")
+            found = await self._ask(address, hydrate, HydrationResult, request.timeout)
+            return msgspec.structs.replace(request, hydration=found)
+        return request
 
     async def _compiled(self, tenant: str, session: str, request: CompileRequest) -> Compilation:
         """Waits for what the request waits for, then compiles what is there."""

@@ -7,16 +7,21 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from weft.compiler.fencing import neutral
 from weft.readmodel.rows import SessionView
 from weft_schemas.compile import CompileRequest, PackEntry
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import Phase
+from weft_schemas.routing import ChoiceCard, HydrationResult, SelectableItem
 
 SHARE = 0.5
 """Most of a budget that tools take."""
 LINE = 160
 """Characters of a tool's line in phase route."""
+VALUES = 3
+"""Candidates shown for a parameter."""
 
 
 def tools_entry(
@@ -27,6 +32,8 @@ def tools_entry(
     limit = int(budget * SHARE)
     if request.phase is Phase.ROUTE:
         text = _lines(list(offered(view, request)), limit, count)
+    elif request.phase is Phase.CALL and isinstance(request.hydration, HydrationResult):
+        text = _hydrated(request.hydration, limit, count)
     elif request.phase is Phase.CALL and request.tool:
         chosen = [tool for tool in offered(view, request) if tool["name"] == request.tool]
         text = _schema(chosen[0], limit, count) if chosen else ""
@@ -46,13 +53,28 @@ def offered(view: SessionView, request: CompileRequest) -> Iterator[dict[str, An
                 "description": str(given.get("description") or ""),
                 "parameters": _parameters(given),
             }
+    if isinstance(request.hydration, HydrationResult):
+        yield _of_item(request.hydration.tool)
+    if not isinstance(request.cards, msgspec.UnsetType):
+        yield from map(_of_card, request.cards)
+        return
     found = view.catalog(request.catalog) if request.catalog else None
-    for item in found[1].items if found else ():
-        yield {
-            "name": item.name,
-            "description": item.description,
-            "parameters": item.args_schema,
-        }
+    yield from map(_of_item, found[1].items if found else ())
+
+
+def _of_item(item: SelectableItem) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "description": item.description,
+        "parameters": item.args_schema,
+    }
+
+
+def _of_card(card: ChoiceCard) -> dict[str, Any]:
+    """A card's warnings stand before its description, which may be cut."""
+    name = card.id if card.name in ("", card.id) else f"{card.id} ({card.name})"
+    told = (card.side_effects, card.note, card.description)
+    return {"name": name, "description": "; ".join(part for part in told if part), "parameters": {}}
 
 
 def parameter_names(view: SessionView, request: CompileRequest) -> frozenset[str]:
@@ -62,7 +84,7 @@ def parameter_names(view: SessionView, request: CompileRequest) -> frozenset[str
     return frozenset(
         name
         for tool in offered(view, request)
-        if tool["name"] == request.tool
+        if tool["name"] == request.tool or isinstance(request.hydration, HydrationResult)
         for name in _properties(tool["parameters"])
     )
 
@@ -122,3 +144,17 @@ def _schema(tool: Mapping[str, Any], limit: int, count: Callable[[str], int]) ->
         if count(written + "\n") <= limit:
             return written
     return ""
+
+
+def _hydrated(found: HydrationResult, limit: int, count: Callable[[str], int]) -> str:
+    """The tool's schema, and below it as many of the values that fit its parameters as fit."""
+    text = _schema(_of_item(found.tool), limit, count)
+    if not text:
+        return ""
+    for name, candidates in found.values.items():
+        values = ", ".join(candidate.value for candidate in candidates[:VALUES])
+        longer = f"{text}\n{neutral(f'- {name} may be: {values}')}"
+        if count(longer + "\n") > limit:
+            break
+        text = longer
+    return text

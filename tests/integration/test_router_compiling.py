@@ -1,0 +1,106 @@
+"""Compiles that name a catalogue: cards in phase route, a filled-in tool in phase call."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.integration.folding import folding
+from tests.integration.processes import started
+
+from weft.client import Client
+from weft.log.connection import Connection
+from weft.log.reading import read_matching
+from weft.runtime.settings import read_settings
+from weft_schemas.compile import CompileAudit
+from weft_schemas.errors import NotFound, Unavailable
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.routing import Catalog, SelectableItem
+from weft_schemas.subjects import AUDIT_STREAM
+
+SCHEMA = {"type": "object", "properties": {"invoice_id": {"type": "string"}}}
+FILLERS = tuple(
+    SelectableItem(f"filler{n}", f"filler_{n}", f"Polishes surface number {n}.") for n in range(300)
+)
+TOOLS = (
+    SelectableItem("pay", "pay_invoice", "Pay an invoice.", side_effects=True, args_schema=SCHEMA),
+    SelectableItem("find", "find_invoice", "Find an invoice."),
+    *FILLERS,
+)
+TURN = ContextItem("u1", ItemKind.USER_TURN, "Please pay it. My invoice id is INV_4711.")
+
+
+@pytest.fixture
+async def client(server, log: Connection, tmp_path: Path) -> AsyncIterator[Client]:
+    """A client with a folded replica and its compiler."""
+    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(tmp_path)}
+    settings = read_settings({}, nats_url=server.url, tenant="acme")
+    async with (
+        folding(log, tmp_path),
+        started("weft.cli.main", "work", "compiler", **environ) as compiler,
+        Client(settings) as connected,
+    ):
+        await compiler.until_ready()
+        yield connected
+
+
+@pytest.fixture
+async def router(server, log: Connection, tmp_path: Path) -> AsyncIterator[None]:
+    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(tmp_path)}
+    async with started("weft.cli.main", "work", "router", **environ) as running:
+        await running.until_ready()
+        yield
+
+
+async def published(client: Client) -> int:
+    """The session and the catalogue, both known to the services."""
+    catalogue = await client.publish_catalog(Catalog("tools", TOOLS))
+    await client.route("x", "tools", after=catalogue.sequence, timeout=20)
+    return (await client.publish("s1", TURN)).sequence
+
+
+async def test_phase_route_carries_the_cards(client: Client, router, log: Connection) -> None:
+    after = await published(client)
+    pack = await client.compile(
+        "s1", phase="route", query="pay an invoice", catalog="tools", after=after, timeout=20
+    )
+    assert "- pay (pay_invoice): changes things outside" in pack.prompt
+    assert "- find (find_invoice): Find an invoice." in pack.prompt
+    assert "Polishes" not in pack.prompt
+    assert "invoice_id" not in pack.prompt
+    [payload] = [
+        record.payload
+        async for record in read_matching(log, "weft-audit.acme.s1.compiled", stream=AUDIT_STREAM)
+    ]
+    audit = msgspec.json.decode(payload, type=CompileAudit)
+    assert [card.id for card in audit.request.cards] == ["pay", "find"]
+
+
+async def test_the_cards_keep_within_the_budget(client: Client, router) -> None:
+    after = await published(client)
+    pack = await client.compile(
+        "s1", phase="route", query="polishes surface", catalog="tools", after=after, budget=40
+    )
+    assert pack.stats.prompt_tokens <= 40
+
+
+async def test_phase_call_carries_the_schema_and_the_values(client: Client, router) -> None:
+    after = await published(client)
+    for name in ("pay", "pay_invoice"):
+        pack = await client.compile(
+            "s1", phase="call", tool=name, catalog="tools", after=after, timeout=20
+        )
+        assert '"invoice_id":{"type":"string"}' in pack.prompt
+        assert "- invoice_id may be: INV_4711" in pack.prompt
+
+
+async def test_an_unknown_catalogue_is_said(client: Client, router) -> None:
+    after = await published(client)
+    with pytest.raises(NotFound, match="catalogue 'nothing'"):
+        await client.compile("s1", phase="route", query="x", catalog="nothing", after=after)
+
+
+async def test_without_a_router_it_is_said(client: Client) -> None:
+    ack = await client.publish("s1", TURN)
+    with pytest.raises(Unavailable, match="no service answers route"):
+        await client.compile("s1", phase="route", query="x", catalog="c", after=ack.sequence)
