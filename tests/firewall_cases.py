@@ -1,5 +1,5 @@
-"""Made-up credentials and persons' data in the published formats, made anew in every run: nothing in
-the repository looks like a live credential, since prefixes and bodies meet only here."""
+"""Made-up credentials and persons' data in the published formats, made anew in every run: nothing
+in the repository looks like a live credential, since prefixes and bodies meet only here."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ _MAKERS = {
         "https://hooks.slack" + ".com/services/T" + body(r, UPPER, 8) + "/B" + body(r, UPPER, 8)
         + "/" + body(r, ALNUM, 24)
     ),
-    "stripe_key": lambda r: r.choice("sr") + "k_" + r.choice(("live", "test")) + "_" + body(r, ALNUM, 24),
+    "stripe_key": lambda r: (
+        r.choice("sr") + "k_" + r.choice(("live", "test")) + "_" + body(r, ALNUM, 24)
+    ),
     "google_api_key": lambda r: "AI" + "za" + body(r, URLSAFE, 35),
     "google_client_secret": lambda r: "GOC" + "SPX-" + body(r, URLSAFE, 28),
     "openai_key": lambda r: "sk-" + r.choice(("proj-" + body(r, URLSAFE, 60), body(r, ALNUM, 48))),

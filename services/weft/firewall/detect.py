@@ -10,6 +10,7 @@ from itertools import islice
 import msgspec
 import re2
 
+from weft.firewall.delimited import records
 from weft.firewall.mending import mended
 from weft.firewall.pyrepr import looks_like_repr, repr_to_json
 
@@ -225,6 +226,8 @@ def _is_markdown(raw: bytes) -> bool:
 
 def _is_numbered(lines: list[str]) -> bool:
     """Whether a tool put rising line numbers before the lines of a file."""
+    if all(line.count("\t") > 1 for line in lines[:5]):
+        return False
     numbers = [int(m.group(1)) for line in lines[:60] if (m := NUMBERED.match(line)) is not None]
     return len(numbers) >= max(4, 0.8 * len(lines[:60])) and numbers == sorted(set(numbers))
 
@@ -238,16 +241,12 @@ def _is_yaml(lines: list[str]) -> bool:
 
 
 def _delimited(lines: list[str], delimiter: str) -> bool:
-    """Whether most lines have as many fields as the first, at least two."""
-    if len(lines) < 3:
+    """Whether most lines have as many fields as the first, at least two; quotes count."""
+    if len(lines) < 3 or delimiter not in lines[0] or sum(map(len, lines)) > 400 * len(lines):
         return False
-    sample = lines[:50]
-    expected = sample[0].count(delimiter)
-    if expected < 1 or sum(map(len, sample)) / len(sample) > 2_000:
+    fields = [len(row) for row in records(iter(lines[:50]), delimiter)]
+    if len(fields) < 3 or fields[0] < 2:
         return False
-    if expected == 1 and any(
-        " " in field.strip() and len(field) > 40 for field in sample[0].split(delimiter)
-    ):
+    if fields[0] == 2 and any(len(field) > 40 for field in lines[0].split(delimiter)):
         return False
-    alike = sum(1 for line in sample if line.count(delimiter) == expected)
-    return alike >= 0.8 * len(sample) - 1
+    return sum(count == fields[0] for count in fields) >= 0.8 * len(fields) - 1

@@ -25,7 +25,7 @@ _ASSIGNED = re2.compile(
     rb"(?i)([\w.-]{0,40}(?:passw(?:or)?d|passwd|pwd|passphrase|secret|token|credentials?"
     rb"|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|encryption[_-]?key"
     rb"|signing[_-]?key|auth|\bpass|_pass)[\w.-]{0,20})"
-    rb"[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}"
+    rb"[ \t\\]{0,4}[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t\\]{0,5}"
     rb"(?:[bru]?\"([^\"\n]{6,300})\"|[bru]?'([^'\n]{6,300})'|([^\s\"',;)\]}<>(]{6,300}))"
 )
 _PASSWORD_NAME = re.compile(rb"(?i)pass|pwd|credential")
@@ -41,10 +41,13 @@ _HARMLESS = frozenset(_HARMLESS_WORDS.encode().split())
 is a number, a type or a path says where a secret is."""
 _WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _NO_VALUE = re.compile(
-    rb"(?i)(?:\A(?:none|null|true|false|undefined|required|optional|string|redacted|hidden|masked"
-    rb"|password|secret|example|changeme|your[\w -]*|my[\w-]*|the |a |<|\$|%|\{|\*{3,}|x{4,}|\.{3}"
-    rb"|\[|\(|os\.|env|process\.|config|self\.|this\.|req\.|args\.|settings|get|http|/|~/|\./)"
-    rb"|xxxx|\*\*\*\*|\.\.\.|placeholder|example|dummy|sample|\(\)|=>|\$\{|\{\{)"
+    rb"(?i)\A(?:none|null|true|false|undefined|required|optional|string|redacted|hidden|masked"
+    rb"|password|secret|changeme|your[\w -]*|my[_-]?(?:password|secret|token|key)"
+    rb"|the |a |<|\{|\*{3,}|x{4,}|\[|\(|os\.|env|process\.|config|self\.|this\."
+    rb"|req\.|args\.|settings|get"
+    rb"|https?:"
+    rb"|~?/[\w.-]+/|\./|\$[({]|\$[A-Z_]+\Z|%[(s]|%[A-Z_]+%)"
+    rb"|xxxx|\*\*\*\*|\.\.\.|placeholder|example|dummy|\(\)|=>|\$\{|\{\{"
 )
 _PLAIN_WORDS = re.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\Z")
 _DIGITS = re.compile(rb"[0-9]")
@@ -84,10 +87,11 @@ def _assigned(data: bytes, limit: int) -> list[Finding]:
     found: list[Finding] = []
     for match in islice(_ASSIGNED.finditer(data), limit):
         group = next(g for g in (2, 3, 4) if match.group(g) is not None)
-        name, value = match.group(1), match.group(group)
+        # What is left of an escaped quote at the end belongs to the text around the value.
+        name, value = match.group(1), match.group(group).rstrip(b" \\")
         if _is_secret_value(name, value):
-            start, end = match.span(group)
-            found.append(Finding(start, end, "secret", _label(name)))
+            start = match.start(group)
+            found.append(Finding(start, start + len(value), "secret", _label(name)))
     return found
 
 

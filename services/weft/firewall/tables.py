@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
 
+from weft.firewall.delimited import records
 from weft.firewall.detect import Form
 
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
 _NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?%?\Z")
-csv.field_size_limit(1 << 20)
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -45,18 +43,6 @@ def delimiter_of(lines: list[str], form: Form) -> str:
     if form is Form.TSV:
         return "\t"
     return ";" if sum(x.count(";") for x in lines) > sum(x.count(",") for x in lines) else ","
-
-
-def records(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
-    """Rows of delimited text; a line that is no CSV becomes a row of one field."""
-    reader = csv.reader(lines, delimiter=delimiter)
-    while True:
-        try:
-            yield next(reader)
-        except StopIteration:
-            return
-        except csv.Error:
-            yield ["…"]
 
 
 def cells_of(line: str) -> list[str]:

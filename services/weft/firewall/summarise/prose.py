@@ -1,4 +1,4 @@
-"""Prose by its most telling sentences, taken out as they stand."""
+"""Prose by its most telling sentences, taken out as they stand, each once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def summarise_prose(text: str, budget: Budget) -> str:
 
 def _sentences(text: str, budget: Budget) -> list[str]:
     parts = _SENTENCE_END.split(text[: _MAX_SENTENCES * _SENTENCE], maxsplit=_MAX_SENTENCES)
-    filled = [part for part in parts if part.strip()]
+    filled = list(dict.fromkeys(part for part in parts if part.strip()))
     cap = line_cap(len(filled), budget, _SENTENCE)
     return [shorten(part, cap) for part in filled]
 

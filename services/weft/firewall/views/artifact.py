@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from weft.firewall.body import Body
 from weft.firewall.bounds import Bounds
 from weft.firewall.clean import clean
-from weft.firewall.finding import masked
+from weft.firewall.finding import Finding, masked
 from weft.firewall.pyrepr import looks_like_repr, repr_to_json
 from weft.firewall.scan import secrets_in
 from weft.firewall.unwrap import unwrap
@@ -19,31 +19,45 @@ _BEFORE = 16 << 10
 _AFTER = 8 << 10
 """Bytes around a slice that are scanned with it: a private key that began before it, a token that
 ends behind it."""
+_STRETCH = 128 << 10
+"""Bytes that are scanned at once."""
 
 
 class Artifact:
     """A body whose slices are safe to show."""
 
-    def __init__(self, data: bytes | mmap.mmap, key: bytes, limits: Bounds) -> None:
+    def __init__(
+        self, data: bytes | mmap.mmap, key: bytes, limits: Bounds, piece: int = 2_000
+    ) -> None:
         self.data = data
         self.size = len(data)
+        self.piece = piece
+        """Bytes of a piece that fits the slice whatever it holds."""
         self._key = key
         self._limits = limits
+        self._scanned = (0, 0)
+        self._secrets: list[Finding] = []
 
     def text(self, start: int, end: int) -> str:
         """Bytes `start` to `end` (exclusive) as masked, clean text."""
         start, end = max(0, start), min(end, self.size)
-        low, high = max(0, start - _BEFORE), min(self.size, end + _AFTER)
-        around = self.data[low:high]
-        inside = [
-            found
-            for found in secrets_in(around, self._limits.matches)
-            if found.end > start - low and found.start < end - low
-        ]
-        first = min([start - low, *(found.start for found in inside)])
-        last = max([end - low, *(found.end for found in inside)])
+        inside = [f for f in self._secrets_near(start, end) if f.end > start and f.start < end]
+        first = min([start, *(found.start for found in inside)])
+        last = max([end, *(found.end for found in inside)])
         moved = [found.moved(-first) for found in inside]
-        return clean(masked(around[first:last], moved, self._key)).text
+        return clean(masked(self.data[first:last], moved, self._key)).text
+
+    def _secrets_near(self, start: int, end: int) -> list[Finding]:
+        """Secrets around a slice. A stretch is scanned at once and kept, since slices that follow
+        each other are asked for one after the other."""
+        low, high = self._scanned
+        covers_start = low == 0 or low + _BEFORE <= start
+        covers_end = high == self.size or end + _AFTER <= high
+        if not (covers_start and covers_end and low <= start and high > 0):
+            low, high = max(0, start - _BEFORE), min(self.size, end + _STRETCH)
+            found = secrets_in(self.data[low:high], self._limits.matches)
+            self._scanned, self._secrets = (low, high), [one.moved(low) for one in found]
+        return self._secrets
 
     def line_end(self, start: int) -> int:
         """Where the line that `start` lies in ends, its line feed included."""
@@ -59,19 +73,19 @@ class Artifact:
 
 
 @contextmanager
-def opened(body: Body, key: bytes, limits: Bounds) -> Iterator[Artifact]:
+def opened(body: Body, key: bytes, limits: Bounds, piece: int = 2_000) -> Iterator[Artifact]:
     """The artifact of a body. What stands in a container (an MCP result) or is printed by Python
     is looked at as what it means, up to `limits.analyse_bytes`."""
     if isinstance(body, str):
-        yield Artifact(_meant(body.encode("utf-8", "replace"), limits), key, limits)
+        yield Artifact(_meant(body.encode("utf-8", "replace"), limits), key, limits, piece)
     elif isinstance(body, bytes):
-        yield Artifact(_meant(body, limits), key, limits)
+        yield Artifact(_meant(body, limits), key, limits, piece)
     elif body.stat().st_size == 0:
-        yield Artifact(b"", key, limits)
+        yield Artifact(b"", key, limits, piece)
     else:
         with body.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
             small = len(whole) <= limits.analyse_bytes
-            yield Artifact(_meant(bytes(whole), limits) if small else whole, key, limits)
+            yield Artifact(_meant(bytes(whole), limits) if small else whole, key, limits, piece)
 
 
 def _meant(data: bytes, limits: Bounds) -> bytes:

@@ -53,7 +53,7 @@ def drill(
     if request.max_tokens < 1:
         raise InvalidInput(f"drill-down: max_tokens is {request.max_tokens}; give at least 1")
     known(request.args, request.view, view.arguments)
-    with opened(body, fingerprint_key, limits) as artifact:
+    with opened(body, fingerprint_key, limits, request.max_tokens) as artifact:
         return _taken(artifact, view, request, encoding, tuple(views))
 
 
@@ -69,6 +69,8 @@ def _taken(
     resume: dict[str, Value] | None = None
     for part in view.generate(artifact, request.args):
         cost = tokens.count(part.text, encoding) if len(part.text) <= _TOKEN * left else left + 1
+        # Bytes that leave nothing to show still cost, or a slice could go through all of them.
+        cost = max(cost, 1)
         if cost > left:
             if texts:
                 return _slice(texts, resume, request, encoding, names)

@@ -17,6 +17,8 @@ _CHUNK = 2_000
 """Bytes of a piece where a text has no lines of its own."""
 _LINE = 4_000
 """Bytes of one line that are shown by number; the rest is reached by `head` with its offset."""
+_SEARCHED = 1 << 20
+"""Bytes of one line that are searched."""
 _ERROR = (
     r"(?i)\b(?:error|fatal|critical|severe|panic|exception|traceback|failed|failure|denied|refused"
     r"|timed? ?out|not found|cannot|unable)\b|[a-z](?:Error|Exception)\b"
@@ -37,8 +39,10 @@ def register(views: ViewRegistry) -> None:
 def head(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
     at = number(args, "offset", 0)
     while at < artifact.size:
-        end = min(artifact.line_end(at), at + _CHUNK)
-        end = _whole_character(artifact, end)
+        most = min(at + min(_CHUNK, artifact.piece), artifact.size)
+        found = artifact.data.find(b"\n", at, most)
+        end = found + 1 if found >= 0 else most
+        end = max(_whole_character(artifact, end), at + 1)
         yield Part(artifact.text(at, end), {"offset": end} if end < artifact.size else None)
         at = end
 
@@ -46,7 +50,7 @@ def head(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
 def tail(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
     """One piece: the last bytes, from the start of a line where one is near."""
     end = min(number(args, "before", artifact.size), artifact.size)
-    start = _whole_character(artifact, max(0, end - _CHUNK))
+    start = _whole_character(artifact, max(0, end - min(_CHUNK, artifact.piece)))
     found = artifact.data.find(b"\n", start, end)
     if 0 <= found < end - 1 and start > 0:
         start = found + 1
@@ -98,7 +102,7 @@ def _matching(
     for line, (start, end) in enumerate(artifact.lines(), 1):
         if line < first:
             continue
-        found = pattern.search(artifact.text(start, min(end, start + (1 << 20)))) is not None
+        found = _matches(artifact, pattern, start, min(end, start + _SEARCHED))
         if found:
             gap = "…\n" if shown and earlier and earlier[0][0] > shown + 1 else ""
             text = gap + "".join(_numbered(artifact, *held) for held in earlier)
@@ -112,6 +116,12 @@ def _matching(
         shown = line
         more = {**args, "start": line + 1} if end < artifact.size else None
         yield Part(text + _numbered(artifact, line, start, end), more)
+
+
+def _matches(artifact: Artifact, pattern: Any, start: int, end: int) -> bool:
+    """Whether a line matches as it is shown: a masked secret cannot be guessed by searching."""
+    raw = artifact.data[start:end].decode("utf-8", "replace")
+    return bool(pattern.search(raw)) and bool(pattern.search(artifact.text(start, end)))
 
 
 def _numbered(artifact: Artifact, line: int, start: int, end: int) -> str:

@@ -1,0 +1,20 @@
+"""Records of delimited text (CSV, TSV), read one at a time, whatever is wrong with them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+
+csv.field_size_limit(1 << 20)
+
+
+def records(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
+    """Rows of delimited text; a line that is no CSV becomes a row of one field."""
+    reader = csv.reader(lines, delimiter=delimiter)
+    while True:
+        try:
+            yield next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield ["…"]

@@ -1,0 +1,228 @@
+"""What each form of text is recognised as, and what its summary keeps."""
+
+import json
+import random
+
+import pytest
+from tests.firewall_made import envelope, facts, invoices
+
+from weft_schemas.envelope import ResultStatus
+
+
+def log(lines: int) -> str:
+    rng = random.Random(1)
+    every = [
+        f"2024-05-01 10:{n // 60:02d}:{n % 60:02d},{rng.randrange(999):03d} INFO worker-{n % 4} "
+        f"served /items/{rng.randrange(9999)} in {rng.randrange(90)} ms"
+        for n in range(lines)
+    ]
+    every[lines // 2] = "2024-05-01 10:20:00,000 ERROR worker-2 connection to db-7 refused"
+    every[lines // 3] = "2024-05-01 10:10:00,000 WARN worker-1 queue is half full"
+    return "\n".join(every)
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/app/main.py", line 12, in <module>
+    run(config)
+  File "/usr/lib/python3.11/site-packages/lib/deep.py", line 400, in call
+    return self._call(request)
+  File "/app/orders.py", line 88, in total
+    return sum(line.price for line in lines)
+AttributeError: 'NoneType' object has no attribute 'price'
+"""
+
+DIFF = "".join(
+    f"diff --git a/src/m{n}.py b/src/m{n}.py\n--- a/src/m{n}.py\n+++ b/src/m{n}.py\n"
+    f"@@ -{n},4 +{n},5 @@ def f():\n context one\n-old value {n}\n+new value {n}\n+added {n}\n"
+    for n in range(40)
+)
+
+TESTS = (
+    "============ test session starts ============\n"
+    + "".join(f"tests/test_m{n}.py::test_works PASSED\n" for n in range(200))
+    + "______ test_total ______\n    def test_total():\n>       assert total([1]) == 2\n"
+    "E       assert 1 == 2\n\ntests/test_orders.py:14: AssertionError\n"
+    "FAILED tests/test_orders.py::test_total - assert 1 == 2\n"
+    "============ 1 failed, 200 passed in 3.21s ============\n"
+)
+
+HTML = (
+    "<!doctype html><html><head><title>Prices</title><script>var x = 'hidden';</script></head>"
+    "<body>"
+    "<nav><a href='/'>Home</a></nav><h1>Price list</h1>"
+    + "".join(f"<h2>Model {n}</h2><p>Costs {n} euro, in stock.</p>" for n in range(200))
+    + "</body></html>"
+)
+
+MARKDOWN = "# Guide\n\nHow to deploy.\n\n" + "".join(
+    f"## Step {n}\n\nRun `deploy-{n}` and look at [the page](https://example.com/{n}).\n\n"
+    for n in range(100)
+)
+
+CODE = '"""A module."""\nimport os\n\n' + "".join(
+    f"class Thing{n}:\n    def method_{n}(self, a):\n        if a:\n            return {n}\n\n"
+    for n in range(60)
+)
+
+YAML = "".join(
+    f"- name: server-{n}\n  tool: fetch_{n}\n  about: gets a thing\n  retries: 3\n"
+    for n in range(90)
+)
+
+XML = (
+    "<?xml version='1.0'?>\n<orders>\n"
+    + "".join(
+        f"  <order>\n    <id>A-{n}</id>\n    <total>{n}.50</total>\n  </order>\n"
+        for n in range(120)
+    )
+    + "</orders>\n"
+)
+
+CSV = "id,name,amount,city\n" + "".join(
+    f'{n},"Name, {n}",{n * 1.5},{("Rome", "Oslo")[n % 2]}\n' for n in range(400)
+)
+
+TABLE = "| id | name | price |\n|----|:----:|------:|\n" + "".join(
+    f"| {n} | item {n} | {n}.25 |\n" for n in range(200)
+)
+
+LISTING = "\n".join(f"./src/package_{n % 9}/module_{n}.py" for n in range(300))
+
+PROSE = (
+    "The museum opened in 1912 and was rebuilt after the war. "
+    + "Visitors come from all over the country to see it. " * 80
+    + "Its director is Maria Keller, and the ticket office is at 12 Bridge Street."
+)
+
+NDJSON = "\n".join(json.dumps({"event": f"e{n}", "user": f"u-{n}", "ms": n}) for n in range(300))
+
+
+@pytest.mark.parametrize(
+    ("body", "form", "kept"),
+    [
+        (invoices(100), "application/json", ["INV-1000", "INV-1003", "100 x", "more at invoices["]),
+        (NDJSON, "application/x-ndjson", ["u-0", "300 x"]),
+        (CSV, "text/csv", ["400 rows x 4 columns", "amount: number 0.0..598.5", "Rome|Oslo"]),
+        (CSV.replace(",", "\t"), "text/tab-separated-values", ["400 rows"]),
+        (TABLE, "text/x-markdown-table", ["200 rows x 3 columns", "price: number 0.25..199.25"]),
+        (log(600), "text/x-log", ["600 lines", "INFO 598", "ERROR 1", "db-7 refused", "half full"]),
+        (TRACEBACK * 12, "text/x-traceback", ["no attribute 'price'", "orders.py", "line 88"]),
+        (DIFF, "text/x-diff", ["40 files, +80 -40", "src/m0.py: 1 hunks, +2 -1"]),
+        (TESTS, "text/x-test-run", ["1 failed, 200 passed", "test_total - assert 1 == 2"]),
+        (HTML, "text/html", ["Prices", "Price list", "Model 0"]),
+        (MARKDOWN, "text/markdown", ["# Guide", "## Step 0"]),
+        (CODE, "text/x-source", ["120 definitions", "class Thing0"]),
+        (YAML, "application/yaml", ["server-0", "server-9", "fetch_0"]),
+        (XML, "application/xml", ["A-0", "A-5"]),
+        (LISTING, "text/x-listing", ["300 lines", ".py 300", "module_0.py"]),
+        (PROSE, "text/plain", ["1912", "Maria Keller"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 40 else "",
+)
+def test_a_summary_keeps_what_its_form_is_about(body: str, form: str, kept: list[str]) -> None:
+    found = envelope(body)
+    assert found.content_type == form
+    assert not found.passthrough
+    for part in kept:
+        assert part in found.summary
+
+
+@pytest.mark.parametrize(
+    "body", [invoices(300), json.dumps(list(range(9000))), '{"a": "' + "x" * 9000 + '"}']
+)
+def test_json_in_gives_json_out(body: str) -> None:
+    assert json.loads(envelope(body).summary)
+
+
+def test_scripts_and_navigation_of_a_page_are_left_out() -> None:
+    summary = envelope(HTML).summary
+    assert "hidden" not in summary
+    assert "Home" not in summary
+
+
+def test_frames_of_libraries_come_after_the_users_own() -> None:
+    summary = envelope(TRACEBACK * 12).summary
+    assert summary.index("orders.py") >= 0
+    assert envelope(TRACEBACK).passthrough
+
+
+def test_cut_off_json_is_read_as_far_as_it_goes() -> None:
+    found = envelope(invoices(100)[:20_000])
+    assert found.content_type == "application/json"
+    assert found.status is ResultStatus.PARTIAL
+    assert "INV-1000" in json.dumps(json.loads(found.summary))
+
+
+def test_a_printed_python_value_is_read_as_json() -> None:
+    rows = [{"id": f"r-{n}", "none": None, "quote": "it's"} for n in range(200)]
+    found = envelope(repr(rows))
+    assert found.content_type == "application/json"
+    assert "r-0" in found.summary
+
+
+def test_an_mcp_result_is_summarised_by_what_it_holds() -> None:
+    text = {"type": "text", "text": CSV}
+    image = {"type": "image", "data": "aGVsbG8=" * 40, "mimeType": "image/png"}
+    found = envelope(json.dumps({"content": [text, image], "isError": False}))
+    assert found.content_type == "text/csv"
+    assert "[image image/png 240 bytes]" in found.summary
+
+
+def test_structured_content_of_an_mcp_result_counts() -> None:
+    result = {"content": [{"type": "text", "text": "see there"}],
+              "structuredContent": json.loads(invoices(60))}  # fmt: skip
+    assert envelope(json.dumps(result)).content_type == "application/json"
+
+
+def test_a_printed_mcp_result_is_opened_through_its_layers() -> None:
+    inner = json.dumps({"content": [{"type": "text", "text": YAML}], "isError": True})
+    found = envelope(
+        f"meta=None content=[TextContent(type='text', text={inner!r}, annotations=None)]"
+    )
+    assert found.content_type == "application/yaml"
+    assert found.status is ResultStatus.ERROR
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ('{"ok": true, "rows": []}', ResultStatus.SUCCESS),
+        ('{"error": "no such user"}', ResultStatus.ERROR),
+        ('{"statusCode": 503, "body": ""}', ResultStatus.ERROR),
+        ('{"isError": true, "content": []}', ResultStatus.ERROR),
+        ('{"items": [1, 2], "truncated": true}', ResultStatus.PARTIAL),
+        ("Error: user not found", ResultStatus.ERROR),
+        ("make: *** [all] Error 2", ResultStatus.ERROR),
+        ("done\nprocess exited with exit code 1", ResultStatus.ERROR),
+        ("done\nprocess exited with exit code 0", ResultStatus.SUCCESS),
+        (TRACEBACK, ResultStatus.ERROR),
+        ("HTTP/1.1 404 Not Found", ResultStatus.ERROR),
+        ("first rows\n[output truncated]", ResultStatus.PARTIAL),
+        ("The error rate fell to 2 % in May.", ResultStatus.SUCCESS),
+        ("file1\nfile2", ResultStatus.SUCCESS),
+        (TESTS, ResultStatus.ERROR),
+    ],
+)
+def test_the_status_is_found_out_from_the_content(body: str, status: ResultStatus) -> None:
+    assert envelope(body).status is status
+
+
+def test_the_tools_own_word_decides_the_status() -> None:
+    assert envelope("all fine", is_error=True).status is ResultStatus.ERROR
+    assert envelope("Error: none", is_error=False).status is ResultStatus.SUCCESS
+
+
+def test_facts_come_from_json_tables_logs_and_prose() -> None:
+    assert facts(envelope(invoices(9)))["invoices[0].id"] == "inv_0000"
+    assert facts(envelope(CSV))["[7].id"] == "7"
+    assert "2024-05-01 10:00:00" in facts(envelope(log(50))).values()
+    assert (
+        facts(envelope("Mail sent.\nTicket id: T-4711\nSee https://example.com/t/4711"))[
+            "Ticket id"
+        ]
+        == "T-4711"
+    )
+    assert (
+        "https://example.com/t/4711"
+        in facts(envelope("See https://example.com/t/4711 now")).values()
+    )

@@ -1,0 +1,201 @@
+import json
+from pathlib import Path
+
+import pytest
+from tests.firewall_made import KEY, envelope, invoices
+
+from weft.firewall.views import Slice, drill
+from weft.firewall.views.arguments import Value
+from weft.tokens import DEFAULT_ENCODING
+from weft_schemas.compile import DrilldownRequest
+from weft_schemas.errors import InvalidInput, NotFound
+
+LINES = "".join(f"line {n} is here\n" for n in range(1, 501))
+CSV = "id,name,city\n" + "".join(f'{n},"Doe, {n}",Oslo\n' for n in range(300))
+
+
+def slice_of(
+    body: bytes | str | Path, view: str, kind: str = "text/plain", most: int = 200, **args: Value
+) -> Slice:
+    request = DrilldownRequest("art:x", view, args, most)
+    return drill(body, request, content_type=kind, fingerprint_key=KEY, encoding=DEFAULT_ENCODING)
+
+
+def everything(body: str | Path, view: str, kind: str = "text/plain", **args: Value) -> str:
+    """All slices of a view, one after the other."""
+    texts: list[str] = []
+    following: dict[str, Value] | None = dict(args)
+    while following is not None:
+        part = slice_of(body, view, kind, **following)
+        texts.append(part.text)
+        following = part.next
+        assert len(texts) < 500
+    return "".join(texts)
+
+
+def test_head_is_bounded_and_says_how_to_go_on() -> None:
+    part = slice_of(LINES, "head", most=50)
+    assert part.text.startswith("line 1 is here\n")
+    assert part.tokens <= 50
+    assert part.truncated
+    assert part.next is not None
+
+
+def test_the_slices_of_head_give_the_whole_text() -> None:
+    assert everything(LINES, "head") == LINES
+
+
+def test_the_slices_of_one_long_line_give_the_whole_text() -> None:
+    body = "wörter ohne ende " * 900
+    assert everything(body, "head") == body
+
+
+def test_tail_goes_backwards() -> None:
+    part = slice_of(LINES, "tail")
+    assert part.text.endswith("line 500 is here\n")
+    before = slice_of(LINES, "tail", **(part.next or {}))
+    assert before.text.endswith(f"{part.text.splitlines()[0]}\n") is False
+    assert before.text + part.text in LINES
+
+
+def test_lines_are_numbered_as_asked_for() -> None:
+    part = slice_of(LINES, "lines", start=10, count=3)
+    assert part.text == "10: line 10 is here\n11: line 11 is here\n12: line 12 is here\n"
+    assert part.next == {"start": 13}
+
+
+def test_search_shows_each_match_with_its_context() -> None:
+    part = slice_of(LINES, "search", pattern="line 2[45]0 ", context=1)
+    assert [line.split(":")[0] for line in part.text.splitlines()] == [
+        "239", "240", "241", "…", "249", "250", "251",
+    ]  # fmt: skip
+
+
+def test_search_takes_what_is_no_expression_as_it_stands() -> None:
+    assert slice_of("a (b\nc", "search", pattern="(b", context=0).text == "1: a (b\n"
+
+
+def test_errors_shows_only_lines_that_tell_of_one() -> None:
+    body = LINES + "ERROR disk full\n" + LINES
+    assert slice_of(body, "errors").text == "501: ERROR disk full\n"
+
+
+def test_rows_respects_quotes_and_chooses_columns() -> None:
+    part = slice_of(CSV, "rows", "text/csv", start=7, count=2, columns="name,id")
+    assert part.text == 'name,id\n"Doe, 7",7\n"Doe, 8",8\n'
+    assert part.next == {"start": 9, "count": 2, "columns": "name,id"}
+
+
+def test_rows_of_a_markdown_table() -> None:
+    body = "Prices:\n\n| id | price |\n|---|---|\n| a | 1 |\n| b | 2 |\n\nend"
+    part = slice_of(body, "rows", "text/x-markdown-table", start=1)
+    assert part.text == "id,price\nb,2\n"
+    assert not part.truncated
+
+
+def test_columns_names_them_with_samples() -> None:
+    assert (
+        slice_of(CSV, "columns", "text/csv").text.splitlines()[2]
+        == "city: Oslo,Oslo,Oslo,Oslo,Oslo"
+    )
+
+
+def test_json_gives_the_value_at_a_path() -> None:
+    body = invoices(50)
+    assert (
+        slice_of(body, "json", "application/json", path="invoices[3].number").text == '"INV-1003"'
+    )
+    part = slice_of(body, "json", "application/json", path="invoices[10:12]", most=900)
+    shown = [json.loads(line.split("] ", 1)[1])["id"] for line in part.text.splitlines()]
+    assert shown == ["inv_0010", "inv_0011"]
+
+
+def test_an_array_is_gone_through_by_next() -> None:
+    body = json.dumps([{"n": n, "text": "some words " * 5} for n in range(60)])
+    text = everything(body, "json", "application/json")
+    assert [json.loads(line.split("] ", 1)[1])["n"] for line in text.splitlines()] == list(
+        range(60)
+    )
+
+
+def test_keys_names_types_and_sizes() -> None:
+    text = slice_of(invoices(3), "keys", "application/json", path="invoices[0]").text
+    assert "id: string, 10 bytes" in text
+    assert "customer: object" in text
+
+
+def test_ndjson_is_a_list_of_its_lines() -> None:
+    body = "\n".join(json.dumps({"n": n}) for n in range(9))
+    assert slice_of(body, "json", "application/x-ndjson", path="[4].n").text == "4"
+
+
+def test_what_an_omission_names_can_be_asked_for() -> None:
+    body = invoices(100)
+    summary = json.loads(envelope(body).summary)
+    path = summary["invoices"][-1].split(" more at ")[1]
+    part = slice_of(body, "json", "application/json", path=path, most=400)
+    first = path.split("[")[1].split(":")[0]
+    assert part.text.startswith(f"[{first}] ")
+
+
+def test_views_of_an_mcp_result_look_at_what_it_holds() -> None:
+    body = json.dumps({"content": [{"type": "text", "text": CSV}]})
+    kind = envelope(body).content_type
+    assert slice_of(body, "rows", kind, start=5, count=1).text == 'id,name,city\n5,"Doe, 5",Oslo\n'
+
+
+def test_every_view_that_an_envelope_names_works() -> None:
+    needed: dict[str, dict[str, Value]] = {"search": {"pattern": "a"}}
+    for body in (LINES, CSV, invoices(40)):
+        found = envelope(body)
+        for view in found.views:
+            args = needed.get(view.name, {})
+            assert slice_of(body, view.name, found.content_type, **args).views
+
+
+def test_a_secret_is_masked_in_every_slice_even_where_the_slice_cuts_it() -> None:
+    key = "gh" + "p_" + "a1B2" * 9
+    body = "x" * 1_985 + " " + key + " " + "y" * 3_000 + "\n" + "z\n" * 50 + key
+    for offset in (0, 1_970, 1_990, 2_000, 2_010):
+        assert key[10:30] not in slice_of(body, "head", most=4_000, offset=offset).text
+    for view, args in (("tail", {}), ("lines", {}), ("search", {"pattern": "a1B2"})):
+        assert key[10:30] not in slice_of(body, view, most=4_000, **args).text
+
+
+def test_a_file_is_looked_at_without_being_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "body"
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+        file.seek(0)
+        file.write(b"first\n")
+        file.seek(-6, 2)
+        file.write(b"\nlast\n")
+    assert slice_of(path, "head", most=5).text.startswith("first\n")
+    assert slice_of(path, "tail").text.endswith("last\n")
+
+
+@pytest.mark.parametrize(
+    ("view", "args", "error"),
+    [
+        ("rows", {}, InvalidInput),
+        ("lines", {"start": 0}, InvalidInput),
+        ("lines", {"start": "one"}, InvalidInput),
+        ("head", {"row": 3}, InvalidInput),
+        ("search", {}, InvalidInput),
+    ],
+)
+def test_what_a_view_cannot_do_is_said(
+    view: str, args: dict[str, Value], error: type[Exception]
+) -> None:
+    with pytest.raises(error, match="drill-down"):
+        slice_of(LINES, view, **args)
+
+
+def test_a_path_at_which_nothing_stands_is_not_found() -> None:
+    with pytest.raises(NotFound, match="keys"):
+        slice_of(invoices(3), "json", "application/json", path="invoices[9].id")
+
+
+def test_a_column_that_there_is_not_is_answered_with_those_there_are() -> None:
+    with pytest.raises(InvalidInput, match="id, name, city"):
+        slice_of(CSV, "rows", "text/csv", columns="price")
