@@ -17,11 +17,11 @@ from weft.compiler.counting import Count, counter, message_tokens
 from weft.compiler.forms import Form
 from weft.compiler.header import memory_header
 from weft.compiler.limits import apply_limits
-from weft.compiler.phases import LOOKS, UNASKED
+from weft.compiler.phases import LOOKS
 from weft.compiler.query import Question, understand
 from weft.compiler.rendering import RENDER_VERSION, render
 from weft.compiler.repetition import drop_repetitions
-from weft.compiler.scoring import Emphasis, score_groups
+from weft.compiler.scoring import score_groups
 from weft.compiler.selecting import Sheet, select
 from weft.compiler.sensitivity import apply_floor
 from weft.compiler.tools import parameter_names, tools_entry
@@ -42,6 +42,11 @@ from weft_schemas.policy import ContextPolicy
 
 CODE_VERSION = "1"
 """Changes whenever the same view and request would give another selection."""
+
+SITUATION = 4
+"""Newest items whose calls say what is going on."""
+SITUATION_TEXT = 600
+"""Characters read of each."""
 
 
 class Compilation(msgspec.Struct, frozen=True):
@@ -71,12 +76,12 @@ def compile_pack(
     rule = policy.phases[request.phase]
     look = LOOKS[request.phase]
 
-    question = understand(request.query or _latest_words(view))
+    question = understand(request.query or _situation(view))
     candidates = find_candidates(view, question, policy.selection, budget)
     closed = close(view, candidates.rows)
     cleared = apply_floor(closed.groups, policy)
     pinned = _pinned(cleared.groups, candidates)
-    emphasis = look.emphasis if request.query else _unasked(look.emphasis)
+    emphasis = look.emphasis if request.query else look.unasked or look.emphasis
     scores = score_groups(
         cleared.groups, candidates.scores, question, rule, emphasis, candidates.latest_user
     )
@@ -120,16 +125,11 @@ def budget_of(request: CompileRequest, policy: ContextPolicy) -> int:
     return max(wanted - request.reserve, 0)
 
 
-def _latest_words(view: SessionView) -> str:
-    users = view.of_kind(ItemKind.USER_TURN, 1)
-    return users[0].text if users else ""
-
-
-def _unasked(emphasis: Emphasis) -> Emphasis:
-    """Without a query what is new counts, whatever the phase."""
-    return msgspec.structs.replace(
-        emphasis, relevance=min(emphasis.relevance, UNASKED), recency=1.0
-    )
+def _situation(view: SessionView) -> str:
+    """What was last said and called: it stands for the query where there is none."""
+    said = [*view.of_kind(ItemKind.USER_TURN, 1), *view.of_kind(ItemKind.AGENT_MSG, 1)]
+    called = [row for row in view.recent(SITUATION) if row.kind is ItemKind.TOOL_CALL]
+    return "\n".join(row.text[:SITUATION_TEXT] for row in (*said, *called))
 
 
 def _pinned(groups: Sequence[Group], candidates: Candidates) -> frozenset[int]:

@@ -23,6 +23,9 @@ LABEL = 5.0
 """Tokens that showing an item costs beside its text."""
 CALL = 20.0
 """The same for a call and its result, ids and fence counted."""
+OPENING = 2.0
+"""Tokens by which a group's first part counts as dearer in the order (less than it really costs:
+several items with a value each ground more than one with many)."""
 
 
 class Wants(msgspec.Struct, frozen=True):
@@ -109,7 +112,7 @@ def _greedy(
     opened: set[int] = set()
 
     def rate(offer: Offer) -> float:
-        cost = offer.cost + (0.0 if offer.group.key in opened else LABEL)
+        cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)
         gain = 1.0 + (wants.values * new_worth(offer.weights, stated) if offer.weights else 0.0)
         return offer.score * gain / cost**wants.cheap
 

@@ -13,6 +13,8 @@ from weft_schemas.policy import Phase
 class Look(msgspec.Struct, frozen=True):
     emphasis: Emphasis
     wants: Wants
+    unasked: Emphasis | None = None
+    """Emphasis where no query says what is wanted, if another."""
 
 
 LOOKS = {
@@ -23,20 +25,18 @@ LOOKS = {
     ),
     # Values to copy: identifiers first, each once.
     Phase.CALL: Look(
-        Emphasis(relevance=0.3, recency=1.0, half_life=3.0),
-        Wants(atomic=30, values=10.0, cheap=1.0),
+        Emphasis(relevance=1.2, recency=1.0, half_life=6.0),
+        Wants(atomic=10, values=10.0, cheap=1.0),
     ),
     # The result just received, nearly whole, and what led to it.
     Phase.INTERPRET: Look(
-        Emphasis(relevance=0.3, recency=1.0, half_life=3.0, exchange=0.3, newest=4.0),
+        Emphasis(relevance=0.5, recency=1.0, half_life=3.0, exchange=0.3, newest=4.0),
         Wants(atomic=60, values=2.0, cheap=0.7),
     ),
-    # Whole turns that answer the query.
+    # Whole turns that answer the query; without one, the latest exchange.
     Phase.ANSWER: Look(
         Emphasis(relevance=1.0, recency=0.1, half_life=4.0, exchange=0.5),
         Wants(atomic=700, values=0.0, cheap=0.3),
+        unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, exchange=0.5),
     ),
 }
-
-UNASKED = 0.2
-"""Relevance in a compile without a query: the latest user turn's words only hint."""

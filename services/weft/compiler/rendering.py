@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from weft.days import day_of, written
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
@@ -22,8 +23,6 @@ LABELS = {
     ItemKind.PLAN_STATE: "plan",
     ItemKind.POLICY: "policy",
 }
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-"""English whatever the locale, so that every machine renders the same."""
 _RESERVED = {
     *LABELS.values(),
     "system",
@@ -34,7 +33,6 @@ _RESERVED = {
     "facts",
     "earlier",
 }
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _UNSAFE = re.compile(r"[^\w .@-]+")
 _LONGEST_NAME = 40
 
@@ -50,9 +48,10 @@ def blocks(entries: Iterable[PackEntry]) -> Iterator[list[str]]:
     day = ""
     for entry in entries:
         lines = []
-        if entry.occurred_at and entry.occurred_at[:10] != day:
-            lines.append(day_line(entry.occurred_at, day))
-            day = entry.occurred_at[:10]
+        today = day_of(entry.occurred_at)
+        if today and today != day:
+            lines.append(written(today, day))
+            day = today
         lines.append(block(entry, previous))
         yield lines
         previous = entry
@@ -80,12 +79,3 @@ def label(entry: PackEntry, previous: PackEntry | None) -> str:
 def safe(name: str) -> str:
     """A name that cannot break out of its label."""
     return _UNSAFE.sub(" ", name)[:_LONGEST_NAME].strip()
-
-
-def day_line(occurred_at: str, previous_day: str) -> str:
-    """`8 May 2023`, without the year where it stands above."""
-    found = _DATE.match(occurred_at)
-    if found is None or not 1 <= int(found[2]) <= 12:
-        return safe(occurred_at)
-    day = f"{int(found[3])} {MONTHS[int(found[2]) - 1]}"
-    return day if previous_day[:4] == found[1] else f"{day} {found[1]}"
