@@ -11,10 +11,12 @@ import pytest_asyncio
 from tests.guarded import TENANT_USERS, USERS, guarded_server, probing
 
 from weft.log.server import EmbeddedServer
+from weft.log.topology import desired
 
 PUBLISHERS = {
     "weft.acme.s1.in.user_turn": {"acme-agent", "acme-operator"},
     "weft.acme.s1.in.session_closed": {"acme-agent", "acme-operator"},
+    "weft.acme.s1.in.revived": {"acme-operator"},
     "weft.acme.s1.out.session_closed": {"replica"},
     "weft.rival.s1.in.user_turn": {"rival-agent", "rival-operator"},
     "weft.acme.@tenant.in.policy": set(),
@@ -26,6 +28,7 @@ PUBLISHERS = {
     "weft.acme.s1.out.parked": {"firewall", "worker"},
     "weft-rpc.acme.s1.compile": {"acme-agent", "acme-reader", "acme-operator"},
     "weft-rpc.acme.s1.drilldown": {"acme-agent", "acme-reader", "acme-operator"},
+    "weft-rpc.acme.s1.route": {"acme-agent", "acme-reader", "acme-operator", "replica"},
     "weft-rpc.rival.s1.compile": {"rival-agent", "rival-reader", "rival-operator"},
     "weft-audit.acme.s1.compiled": {"replica"},
     "w.in.3.acme.s1.user_turn": set(),
@@ -38,7 +41,7 @@ PUBLISHERS = {
 }
 """Subject → who may publish to it, besides `admin`, who may everything in its account."""
 
-STREAMS = ("weft", "weft_audit", "OBJ_weft_bodies", "OBJ_weft_snapshots")
+STREAMS = tuple(desired().streams)
 API = (
     *("$JS.API.INFO", "$JS.API.ACCOUNT.PURGE.WEFT", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST"),
     "$JS.API.META.LEADER.STEPDOWN",
