@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ import msgspec
 
 from weft.cli.connecting import connected, json_option, running
 from weft.cli.output import print_json
+from weft.cli.progress import progress
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Corrupt
 
@@ -18,10 +18,15 @@ from weft_schemas.errors import Corrupt
 @click.command()
 @click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
               help="The replica's data folder.  [WEFT_DATA_DIR, else ./weft-data]")  # fmt: skip
+@click.option("--from", "source", type=click.Choice(["start", "snapshot"]), default="start",
+              show_default=True, help="The whole log, or the newest snapshot and what came after.",
+              )  # fmt: skip
 @click.option("--verify", is_flag=True, help="Exit with 1 where the old one said otherwise.")
 @json_option
 @connected
-def rebuild(data_dir: Path | None, verify: bool, as_json: bool, settings: Settings) -> None:
+def rebuild(
+    data_dir: Path | None, source: str, verify: bool, as_json: bool, settings: Settings
+) -> None:
     """Fold the whole log into a fresh read model and swap it in, without a failed request.
 
     The replica on the data folder goes on serving; then both are brought to one sequence, their
@@ -32,8 +37,9 @@ def rebuild(data_dir: Path | None, verify: bool, as_json: bool, settings: Settin
     Examples:
       weft rebuild --verify
       weft rebuild --data /var/lib/weft --json
+      weft rebuild --from snapshot --verify
     """
-    done = running(_rebuild(settings, data_dir or settings.data_dir, quiet=as_json))
+    done = running(_rebuild(settings, data_dir or settings.data_dir, source, quiet=as_json))
     if as_json:
         print_json({**msgspec.to_builtins(done, enc_hook=str), "equal": done.equal})
     else:
@@ -48,25 +54,15 @@ def rebuild(data_dir: Path | None, verify: bool, as_json: bool, settings: Settin
         )
 
 
-async def _rebuild(settings: Settings, data_dir: Path, quiet: bool) -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
+async def _rebuild(settings: Settings, data_dir: Path, source: str, quiet: bool) -> Any:
     from weft.indexer.rebuild import rebuild as build
     from weft.log.connection import connect
 
     connection = await connect(name="weft-rebuild", **settings.connection())
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    begun = perf_counter()
     try:
-        with Progress(*columns, console=Console(stderr=True), disable=quiet) as progress:
-            task = progress.add_task("folding", total=None)
-
-            def told(folded: int, last: int) -> None:
-                speed = folded / (perf_counter() - begun)
-                text = f"{folded:,} of {last:,} events, {speed:,.0f} a second"
-                progress.update(task, completed=folded, total=last, description=text)
-
-            return await build(connection, data_dir, settings.encoding, told)
+        with progress("events", quiet) as told:
+            return await build(
+                connection, data_dir, settings.encoding, told, snapshot=source == "snapshot"
+            )
     finally:
         await connection.close()

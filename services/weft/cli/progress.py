@@ -1,0 +1,30 @@
+"""A bar for what takes time: how much is done, how fast, and how long it will take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+
+@contextmanager
+def progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Gives what to call with how many of how many are done; on stderr, nothing when quiet."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=quiet) as shown:
+        task = shown.add_task(what, total=None)
+        begun = perf_counter()
+        first: list[int] = []
+
+        def told(done: int, total: int) -> None:
+            # What was done before, such as a snapshot's share, is no measure of speed.
+            if not first:
+                first.append(done)
+            speed = (done - first[0]) / max(perf_counter() - begun, 1e-6)
+            text = f"{done:,} of {total:,} {what}, {speed:,.0f} a second"
+            shown.update(task, completed=done, total=total, description=text)
+
+        yield told

@@ -1,0 +1,89 @@
+"""`weft snapshot` and `weft trim`: start new replicas fast, and let the log's old end go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from weft.cli.connecting import connected, json_option, running
+from weft.cli.output import print_json, table
+from weft.cli.progress import progress
+from weft.runtime.settings import Settings
+
+
+@click.command()
+@click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
+              help="The replica's data folder.  [WEFT_DATA_DIR, else ./weft-data]")  # fmt: skip
+@click.option("--list", "listing", is_flag=True, help="Only show what snapshots there are.")
+@json_option
+@connected
+def snapshot(data_dir: Path | None, listing: bool, as_json: bool, settings: Settings) -> None:
+    """Put the replica's read model, with its checkpoint, beside the log.
+
+    New replicas start from the newest snapshot that fits their release, and fold only what came
+    after it. The replica goes on serving. The two newest snapshots stay.
+
+    \b
+    Examples:
+      weft snapshot --data /var/lib/weft
+      weft snapshot --list
+    """
+    found = running(_snapshots(settings, None if listing else data_dir or settings.data_dir))
+    if as_json:
+        print_json(found)
+        return
+    columns = ["sequence", "bytes", "taken", "name", "digest"]
+    rows = [[one.sequence, one.size, one.taken, one.name[:12], one.digest[:12]] for one in found]
+    table("", columns, rows)
+
+
+@click.command()
+@click.option("--before", type=click.IntRange(min=2), required=True, metavar="SEQ",
+              help="The first event that stays.")  # fmt: skip
+@json_option
+@connected
+def trim(before: int, as_json: bool, settings: Settings) -> None:
+    """Erase the log's events before a sequence; a snapshot must hold what they came to.
+
+    All sessions of all tenants are trimmed. Policies, catalogues and tombstones stay. What goes
+    can be compiled as before, but no more drilled into, reproduced, exported or forked, and a
+    release with another read model cannot read the snapshot: upgrade before you trim.
+
+    \b
+    Example:
+      weft snapshot && weft trim --before 100000
+    """
+    done = running(_trim(settings, before, quiet=as_json))
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(f"{done.erased:,} events before {done.before:,} are erased; "
+                   f"snapshot {done.snapshot[:12]} holds them")  # fmt: skip
+
+
+async def _snapshots(settings: Settings, data_dir: Path | None) -> list[Any]:
+    from weft.log.connection import connect
+    from weft.replay.snapshots import Bucket, take
+
+    connection = await connect(name="weft-snapshot", **settings.connection())
+    try:
+        if data_dir is not None:
+            return [await take(connection, data_dir)]
+        async with Bucket(connection) as bucket:
+            return list(await bucket.snapshots())
+    finally:
+        await connection.close()
+
+
+async def _trim(settings: Settings, before: int, quiet: bool) -> Any:
+    from weft.log.connection import connect
+    from weft.replay.trimming import trim as erase_before
+
+    connection = await connect(name="weft-trim", **settings.connection())
+    try:
+        with progress("events", quiet) as told:
+            return await erase_before(connection, before, settings.encoding, told)
+    finally:
+        await connection.close()
