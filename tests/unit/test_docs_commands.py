@@ -36,7 +36,7 @@ def test_a_shown_command_exists_with_its_options(document, line):
     command: click.Command = cli
     context = click.Context(cli, info_name="weft")
     for word in words[words.index("weft") + 1 :]:
-        if word in ("|", ">"):
+        if word in ("|", ">", "&&"):
             break
         if word.startswith("-"):
             known = {flag for parameter in command.params for flag in parameter.opts}
