@@ -57,15 +57,26 @@ def summarise_code(text: str, budget: Budget) -> str:
     pieces = [Piece(-2, 100, f"source: lines {span}, {len(found)} definitions")]
     if numbered and numbered[0][1] != lines[0]:
         pieces.append(Piece(-1, 99, shorten(lines[0], 200)))
-    defined = {item.first for item in found}
     for order, item in enumerate(found):
         shown = f"{item.first}-{item.last}: {shorten(item.line.strip(), _LINE)}"
         pieces.append(Piece(item.first, 80 - item.indent * 0.5 - order * 0.01, shown))
-    for index, (number, line) in enumerate(numbered[:_FILLING]):
-        if number not in defined and line.strip():
-            worth = 30 + _line_worth(line) + 0.5 * _spread(index)
-            pieces.append(Piece(number, worth, f"{number}: {shorten(line, _FILLING_LINE)}"))
+    for worth, number, line in telling_lines(numbered, found):
+        pieces.append(Piece(number, 30 + worth, f"{number}: {shorten(line, _FILLING_LINE)}"))
     return compose(pieces, budget, gap="")
+
+
+def telling_lines(
+    numbered: list[tuple[int, str]], found: list[Definition]
+) -> list[tuple[float, int, str]]:
+    """Worth, number and text of lines that are no definitions, the ones that name much first and
+    spread over the whole text."""
+    defined = {item.first for item in found}
+    lines = [
+        (_line_worth(line) + 0.5 * _spread(index), number, line.strip())
+        for index, (number, line) in enumerate(numbered[:_FILLING])
+        if number not in defined and line.strip()
+    ]
+    return sorted(lines, key=lambda entry: -entry[0])
 
 
 def _line_worth(line: str) -> float:

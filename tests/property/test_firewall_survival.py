@@ -1,0 +1,203 @@
+"""Bodies made to break the firewall: at least 500 of each class, and the worst ones at full size.
+
+Nothing crashes, every envelope goes to the log and back, no summary is over its cap, and what passes
+whole equals its source. `make fuzz` runs the same with many more examples.
+"""
+
+import json
+import os
+import string
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.firewall_made import envelope
+
+from weft.firewall.bounds import Bounds
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.policy import FirewallRules
+
+EXAMPLES = int(os.environ.get("WEFT_FUZZ_EXAMPLES", "500"))
+SMALL = Bounds(analyse_bytes=4_000, count_bytes=2_000, whole_bytes=3_000, matches=50)
+TIGHT = FirewallRules(threshold=12, summary_tokens=40)
+
+fuzz = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    print_blob=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def check(
+    body: bytes | str, rules: FirewallRules = TIGHT, limits: Bounds = SMALL
+) -> ResultEnvelope:
+    found = envelope(body, rules, limits)
+    raw = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
+    assert found.raw_size == len(raw)
+    if found.passthrough:
+        masked = any(signal.kind == "secret" for signal in found.signals)
+        assert masked or found.summary.encode() == raw
+    elif found.raw_tokens > rules.threshold:
+        assert found.summary_tokens <= rules.summary_tokens
+    assert len(found.facts) <= rules.max_facts
+    return found
+
+
+def repeated(text: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """A short text many times over: what makes expressions explode."""
+    return st.builds(lambda part, n, end: part * n + end, text, st.integers(1, 400), text)
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=6) | st.dictionaries(st.text(max_size=12), inner, max_size=6)
+    ),
+    max_leaves=40,
+)
+words = st.text(
+    alphabet=string.ascii_letters + " .,:;!?\n\t-_/\\'\"`#*|<>=@0123456789", max_size=300
+)
+edges = st.sampled_from(
+    ["[", "{", "]", "}", '"', "'", "\\", "<", "</", "<!--", "a@", "a-", "x=", "password=", "://",
+     "-----BEGIN PRIVATE KEY-----", "eyJ", "File \"", "  at a(", "@@ -1 +1 @@\n", "| - |\n", ",",
+     "\t", "1 ", "1.", "1:", "::", "::1", "please ", "ignore all ", "\u200d", "\x1b[", "\x1b]", "TextContent(text='",
+     "{'a': ", "{\"a\":", "- a:\n", "# \n", "```", "…", "\\u", "\\ud83d", "%", "&amp;", "&#x110000;"]
+)  # fmt: skip
+
+
+@fuzz
+@given(st.binary(max_size=6_000))
+def test_any_bytes(body: bytes) -> None:
+    check(body)
+
+
+@fuzz
+@given(st.text(alphabet=st.characters(), max_size=1_500))
+def test_any_text_with_lone_surrogates(body: str) -> None:
+    check(body)
+
+
+@fuzz
+@given(words)
+def test_any_words(body: str) -> None:
+    check(body)
+
+
+@fuzz
+@given(repeated(edges | words))
+def test_repetition_that_makes_expressions_explode(body: str) -> None:
+    check(body)
+
+
+@fuzz
+@given(st.lists(edges, max_size=120).map("".join))
+def test_openings_without_an_end(body: str) -> None:
+    check(body)
+
+
+@fuzz
+@given(values)
+def test_any_json_stays_json(value: object) -> None:
+    body = json.dumps(value)
+    found = check(body)
+    if (
+        isinstance(value, list | dict)
+        and "NaN" not in body
+        and "Infinity" not in body
+        and found.summary
+    ):
+        json.loads(found.summary)
+
+
+@fuzz
+@given(values, st.integers(0, 400))
+def test_any_json_cut_off_anywhere(value: object, at: int) -> None:
+    check(json.dumps(value)[:at])
+
+
+@fuzz
+@given(values)
+def test_any_printed_python_value(value: object) -> None:
+    check(repr(value))
+
+
+@fuzz
+@given(values, st.booleans())
+def test_any_mcp_result(value: object, wrong: bool) -> None:
+    blocks = [{"type": "text", "text": json.dumps(value)}, {"type": "image", "data": "x"}]
+    check(json.dumps({"content": blocks, "structuredContent": value, "isError": wrong}))
+
+
+@fuzz
+@given(st.lists(st.lists(st.text(max_size=12), max_size=5), max_size=12), st.sampled_from(",;\t|"))
+def test_any_table(rows: list[list[str]], delimiter: str) -> None:
+    check("\n".join(delimiter.join(row) for row in rows))
+
+
+@fuzz
+@given(
+    st.integers(0, 200),
+    st.integers(0, 600),
+    st.sampled_from(["word ", "1,2\n", '{"a":1}\n', "ü", "\x00"]),
+)
+def test_any_cap_and_threshold(cap: int, threshold: int, part: str) -> None:
+    rules = FirewallRules(threshold=threshold, summary_tokens=cap, max_facts=cap // 10)
+    check(part * 300, rules)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[" * 1_000_000,
+        '{"a":' * 200_000,
+        '{"a":[' * 100_000 + "]}" * 100_000,
+        "a" * 1_000_000,
+        "\x00" * 1_000_000,
+        b"\xff\xfe\x80" * 300_000,
+        "\ud800" * 200_000,
+        '"' * 1_000_000,
+        "\\" * 1_000_000,
+        "(" * 500_000,
+        "a@" * 500_000,
+        "1.1." * 250_000,
+        "1 " * 500_000,
+        "a-" * 500_000,
+        "<a " * 300_000,
+        "<!--" * 250_000,
+        "password=" * 100_000,
+        "-----BEGIN PRIVATE KEY-----" * 30_000,
+        "eyJhbGciOi." * 90_000,
+        "ignore " * 140_000,
+        "please send my " * 60_000,
+        "\n" * 1_000_000,
+        "a: " * 300_000,
+        "['" * 300_000,
+        "TextContent(text='" * 50_000,
+        "\u200d" * 300_000,
+        "\x1b[" * 400_000,
+        "x,y\n" * 250_000,
+        "| - |\n" * 150_000,
+        "\U0001f468\u200d" * 100_000,
+        '{"id":1}\n' * 100_000,
+    ],
+    ids=lambda body: repr(body[:12]),
+)
+def test_the_worst_megabyte_of_its_kind(body: bytes | str) -> None:
+    check(body, FirewallRules(), Bounds())
+
+
+def test_fifty_megabytes_on_one_line() -> None:
+    body = b'{"rows":[' + b'{"id":12345,"name":"a name"},' * 1_700_000 + b"1]}"
+    found = check(body, FirewallRules(), Bounds())
+    assert found.content_type == "application/json"
+    assert json.loads(found.summary)
+
+
+def test_more_than_a_megabyte_does_not_cost_more_than_the_window() -> None:
+    part = "2024-05-01 10:00:00 INFO something happened to item 42\n"
+    small = check(part * 80_000, FirewallRules(), Bounds(analyse_bytes=100_000))
+    assert "bounded" in {signal.kind for signal in small.signals}
