@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -20,6 +21,8 @@ _DESCRIPTION_TOKENS = 48
 _NAME_TOKENS, _TAG_TOKENS, _NOTE_TOKENS = 24, 16, 32
 _READ = 2_000
 """Characters of a description that are looked at."""
+_REMEMBERED = 4_096
+"""Descriptions whose cut is kept: the same few tools are shown again and again."""
 
 _SPARED: tuple[dict[str, Any], ...] = (
     {"tags": ()},
@@ -54,7 +57,7 @@ _MARKS = str.maketrans(
 
 def card_of(item: SelectableItem, score: float, note: str, encoding: str) -> ChoiceCard:
     """The card of a routed item, at most `CARD_TOKENS` as JSON in `encoding`."""
-    description, is_withheld = _description(item.description, encoding)
+    description, is_withheld = _description(item.description[:_READ], encoding)
     notes = [note, _WITHHELD if is_withheld else ""]
     card = ChoiceCard(
         id=item.id,
@@ -93,9 +96,10 @@ def plain(text: str) -> str:
     return " ".join("".join(kept).translate(_MARKS).split())
 
 
+@lru_cache(_REMEMBERED)
 def _description(text: str, encoding: str) -> tuple[str, bool]:
     """Its first sentences that fit, and whether sentences that give orders were left out."""
-    sentences = [plain(part) for part in _SENTENCE.split(text[:_READ])]
+    sentences = [plain(part) for part in _SENTENCE.split(text)]
     harmless = [sentence for sentence in sentences if sentence and not _ORDER.search(sentence)]
     kept = ""
     for sentence in harmless:

@@ -70,7 +70,7 @@ class Search:
                     self._push(child)
 
     def _push(self, node: Node) -> None:
-        if not has_facets(node, self._needed):
+        if self._needed and not has_facets(node, self._needed):
             return
         rank = -score(self._query, node.weights)
         if node.item is not None:

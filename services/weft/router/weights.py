@@ -80,7 +80,11 @@ def rarity(frequency: int, total: int) -> float:
 def score(query: Weights, item: Mapping[str, float]) -> float:
     """The flat score: what the beam search must agree with. Summed in the query's order, so that
     it is the same number everywhere."""
-    return sum(weight * item[term] for term, weight in query.items() if term in item)
+    total = 0.0
+    for term, weight in query.items():
+        if term in item:
+            total += weight * item[term]
+    return total
 
 
 def parameters_of(schema: Mapping[str, Any]) -> list[str]:
