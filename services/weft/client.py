@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -50,6 +50,9 @@ from weft_schemas.routing import (
 )
 from weft_schemas.status import ASKED, StatusReply, StatusRequest
 from weft_schemas.subjects import stored_filter
+
+if TYPE_CHECKING:
+    from weft.audit.reproduce import Reproduction
 
 CONFIRM_SECONDS = 10.0
 """How long a confirmation may wait for the items to be folded."""
@@ -224,6 +227,17 @@ class Client:
             timeout=timeout,
         )
         return await self._ask(session, "compile", request, Pack, timeout)
+
+    async def reproduce(self, compile_id: str) -> Reproduction:
+        """Render a past compile's prompt again from the log, and say whether it is the same.
+
+        Works here and asks no service: it needs `weft[workers]`, a credential that may read the
+        log, and the compiler's fingerprint key in the settings. Raises `NotFound`.
+        """
+        from weft.audit.reproducing import reproduce_compile
+
+        key = self.settings.fingerprint_key.encode()
+        return await reproduce_compile(self.connection, self.tenant, compile_id, key)
 
     async def explain(self, session: str, item_id: str, request: CompileRequest) -> ExplainReply:
         """Why an item is in the compile of `request`, or why not."""

@@ -47,6 +47,7 @@ _COMMANDS = {
     "snapshot": ("weft.cli.snapshot:snapshot", "Store the read model: replicas start fast."),
     "trim": ("weft.cli.snapshot:trim", "Let the log's old end go, once a snapshot holds it."),
     "reproduce": ("weft.cli.reproduce:reproduce", "Render a past prompt again from the log."),
+    "erase": ("weft.cli.erase:erase", "A session or a tenant out of everything, for good."),
     "dlq": ("weft.cli.dlq:dlq", "Events that a worker gave up: list, show, replay, drop."),
     "catalog": ("weft.cli.catalog:catalog", "Publish and compare catalogues of tools."),
     "route": ("weft.cli.routing:route", "The tools that fit a query best."),

@@ -1,0 +1,55 @@
+"""The record of compiles: finding one by its id, or all of a time."""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft.log.connection import Connection
+from weft.log.reading import read_matching
+from weft.log.record import LogRecord
+from weft_schemas.compile import CompileAudit
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.ids import encode_token
+from weft_schemas.subjects import AUDIT_STREAM
+
+
+class Logged(msgspec.Struct, frozen=True):
+    """One compile as it was recorded."""
+
+    audit: CompileAudit
+    published_ns: int
+    """When, nanoseconds since 1970 UTC."""
+
+
+async def find_compile(connection: Connection, tenant: str, compile_id: str) -> CompileAudit:
+    """The record of one compile of a tenant. Raises `NotFound`."""
+    async for record in read_matching(connection, _subjects(tenant), stream=AUDIT_STREAM):
+        if record.message_id == compile_id:
+            return audit_in(record)
+    raise NotFound(
+        f"no compile {compile_id!r} is recorded for tenant {tenant!r}; packs carry their id, and "
+        "the records of an erased session are erased with it"
+    )
+
+
+async def all_compiles(connection: Connection, tenant: str, since_ns: int = 0) -> list[Logged]:
+    """Every recorded compile of a tenant from a time on, each once, in order of recording."""
+    found: dict[str, Logged] = {}
+    async for record in read_matching(connection, _subjects(tenant), stream=AUDIT_STREAM):
+        if record.published_ns >= since_ns and record.message_id not in found:
+            found[record.message_id] = Logged(audit_in(record), record.published_ns)
+    return list(found.values())
+
+
+def audit_in(record: LogRecord) -> CompileAudit:
+    """Raises `InvalidInput` for a record that this release cannot read."""
+    try:
+        return msgspec.json.decode(record.payload, type=CompileAudit)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidInput(
+            f"audit event {record.sequence} cannot be read: {error}; use the release that wrote it"
+        ) from None
+
+
+def _subjects(tenant: str) -> str:
+    return f"weft-audit.{encode_token(tenant)}.*.compiled"

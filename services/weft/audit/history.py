@@ -1,0 +1,120 @@
+"""What one session's compiles could read, straight from the log: its own records, its tenant's, and
+those of sessions that taught a scope which it shares."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+
+import msgspec
+
+from weft.log.connection import Connection
+from weft.log.reading import read_matching, read_session
+from weft.log.record import LogRecord
+from weft.readmodel.fold import Fold
+from weft.readmodel.model import ReadModel
+from weft.readmodel.store import open_writer
+from weft_schemas.errors import InvalidInput
+from weft_schemas.events import ErasedEvent
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.subjects import stored_filter
+
+_BATCH = 500
+_MEMORIES = ("fact", "episode")
+
+
+class _Scoped(msgspec.Struct):
+    """The scope of an item, a fact or an episode; nothing else of it is looked at."""
+
+    scope: str = ""
+    metadata: _Named | None = None
+
+
+class _Named(msgspec.Struct):
+    scope: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Scoped).decode
+
+
+class Histories:
+    """Of the sessions of one tenant, up to one sequence. What they share is read once."""
+
+    def __init__(self, connection: Connection, tenant: str, through: int) -> None:
+        self.tenant = tenant
+        self.through = through
+        self._connection = connection
+        self._tenants: list[LogRecord] | None = None
+        self._taught: dict[str, set[str]] = {}
+
+    async def tenants(self) -> list[LogRecord]:
+        """The tenant's own events: policies, catalogues, tombstones."""
+        if self._tenants is None:
+            self._tenants = [record async for record in self._session(TENANT_SESSION)]
+            self._taught = await self._teachers()
+        return self._tenants
+
+    async def own(self, session: str) -> list[LogRecord]:
+        """What stands under the session itself, in and out."""
+        return [record async for record in self._session(session)]
+
+    async def beside(self, session: str, own: Iterable[LogRecord]) -> list[LogRecord]:
+        """Records of other sessions that taught what this one may remember."""
+        await self.tenants()
+        scopes = {f"session:{session}", *(scope for scope in map(scope_of, own) if scope)}
+        teachers = {one for scope in scopes for one in self._taught.get(scope, ())} - {session}
+        return [record for one in sorted(teachers) async for record in self._session(one)]
+
+    async def of(self, session: str) -> list[LogRecord]:
+        """All that a compile of the session could read, in order of sequence."""
+        own = await self.own(session)
+        records = [*await self.tenants(), *own, *await self.beside(session, own)]
+        return sorted(records, key=lambda record: record.sequence)
+
+    def _session(self, session: str) -> AsyncIterator[LogRecord]:
+        return read_session(self._connection, self.tenant, session, through=self.through)
+
+    async def _teachers(self) -> dict[str, set[str]]:
+        """Scope → sessions in which something was learned for it."""
+        found: dict[str, set[str]] = {}
+        for event in _MEMORIES:
+            subjects = stored_filter(self.tenant, direction="out", event=event)
+            async for record in read_matching(self._connection, subjects, through=self.through):
+                if scope := scope_of(record):
+                    found.setdefault(scope, set()).add(record.address().session)
+        return found
+
+
+def scope_of(record: LogRecord) -> str:
+    """The scope that a record names, empty where it names none or cannot be read."""
+    try:
+        found = _decode(record.payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+    return found.scope or (found.metadata and found.metadata.scope) or ""
+
+
+def fresh_model(records: Iterable[LogRecord], through: int, encoding: str) -> ReadModel:
+    """Records folded into a read model of their own, in memory, that stands at `through`."""
+    db = open_writer(":memory:")
+    fold = Fold(db, encoding)
+    batch: list[LogRecord] = []
+    for record in records:
+        batch.append(record)
+        if len(batch) == _BATCH:
+            fold.apply(batch)
+            batch.clear()
+    fold.apply(batch, through)
+    return ReadModel(db)
+
+
+def tombstone_of(records: Iterable[LogRecord], session: str) -> int:
+    """Sequence of the event that erased a session, or its whole tenant; 0 where it stands."""
+    for record in records:
+        if record.subject.endswith(".erased"):
+            try:
+                event = record.event()
+            except InvalidInput:
+                continue
+            if isinstance(event, ErasedEvent) and event.session in (None, session):
+                return record.sequence
+    return 0

@@ -1,0 +1,211 @@
+"""A past prompt, rendered again: its manifest says which version of which item stood in which view,
+and a fresh read model at the same sequence gives the text. No stored prompt is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+
+from weft.compiler.blocks import entry, undated
+from weft.compiler.compile import CODE_VERSION, Compilation, compile_pack
+from weft.compiler.forms import SUMMARY, reread
+from weft.compiler.rendering import RENDER_VERSION, render
+from weft.readmodel.rows import ItemRow, SessionView
+from weft_schemas.compile import CompileAudit, ManifestEntry, PackEntry
+from weft_schemas.errors import InvalidInput
+from weft_schemas.ids import digest
+from weft_schemas.items import ItemKind
+
+SAME, OTHER, NOT_RUN = "same", "other", "not run"
+
+
+class Gone(msgspec.Struct, frozen=True):
+    """What of the log is not there any more."""
+
+    tombstone: int = 0
+    """Sequence of the event that erased the session, 0 for none."""
+    before: int = 0
+    """The log's sessions begin here since it was trimmed; 0 for a whole log."""
+
+
+class Reproduction(msgspec.Struct, frozen=True):
+    """What came of rendering a compile again."""
+
+    id: str
+    session: str
+    sequence: int
+    """The read model's when it was compiled."""
+    identical: bool
+    """The prompt is byte for byte the one that was given out."""
+    recorded_digest: str
+    digest: str
+    """SHA-256 of the prompt rendered now, in hex."""
+    prompt: str
+    reasons: tuple[str, ...] = ()
+    """Why it is not identical."""
+    selection: str = NOT_RUN
+    """`same`: run again, the selection chose the same items in the same views; `other`; `not run`,
+    since another release selected."""
+    selection_reasons: tuple[str, ...] = ()
+
+
+def reproduce(
+    audit: CompileAudit,
+    view: SessionView,
+    *,
+    key: bytes = b"",
+    base: CompileAudit | None = None,
+    gone: Gone | None = None,
+) -> Reproduction:
+    """Render a recorded compile again, over a view at its sequence, and run its selection again
+    where this is the release that made it.
+
+    `key` and `base` as for `compile_pack`; `gone` explains what the log does not hold any more.
+    """
+    gone = gone or Gone()
+    if gone.tombstone:
+        return _erased(audit, gone)
+    again = compile_pack(view, audit.request, key=key, base=base)
+    entries, faults = _entries(audit, view, again, key, gone)
+    prompt = render(entries)
+    found = hashlib.sha256(prompt.encode()).hexdigest()
+    identical = found == audit.digest
+    reasons = () if identical else _reasons(audit, entries, faults, gone)
+    selection, differences = _selection(audit, again)
+    return Reproduction(
+        id=audit.id,
+        session=audit.session,
+        sequence=audit.sequence,
+        identical=identical,
+        recorded_digest=audit.digest,
+        digest=found,
+        prompt=prompt,
+        reasons=reasons,
+        selection=selection,
+        selection_reasons=differences,
+    )
+
+
+def _erased(audit: CompileAudit, gone: Gone) -> Reproduction:
+    """What was erased is not shown again, even where its bytes are still being removed."""
+    reason = f"session {audit.session!r} was erased by event {gone.tombstone}"
+    return Reproduction(
+        id=audit.id,
+        session=audit.session,
+        sequence=audit.sequence,
+        identical=False,
+        recorded_digest=audit.digest,
+        digest="",
+        prompt="",
+        reasons=(reason,),
+        selection_reasons=(reason,),
+    )
+
+
+def _entries(
+    audit: CompileAudit, view: SessionView, again: Compilation, key: bytes, gone: Gone
+) -> tuple[list[PackEntry], list[str]]:
+    """The entries that the manifest names, in its order, and why some are missing."""
+    rows = {row.sequence: row for row in view.rows(one.sequence for one in audit.manifest)}
+    _, policy = view.policy() if audit.request.policy is None else (0, audit.request.policy)
+    untrusted = {*policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
+    # Header and tools are made from facts and the request, not from one item: made anew as well.
+    above = {made.view: made for made in again.pack.entries if not made.item_id}
+    heads: list[PackEntry] = []
+    shown: list[PackEntry] = []
+    faults: list[str] = []
+    for one in audit.manifest:
+        try:
+            if not one.item_id:
+                heads.append(_head(one, above))
+                continue
+            row = _row(one, rows, gone)
+            name, _, recipe = one.view.partition(" ")
+            form = reread(row, name, recipe, view.encoding)
+            shown.append(entry(row, form, key, "context", row.kind in untrusted))
+        except InvalidInput as fault:
+            faults.append(str(fault))
+    return [*heads, *undated(shown)], faults
+
+
+def _head(one: ManifestEntry, above: dict[str, PackEntry]) -> PackEntry:
+    if one.view not in above:
+        raise InvalidInput(f"the block {one.view!r} cannot be made again from this log")
+    return above[one.view]
+
+
+def _row(one: ManifestEntry, rows: dict[int, ItemRow], gone: Gone) -> ItemRow:
+    row = rows.get(one.sequence)
+    if row is None or row.id != one.item_id:
+        raise InvalidInput(f"item {one.item_id!r} (event {one.sequence}): {why_gone(one, gone)}")
+    name = one.view.partition(" ")[0]
+    version = row.summary_version if name == SUMMARY else row.version
+    if version != one.version:
+        raise InvalidInput(
+            f"item {one.item_id!r}: its text was that of event {one.version}, which the log does "
+            "not hold any more"
+        )
+    return row
+
+
+def why_gone(one: ManifestEntry, gone: Gone) -> str:
+    """Why the log does not hold an item's event any more."""
+    if one.sequence < gone.before:
+        return f"the log was trimmed and begins at {gone.before}; look into a snapshot"
+    return "the log does not hold it any more: somebody deleted it"
+
+
+def _reasons(
+    audit: CompileAudit, entries: Sequence[PackEntry], faults: list[str], gone: Gone
+) -> tuple[str, ...]:
+    reasons = list(faults)
+    if audit.render_version != RENDER_VERSION:
+        reasons.append(
+            f"it was rendered by version {audit.render_version}, this release renders "
+            f"{RENDER_VERSION}: use a release that renders {audit.render_version}"
+        )
+    if not faults:
+        reasons += _differing(audit.manifest, entries)
+    if not reasons:
+        reasons.append("every block is the same, but not what stands between them")
+    if gone.before and not faults:
+        reasons.append(f"the log was trimmed and begins at {gone.before}")
+    return tuple(reasons)
+
+
+def _differing(manifest: Sequence[ManifestEntry], entries: Sequence[PackEntry]) -> list[str]:
+    pairs = [(one, made) for one, made in zip(manifest, entries, strict=True)]
+    differing = [(one, made) for one, made in pairs if digest(made.text) != one.digest]
+    fenced = [made for _, made in pairs if made.text[:1] == "<"]
+    if differing and len(differing) == len(fenced) and all(m in fenced for _, m in differing):
+        return ["only fenced blocks differ: WEFT_FINGERPRINT_KEY is not the one of that compile"]
+    return [
+        f"{f'item {one.item_id!r}' if one.item_id else 'the block'} in view {one.view!r} reads "
+        "otherwise"
+        for one, _ in differing
+    ]
+
+
+def _selection(audit: CompileAudit, again: Compilation) -> tuple[str, tuple[str, ...]]:
+    """Whether this release selects the same, and what it selects otherwise."""
+    if audit.code_version != CODE_VERSION:
+        reason = f"it was selected by code {audit.code_version}, this release is {CODE_VERSION}"
+        return NOT_RUN, (reason,)
+    before = {(one.item_id or one.view): one for one in audit.manifest}
+    after = {(one.item_id or one.view): one for one in again.audit.manifest}
+    differences = [f"{name!r} is not selected again" for name in before if name not in after]
+    differences += [f"{name!r} is selected now" for name in after if name not in before]
+    differences += [
+        f"{name!r} stands in view {after[name].view!r}, not {one.view!r}"
+        for name, one in before.items()
+        if name in after and after[name] != one
+    ]
+    if not differences and again.pack.digest != audit.digest:
+        differences.append("the same blocks in another order")
+    waited = {one.item_id for one in audit.pending if one.item_id}
+    if waited != {one.item_id for one in again.pack.pending}:
+        differences.append("other items were pending")
+    return (OTHER if differences else SAME), tuple(differences)

@@ -1,0 +1,53 @@
+"""Reproducing on a real log: the record of the compile, a fresh read model of what it could read,
+and what of that is gone."""
+
+from __future__ import annotations
+
+from weft.audit.compiles import find_compile
+from weft.audit.history import Histories, fresh_model, tombstone_of
+from weft.audit.reproduce import Gone, Reproduction, reproduce
+from weft.log.connection import Connection
+from weft.log.reading import read_session
+from weft.readmodel.model import ReadModel
+from weft.replay.trimming import trimmed_before
+from weft_schemas.compile import CompileAudit
+from weft_schemas.errors import NotFound
+from weft_schemas.ids import TENANT_SESSION
+
+
+async def reproduce_compile(
+    connection: Connection, tenant: str, compile_id: str, key: bytes
+) -> Reproduction:
+    """Render a compile again from the log. Raises `NotFound` where no such compile is recorded."""
+    audit = await find_compile(connection, tenant, compile_id)
+    base = await base_of(connection, audit)
+    model = await model_at(connection, audit)
+    try:
+        view = model.view(tenant, audit.session, audit.sequence)
+        gone = await _gone(connection, audit)
+        return reproduce(audit, view, key=key, base=base, gone=gone)
+    finally:
+        model.close()
+
+
+async def model_at(connection: Connection, audit: CompileAudit) -> ReadModel:
+    """A fresh read model of all that a compile could read, standing where it read."""
+    records = await Histories(connection, audit.tenant, audit.sequence).of(audit.session)
+    return fresh_model(records, audit.sequence, audit.encoding)
+
+
+async def base_of(connection: Connection, audit: CompileAudit) -> CompileAudit | None:
+    """The record of the pack that a compile was to keep as its prefix, None without one."""
+    if audit.request.stable_from is None:
+        return None
+    try:
+        base = await find_compile(connection, audit.tenant, audit.request.stable_from)
+    except NotFound:
+        return None
+    return base if base.session == audit.session else None
+
+
+async def _gone(connection: Connection, audit: CompileAudit) -> Gone:
+    own = read_session(connection, audit.tenant, TENANT_SESSION, event="erased")
+    tombstone = tombstone_of([record async for record in own], audit.session)
+    return Gone(tombstone, await trimmed_before(connection))

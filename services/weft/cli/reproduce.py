@@ -1,0 +1,54 @@
+"""`weft reproduce`: a past prompt, rendered again from the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from weft.cli.connecting import client, connected, json_option, running
+from weft.cli.output import hint, print_json
+from weft.runtime.settings import Settings
+
+
+@click.command()
+@click.argument("compile_id")
+@json_option
+@connected
+@click.pass_context
+def reproduce(ctx: click.Context, compile_id: str, as_json: bool, settings: Settings) -> None:
+    """Render the prompt of COMPILE_ID again from the log, and say whether it is the same.
+
+    No stored prompt is read: a fresh read model is folded from the log up to where that compile
+    read, its manifest is rendered over it, and the digests are compared. The same release also runs
+    the selection again. The prompt goes to stdout, the verdict to stderr; the exit code is 1 where
+    the prompt is another one, with the reason. Needs a credential that may read the log, and the
+    WEFT_FINGERPRINT_KEY of the compiler.
+
+    \b
+    Examples:
+      weft reproduce 3f0c9a1be27d44c0a1f2
+      weft reproduce 3f0c9a1be27d44c0a1f2 --json | jq .reasons
+    """
+    done = running(_reproduced(settings, compile_id))
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(done.prompt)
+        _tell(done)
+    ctx.exit(0 if done.identical else 1)
+
+
+async def _reproduced(settings: Settings, compile_id: str) -> Any:
+    async with client(settings) as log:
+        return await log.reproduce(compile_id)
+
+
+def _tell(done: Any) -> None:
+    verdict = "byte for byte the same" if done.identical else "NOT the same"
+    hint(f"\n{done.id} of session {done.session} at sequence {done.sequence}: {verdict}")
+    for reason in done.reasons:
+        hint(f"  {reason}")
+    hint(f"selection run again: {done.selection}")
+    for reason in done.selection_reasons:
+        hint(f"  {reason}")

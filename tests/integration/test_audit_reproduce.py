@@ -1,0 +1,95 @@
+"""`weft reproduce` against compiles that the service really made, while the log goes on."""
+
+import pytest
+from tests.integration.command_line import weft
+from tests.integration.folding import folding
+from tests.integration.logged import publish, publish_raw, result
+from tests.integration.test_service_compiler import TURN, compiled, compiling, envelope
+
+from weft.client import connect
+from weft.log.bodies import erase
+from weft.log.connection import Connection
+from weft_schemas.errors import NotFound
+from weft_schemas.events import ErasedEvent, FactsEvent, MemoryFact, Origin, encode_event
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.subjects import STREAM, derived_subject
+
+
+@pytest.fixture
+async def replica(server, log: Connection, tmp_path):
+    async with folding(log, tmp_path), compiling(server, tmp_path) as compiler:
+        yield compiler
+
+
+async def reproduced(server, compile_id: str):
+    async with connect(server.url, tenant="acme") as client:
+        return await client.reproduce(compile_id)
+
+
+def scoped(name: str, text: str) -> ContextItem:
+    return ContextItem(name, ItemKind.USER_TURN, text, metadata={"scope": "user:42"})
+
+
+async def test_pending_and_settled_compiles_reproduce_after_the_log_went_on(
+    server, log: Connection, replica
+):
+    *_, ack = await publish(log, "s1", [TURN, result("r", "RAW BODY")])
+    pending = await compiled(log, after=ack.sequence, timeout=0.2)
+    made = await envelope(log, ack.sequence, "r", "one open invoice: 4711")
+    settled = await compiled(log, after=made)
+    policy = ContextPolicy(name="other", sensitivity_floor="public")
+    subject = derived_subject("acme", TENANT_SESSION, "context_policy")
+    await publish_raw(log, subject, encode_event(policy))
+    await publish(log, "s1", [ContextItem("u9", ItemKind.USER_TURN, "Something else.")])
+    for pack in (pending, settled):
+        done = await reproduced(server, pack.id)
+        assert done.identical, done.reasons
+        assert done.prompt == pack.prompt
+        assert done.selection == "same", done.selection_reasons
+
+
+async def test_what_another_session_taught_is_found_again(server, log: Connection, replica):
+    [taught] = await publish(log, "before", [scoped("t", "I am vegetarian.")])
+    fact = FactsEvent(
+        Origin(taught.sequence, "t", "memory"), "user:42", (MemoryFact("diet", "veg", ("t",)),)
+    )
+    await publish_raw(log, derived_subject("acme", "before", "fact"), encode_event(fact))
+    [ack] = await publish(log, "s1", [scoped("u", "Book me a table.")])
+    pack = await compiled(log, after=ack.sequence)
+    assert "diet=veg" in pack.prompt
+    assert (await reproduced(server, pack.id)).identical
+
+
+async def test_the_command_prints_the_prompt_and_says_why_not(server, log: Connection, replica):
+    [ack] = await publish(log, "s1", [TURN])
+    pack = await compiled(log, after=ack.sequence)
+    ran = await weft("reproduce", pack.id, "--tenant", "acme", url=server.url)
+    assert ran.code == 0, ran.err
+    assert ran.out == pack.prompt + "\n"
+    assert "byte for byte the same" in ran.err
+    assert await erase(log, STREAM, ack.sequence)
+    ran = await weft("reproduce", pack.id, "--tenant", "acme", "--json", url=server.url)
+    assert ran.code == 1
+    assert "'u1' (event 1)" in ran.json["reasons"][0]
+    ran = await weft("reproduce", "nothing", "--tenant", "acme", url=server.url)
+    assert ran.code == 4
+
+
+async def test_an_erased_session_is_refused(server, log: Connection, replica):
+    [ack] = await publish(log, "s1", [TURN])
+    pack = await compiled(log, after=ack.sequence)
+    subject = derived_subject("acme", TENANT_SESSION, "erased")
+    grave = await publish_raw(log, subject, encode_event(ErasedEvent("s1")))
+    done = await reproduced(server, pack.id)
+    assert done.prompt == ""
+    assert done.reasons == (f"session 's1' was erased by event {grave.sequence}",)
+
+
+async def test_another_tenants_compile_is_not_found(server, log: Connection, replica):
+    [ack] = await publish(log, "s1", [TURN])
+    pack = await compiled(log, after=ack.sequence)
+    async with connect(server.url, tenant="other") as client:
+        with pytest.raises(NotFound, match="no compile"):
+            await client.reproduce(pack.id)

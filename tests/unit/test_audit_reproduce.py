@@ -1,0 +1,89 @@
+"""Rendering a recorded compile again: the same bytes from the log, or exactly why not."""
+
+import msgspec
+import pytest
+from tests.audited import KEY, envelope, log_of, recorded, turn
+
+from weft.audit.history import fresh_model
+from weft.audit.reproduce import NOT_RUN, OTHER, SAME, Gone, Reproduction, reproduce
+from weft_schemas.compile import CompileAudit
+from weft_schemas.events import ErasedEvent
+from weft_schemas.policy import Phase
+
+
+def again(audit: CompileAudit, records, key: bytes = KEY, gone: Gone | None = None) -> Reproduction:
+    model = fresh_model(records, records[-1].sequence, "cl100k_base")
+    try:
+        view = model.view("default", "session", audit.sequence)
+        return reproduce(audit, view, key=key, gone=gone)
+    finally:
+        model.close()
+
+
+@pytest.mark.parametrize("phase", Phase)
+@pytest.mark.parametrize("budget", [60, 120, 4_000])
+def test_the_prompt_is_rendered_again_byte_for_byte(phase, budget):
+    later = log_of(turn("u3", "And now something else."), envelope(3, "r1", "other", "firewall/2"))
+    pack, audit = recorded(log_of(), 5, phase, budget=budget, query="open invoice")
+    done = again(audit, later)
+    assert done.identical, done.reasons
+    assert done.prompt == pack.prompt
+    assert done.selection == SAME, done.selection_reasons
+
+
+def test_a_compile_made_while_a_result_was_pending_reproduces():
+    pack, audit = recorded(log_of(), 3)
+    assert [item.item_id for item in pack.pending] == ["r1"]
+    done = again(audit, log_of())
+    assert done.identical
+    assert done.selection == SAME
+    assert "INV-4711" not in done.prompt
+
+
+def test_the_manifest_decides_and_not_the_selection():
+    pack, audit = recorded(log_of(), 5)
+    fewer = tuple(one for one in audit.manifest if one.item_id != "u2")
+    done = again(msgspec.structs.replace(audit, manifest=fewer), log_of())
+    assert "Pay INV-4711" in pack.prompt
+    assert "Pay INV-4711" not in done.prompt
+    assert not done.identical
+    assert done.selection == OTHER
+    assert "'u2' is selected now" in done.selection_reasons
+
+
+def test_another_key_is_named_as_the_reason():
+    _, audit = recorded(log_of(), 5)
+    done = again(audit, log_of(), key=b"other")
+    assert not done.identical
+    assert "WEFT_FINGERPRINT_KEY" in done.reasons[0]
+
+
+def test_a_missing_event_is_named_with_what_happened_to_it():
+    _, audit = recorded(log_of(), 5)
+    without_r1 = [record for record in log_of() if record.sequence not in (3, 4)]
+    assert "'r1' (event 3): the log does not hold it" in again(audit, without_r1).reasons[0]
+    trimmed = again(audit, without_r1, gone=Gone(before=5))
+    assert "begins at 5" in trimmed.reasons[0]
+
+
+def test_a_missing_envelope_is_named():
+    _, audit = recorded(log_of(), 5)
+    without = [record for record in log_of() if record.sequence != 4]
+    assert "its text was that of event 4" in again(audit, without).reasons[0]
+
+
+def test_an_erased_session_is_not_rendered_again():
+    _, audit = recorded(log_of(), 5)
+    done = again(audit, log_of(ErasedEvent("session")), gone=Gone(tombstone=6))
+    assert done.prompt == ""
+    assert done.reasons == ("session 'session' was erased by event 6",)
+
+
+def test_another_release_renders_but_does_not_select():
+    _, audit = recorded(log_of(), 5)
+    old = msgspec.structs.replace(audit, code_version="0")
+    done = again(old, log_of())
+    assert done.identical
+    assert done.selection == NOT_RUN
+    newer = msgspec.structs.replace(audit, render_version="9", digest="0" * 64)
+    assert "use a release that renders 9" in again(newer, log_of()).reasons[0]
