@@ -1,0 +1,103 @@
+"""Every real session through the real services: published, firewalled, indexed, and compiled for
+every phase at every budget."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from tests.data import DATA, needs_data
+from tests.integration.command_line import services
+from tests.provider_rules import check_anthropic, check_openai
+
+import weft
+from weft import tokens
+from weft.adapters import Transcript, read_transcripts
+from weft.client import Client
+from weft.pack import Pack
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import Phase
+
+BUDGETS = (500, 1_000, 2_000, 4_000)
+FILES = {
+    "taubench": "taubench/*.json",
+    "livemcpbench": "livemcpbench/*.json",
+    "openhands": "openhands/*.json*",
+    "locomo": "locomo/*.json",
+    "contextweaver": "contextweaver/scenarios/*.jsonl",
+}
+AT_ONCE = 8
+"""Sessions in flight."""
+
+pytestmark = [needs_data, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def client(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
+    async with services(tmp_path_factory.mktemp("weft")) as url, weft.connect(url) as connected:
+        yield connected
+
+
+def transcripts(pattern: str) -> Iterator[Transcript]:
+    for path in sorted(Path(DATA).glob(pattern)):
+        yield from read_transcripts(path.read_bytes(), file=path.name)
+
+
+@pytest.mark.parametrize("name", FILES)
+async def test_every_session_compiles_within_every_budget(client: Client, name: str) -> None:
+    room = asyncio.Semaphore(AT_ONCE)
+    sessions = list(transcripts(FILES[name]))
+
+    async def one(number: int, transcript: Transcript) -> None:
+        async with room:
+            await goes_through(client, f"{name}-{number}", transcript.items)
+
+    await asyncio.gather(*(one(*numbered) for numbered in enumerate(sessions)))
+    assert sessions
+
+
+async def goes_through(client: Client, session: str, items: tuple[ContextItem, ...]) -> None:
+    ack = await client.publish(session, items)
+    for phase in Phase:
+        for budget in BUDGETS:
+            pack = await client.compile(
+                session, phase, budget=budget, after=ack.sequence, timeout=60
+            )
+            assert not pack.pending, (session, pack.pending)
+            check_budget(pack, budget)
+            check_pairs(pack, items)
+            check_stats(pack, items)
+    again = await client.compile(session, Phase.ANSWER, budget=1_000)
+    once_more = await client.compile(session, Phase.ANSWER, budget=1_000)
+    assert again.digest == once_more.digest
+
+
+def check_budget(pack: Pack, budget: int) -> None:
+    """The prompt and both providers' messages, the latter by the compiler's own count."""
+    assert tokens.count(pack.prompt) <= budget
+    assert pack.stats.prompt_tokens == tokens.count(pack.prompt)
+    assert all(count <= budget for count in pack.stats.message_tokens.values())
+    check_openai(pack.request("openai"))
+    check_anthropic(pack.request("anthropic"))
+
+
+def check_pairs(pack: Pack, items: tuple[ContextItem, ...]) -> None:
+    """No call without its results, no result without its call."""
+    shown = set(pack.stats.included_items)
+    calls = {item.id for item in items if item.kind is ItemKind.TOOL_CALL}
+    for item in items:
+        if item.kind is ItemKind.TOOL_RESULT and item.parent_id in calls:
+            assert (item.id in shown) == (item.parent_id in shown), item.id
+
+
+def check_stats(pack: Pack, items: tuple[ContextItem, ...]) -> None:
+    stats = pack.stats
+    assert stats.included_count + stats.dropped_count == stats.total_candidates
+    assert stats.included_count == len(stats.included_items) == len(set(stats.included_items))
+    assert stats.dropped_count == len(stats.dropped_items)
+    assert sum(stats.dropped_reasons.values()) == stats.dropped_count
+    assert sum(stats.tokens_per_section.values()) == stats.prompt_tokens
+    known = {item.id: item for item in items}
+    for item_id in stats.included_items:
+        assert not known[item_id].sensitivity.reaches(Sensitivity.CONFIDENTIAL)
