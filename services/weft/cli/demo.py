@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -120,12 +121,21 @@ async def _publish(client: Any) -> list[ContextItem]:
 async def _settled(client: Any, session: str, sequence: int) -> None:
     """Show the lag until the session is folded and every result has its envelope."""
 
-    async def settled() -> bool:
-        now = await client.status(session)
-        _say(f"  folded up to {now.sequence:>5}, {now.items:>4} items, {now.pending:>3} pending")
-        return now.sequence >= sequence and now.pending == 0
+    await _until("the session is settled", lambda: _is_settled(client, session, sequence))
 
-    await _until("the session is settled", settled)
+
+async def _is_settled(client: Any, session: str | None, sequence: int) -> bool:
+    now = await client.status(session)
+    _show_progress(now.sequence, now.items, now.pending)
+    return bool(now.sequence >= sequence and now.pending == 0)
+
+
+@cache
+def _show_progress(sequence: int, items: int, pending: int) -> None:
+    """A line for each new state, and none for the same once more."""
+    _say(
+        f"  folded up to {sequence:>6}: {items:>5} items, {pending:>4} results without an envelope"
+    )
 
 
 async def _compile(client: Any) -> None:
@@ -200,11 +210,7 @@ async def _kill_a_worker(up: Any, client: Any, items: Sequence[ContextItem]) -> 
     _say("SIGKILL to firewall-1; the other one takes over what it held, and it is restarted")
     last = max(ack.sequence for ack in await publishing)
 
-    async def settled() -> bool:
-        now = await client.status()
-        _say(f"  folded up to {now.sequence:>6}, {now.pending:>4} results without an envelope")
-        return now.sequence >= last and now.pending == 0
-
+    settled = partial(_is_settled, client, None, last)
     await _until("all results have their envelopes", settled, pause=1.0)
     results = sum(item.kind is ItemKind.TOOL_RESULT for item in items)
     for session in sessions:
