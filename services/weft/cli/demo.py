@@ -52,6 +52,7 @@ def demo(data: Path | None) -> None:
     and why, kills a worker under load, and rebuilds the read model by replay.
     """
     if data is not None:
+        data.mkdir(parents=True, exist_ok=True)
         running(_demo(data))
         return
     with tempfile.TemporaryDirectory(prefix="weft-demo-") as folder:
@@ -79,7 +80,6 @@ async def _everything(data: Path) -> AsyncIterator[tuple[Any, Any]]:
     from weft.runtime.up import running as everything
 
     _chapter("A log and its services, each a process")
-    data.mkdir(parents=True, exist_ok=True)
     with (data / "weft.log").open("ab") as log_file:
         counts = {**EVERYTHING, "firewall": 2}
         async with everything(Settings(data_dir=data), counts, log_file=log_file) as up:
