@@ -1,6 +1,11 @@
-"""Rankings joined by rank."""
+"""Rankings joined by rank, and the optional one by meaning."""
 
-from weft.router.fusion import fused
+import pytest
+
+from weft.router.fusion import encoder_named, fused
+from weft.router.router import Router
+from weft_schemas.errors import ConfigurationError
+from weft_schemas.routing import RouteRequest, SelectableItem
 
 
 def test_what_both_rank_high_comes_first() -> None:
@@ -13,3 +18,25 @@ def test_equal_ranks_are_told_apart_by_id() -> None:
 
 def test_one_ranking_stays_as_it_is() -> None:
     assert fused([["c", "a", "b"], []]) == ["c", "a", "b"]
+
+
+def test_an_encoder_that_is_not_installed_says_how_to_install_it() -> None:
+    with pytest.raises(ConfigurationError, match=r"'zz' is not installed.*weft\[embeddings\]"):
+        encoder_named("zz")
+
+
+class Letters:
+    """Counts letters: texts with the same letters mean the same."""
+
+    def encode(self, texts: list[str]) -> list[list[float]]:
+        return [[float(text.casefold().count(letter)) for letter in "aeiourst"] for text in texts]
+
+
+def test_meaning_finds_what_words_do_not() -> None:
+    pytest.importorskip("numpy", reason="weft[embeddings] is not installed")
+    items = [SelectableItem("a", "star", "Rats."), SelectableItem("b", "ooo", "uuu iii")]
+    router = Router(items, encoder=Letters())
+    reply = router.route(RouteRequest("arts", "c", top_k=1))
+    assert reply.cards[0].id == "a"
+    router.remove("a")
+    assert [card.id for card in router.route(RouteRequest("arts", "c")).cards] == ["b"]

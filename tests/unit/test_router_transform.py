@@ -1,8 +1,10 @@
 """From a user's words to a routing query, by whatever transformer is configured."""
 
+from pathlib import Path
+
 import pytest
 
-from weft.router.transform import by_model, identity, named, template
+from weft.router.transform import GROUP, by_model, configured, identity, named, template
 from weft_schemas.errors import ConfigurationError
 
 
@@ -44,3 +46,21 @@ def test_an_empty_answer_changes_nothing() -> None:
 def test_an_unknown_transformer_is_named() -> None:
     with pytest.raises(ConfigurationError, match="'shout' is not installed"):
         named("shout")
+
+
+def test_an_installed_transformer_is_found_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shouting.py").write_text("def shout(query):\n    return query.upper()\n")
+    described = tmp_path / "shouting-1.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1\n")
+    (described / "entry_points.txt").write_text(f"[{GROUP}]\nshout = shouting:shout\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert configured("shout")("find invoices") == "FIND INVOICES"
+
+
+def test_the_configured_one_is_made() -> None:
+    assert configured("identity") is identity
+    assert configured("tools to {query}")("pay") == "tools to pay"
+    assert configured("identity", "http://127.0.0.1:9/v1", "m") is not identity

@@ -64,7 +64,7 @@ def card_of(item: SelectableItem, score: float, note: str, encoding: str) -> Cho
         name=_cut(plain(item.name), _NAME_TOKENS, encoding),
         description=description,
         tags=tuple(_cut(plain(tag), _TAG_TOKENS, encoding) for tag in item.tags[:4]),
-        score=round(score, 3),
+        score=round(score, 3) + 0.0,  # no negative zero
         side_effects=_WARNING if item.side_effects else "",
         cost=round(item.cost_hint, 3),
         note=_cut("; ".join(part for part in notes if part), _NOTE_TOKENS, encoding),
