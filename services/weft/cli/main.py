@@ -48,6 +48,7 @@ _COMMANDS = {
     "trim": ("weft.cli.snapshot:trim", "Let the log's old end go, once a snapshot holds it."),
     "reproduce": ("weft.cli.reproduce:reproduce", "Render a past prompt again from the log."),
     "erase": ("weft.cli.erase:erase", "A session or a tenant out of everything, for good."),
+    "diff": ("weft.cli.diff:diff", "Two compiles of a session, and why they differ."),
     "dlq": ("weft.cli.dlq:dlq", "Events that a worker gave up: list, show, replay, drop."),
     "catalog": ("weft.cli.catalog:catalog", "Publish and compare catalogues of tools."),
     "route": ("weft.cli.routing:route", "The tools that fit a query best."),

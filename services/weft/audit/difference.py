@@ -1,0 +1,132 @@
+"""Two compiles of a session side by side: what came, what went, what reads otherwise, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from weft.readmodel.rows import SessionView
+from weft_schemas.compile import ContextPack, PackEntry
+
+CAME, WENT, CHANGED = "came", "went", "changed"
+
+
+class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One block that the two prompts do not share."""
+
+    item_id: str
+    """Of a header or the tools: the block's name."""
+    change: str
+    """`came`, `went` or `changed`."""
+    why: str
+    before: str = ""
+    """View in the first prompt, empty where it does not stand there."""
+    after: str = ""
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One of the two compiles, in short."""
+
+    id: str
+    sequence: int
+    policy_version: int
+    prompt_tokens: int
+    budget: int
+    included: int
+    dropped: dict[str, int]
+
+
+class Difference(msgspec.Struct, frozen=True):
+    session: str
+    before: Side
+    after: Side
+    same: int
+    """Blocks that read the same in both."""
+    changes: tuple[Change, ...]
+    """In the order of the prompts: what is in the second, then what only the first had."""
+
+
+def difference(
+    before: ContextPack, after: ContextPack, was: SessionView, now: SessionView
+) -> Difference:
+    """What the second pack shows otherwise than the first; `was` and `now` are the views that the
+    two were compiled over."""
+    shown, earlier = _by_name(after.entries), _by_name(before.entries)
+    changes = []
+    for name, entry in shown.items():
+        old = earlier.get(name)
+        if old is None:
+            changes.append(Change(name, CAME, _why_came(name, before, was, now), "", entry.view))
+        elif old.text != entry.text:
+            why = _why_changed(name, old, entry, was, now)
+            changes.append(Change(name, CHANGED, why, old.view, entry.view))
+    for name, entry in earlier.items():
+        if name not in shown:
+            changes.append(Change(name, WENT, _why_went(name, after, now), entry.view))
+    altered = sum(change.change != WENT for change in changes)
+    return Difference(
+        after.session, _side(before), _side(after), len(shown) - altered, tuple(changes)
+    )
+
+
+def _by_name(entries: Iterable[PackEntry]) -> dict[str, PackEntry]:
+    return {entry.item_id or entry.view: entry for entry in entries}
+
+
+def _side(pack: ContextPack) -> Side:
+    stats = pack.stats
+    return Side(
+        id=pack.id,
+        sequence=pack.sequence,
+        policy_version=pack.policy_version,
+        prompt_tokens=stats.prompt_tokens,
+        budget=stats.budget,
+        included=stats.included_count,
+        dropped=stats.dropped_reasons,
+    )
+
+
+def _why_came(name: str, before: ContextPack, was: SessionView, now: SessionView) -> str:
+    if any(item.item_id == name for item in before.pending):
+        row = next(iter(now.by_ids([name])), None)
+        event = f", event {row.version}" if row is not None and not row.pending else ""
+        return f"its envelope had not come yet{event}"
+    drop = _drop(name, before)
+    if drop:
+        return f"the first dropped it: {drop}"
+    if not was.by_ids([name]):
+        rows = now.by_ids([name])
+        return f"published later, event {rows[0].sequence}" if rows else "made from the request"
+    return "no candidate in the first: neither pinned, recent, nor a match"
+
+
+def _why_went(name: str, after: ContextPack, now: SessionView) -> str:
+    if any(item.item_id == name for item in after.pending):
+        return "its envelope has not come yet"
+    drop = _drop(name, after)
+    if drop:
+        return drop
+    if not now.by_ids([name]):
+        return "not in the log at that sequence"
+    return "no candidate any more: neither pinned, recent, nor a match"
+
+
+def _why_changed(
+    name: str, old: PackEntry, new: PackEntry, was: SessionView, now: SessionView
+) -> str:
+    before, after = was.by_ids([name]), now.by_ids([name])
+    if before and after and before[0].version != after[0].version:
+        return f"derived again: its text is that of event {after[0].version}"
+    if before and after and before[0].summary_version != after[0].summary_version:
+        return f"summarised again by event {after[0].summary_version}"
+    if old.view != new.view:
+        return f"shown as {new.view} instead of {old.view}"
+    return "another part of it is shown"
+
+
+def _drop(name: str, pack: ContextPack) -> str:
+    for drop in pack.stats.dropped_items:
+        if drop.item_id == name:
+            return f"{drop.reason} ({drop.detail})" if drop.detail else drop.reason
+    return ""
