@@ -49,9 +49,18 @@ _ATTRIBUTE = re.compile(
 _QUALIFIER = re.compile(r"favou?rite|preferred|default|usual|native|home")
 _IDENTIFIER = re.compile(r"id|number|code|username|login|handle|zip|zipcode|postcode")
 
+_NAMED_THING = re.compile(
+    r"phone|mobile|state|country|region|company|employer|team|manager|boss|department|office|home"
+    r"|platform|branch|repo|repository|project|deadline|plan|hotel|wife|husband|partner|spouse"
+    r"|daughter|son|dog|cat"
+)
+"""Attributes of which people say all kinds of things: only a name or a number is a value."""
+_SPECIFIC = re.compile(r"[A-Z\d_@]|\w[.-]\w")
+
 _MINE = re.compile(
-    r"\b(?:(?:set|changed?|updated?|switch(?:ed)?)\s+)?(?P<whose>my|our|the)\s+"
-    r"(?P<attribute>(?:[\w'-]+\s+){0,3}[\w-]+)\s*(?:\bis\b|\bare\b|'s\b|=|:|\bto\b)\s*(?=\S)",
+    r"\b(?P<change>(?:set|changed?|updated?|switch(?:ed)?)\s+)?(?P<whose>my|our|the)\s+"
+    r"(?P<attribute>(?:[\w'-]+\s+){0,3}[\w-]+)\s*"
+    r"(?:\bis\b|\bare\b|=|:|(?(change)\bto\b|(?!)))\s*(?=\S)",
     re.I,
 )
 _NAMED = r"(?P<value>[A-Z][\w'-]+(?:\s[A-Z][\w'-]+){0,2})"
@@ -80,8 +89,10 @@ _PATTERNS = [
     )
 ]
 _REMEMBER = re.compile(
-    r"(?:^|[,:]\s|\bplease\s|\band\s|\balso\s)(?:remember|note|keep in mind|don't forget)"
-    r"(?:\s+that\b|:|,)?\s+(?P<value>\S.*)",
+    r"(?:^|[,:]\s|\bplease\s|\band\s|\balso\s)"
+    r"(?:(?:remember|note|keep in mind|don't forget)(?:\s+that\b|:)"
+    r"|remember(?=\s+(?:my|our|the|I|we)\b))"
+    r"\s+(?!(?:this|why|how|what|when|to)\b)(?P<value>\S.*)",
     re.I,
 )
 
@@ -132,6 +143,8 @@ def _attributed(whose: str, attribute: str, value: str, who: str) -> tuple[str, 
     parts = words.split("_")
     known = _ATTRIBUTE.fullmatch(parts[-1]) or any(map(_QUALIFIER.fullmatch, parts[:-1]))
     if not known or is_secret(words) or (whose == "the" and not _IDENTIFIER.fullmatch(parts[-1])):
+        return "", ""
+    if (whose == "our" or _NAMED_THING.fullmatch(parts[-1])) and not _SPECIFIC.search(value):
         return "", ""
     if _IDENTIFIER.fullmatch(parts[-1]):
         value = _identifier(value)
