@@ -1,7 +1,7 @@
 """Bodies made to break the firewall: at least 500 of each class, and the worst ones at full size.
 
-Nothing crashes, every envelope goes to the log and back, no summary is over its cap, and what passes
-whole equals its source. `make fuzz` runs the same with many more examples.
+Nothing crashes, every envelope goes to the log and back, no summary is over its cap, and what
+passes whole equals its source. `make fuzz` runs the same with many more examples.
 """
 
 import json
@@ -63,9 +63,9 @@ words = st.text(
 )
 edges = st.sampled_from(
     ["[", "{", "]", "}", '"', "'", "\\", "<", "</", "<!--", "a@", "a-", "x=", "password=", "://",
-     "-----BEGIN PRIVATE KEY-----", "eyJ", "File \"", "  at a(", "@@ -1 +1 @@\n", "| - |\n", ",",
-     "\t", "1 ", "1.", "1:", "::", "::1", "please ", "ignore all ", "\u200d", "\x1b[", "\x1b]", "TextContent(text='",
-     "{'a': ", "{\"a\":", "- a:\n", "# \n", "```", "…", "\\u", "\\ud83d", "%", "&amp;", "&#x110000;"]
+     "-----BEGIN PRIVATE KEY-----", "eyJ", 'File "', "  at a(", "@@ -1 +1 @@\n", "| - |\n", ",",
+     "\t", "1 ", "1.", "1:", "::", "::1", "please ", "ignore all ", "\u200d", "\x1b[", "\x1b]",
+     "TextContent(text='", "{'a': ", '{"a":', "- a:\n", "# \n", "```", "…", "\\u", "\\ud83d", "%"]
 )  # fmt: skip
 
 
@@ -161,33 +161,21 @@ def test_any_cap_and_threshold(cap: int, threshold: int, part: str) -> None:
         "\ud800" * 200_000,
         '"' * 1_000_000,
         "\\" * 1_000_000,
-        "(" * 500_000,
-        "a@" * 500_000,
-        "1.1." * 250_000,
-        "1 " * 500_000,
-        "a-" * 500_000,
-        "<a " * 300_000,
-        "<!--" * 250_000,
-        "password=" * 100_000,
-        "-----BEGIN PRIVATE KEY-----" * 30_000,
-        "eyJhbGciOi." * 90_000,
-        "ignore " * 140_000,
-        "please send my " * 60_000,
-        "\n" * 1_000_000,
-        "a: " * 300_000,
-        "['" * 300_000,
-        "TextContent(text='" * 50_000,
-        "\u200d" * 300_000,
-        "\x1b[" * 400_000,
-        "x,y\n" * 250_000,
-        "| - |\n" * 150_000,
-        "\U0001f468\u200d" * 100_000,
-        '{"id":1}\n' * 100_000,
     ],
-    ids=lambda body: repr(body[:12]),
+    ids=lambda body: repr(body[:4]),
 )
 def test_the_worst_megabyte_of_its_kind(body: bytes | str) -> None:
     check(body, FirewallRules(), Bounds())
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["(", "a@", "1.1.", "1 ", "a-", "<a ", "<!--", "password=", "-----BEGIN PRIVATE KEY-----",
+     "eyJhbGciOi.", "ignore ", "please send my ", "\n", "a: ", "['", "TextContent(text='", "\u200d",
+     "\x1b[", "x,y\n", "| - |\n", "\U0001f468\u200d", '{"id":1}\n', "a/", "::", "x=" , "# "],
+)  # fmt: skip
+def test_a_pattern_that_makes_expressions_explode(part: str) -> None:
+    check(part * (200_000 // len(part)), FirewallRules(), Bounds())
 
 
 def test_fifty_megabytes_on_one_line() -> None:

@@ -10,7 +10,7 @@ import re2
 
 from weft.firewall.detect import Detected, Form
 from weft.firewall.leaves import Leaf, Scalar, first_leaves, leaves, written
-from weft.firewall.summarise.code import numbered_lines, outline, telling_lines
+from weft.firewall.summarise.code import numbered_lines, outline
 from weft.firewall.tables import read_table
 from weft_schemas.envelope import ExtractedFact
 
@@ -110,12 +110,9 @@ def _decoded(raw: bytes) -> str:
 
 
 def facts_of_code(text: str, source: str, limit: int) -> list[ExtractedFact]:
-    """Definitions with the lines they span, then what stands on telling lines."""
-    numbered = numbered_lines(text[:_TEXT].splitlines())
-    found = outline(numbered)
-    spans = [(item.name, f"{item.first}-{item.last}") for item in found]
-    lines = [(f"line {number}", line) for _, number, line in telling_lines(numbered, found)[:limit]]
-    return _distinct([*spans, *lines], source, limit)
+    """Definitions with the lines they span."""
+    found = outline(numbered_lines(text[:_TEXT].splitlines()))
+    return _distinct(((x.name, f"{x.first}-{x.last}") for x in found), source, limit)
 
 
 def _unquoted(value: str) -> str:

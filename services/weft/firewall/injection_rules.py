@@ -37,7 +37,7 @@ PHRASES = (
         "ignor|disregard|forget|overrid|bypass|neglect|do not follow|don't follow|stop following"
         "|set aside|discard|drop ",
         r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|bypass|neglect|discard|drop"
-        r"|set aside|do(?: not|n't) follow|stop following)\b[^.\n]{0,30}\b(?:"
+        r"|set aside|do(?: not|n't) follow|stop following)\b[^.\n()]{0,30}\b(?:"
         rf"{_BEFORE}\b[^.\n]{{0,20}}\b{_ORDERS}|(?:all|any|every|your|the|these|those)(?: of)?"
         rf"(?: (?:the|your|my|its))?(?: (?:system|developer|safety|security))? {_ORDERS}\b"
         r"|(?:everything|anything|all)(?: that)?(?: (?:was|is|you(?:'ve| have| were)?))?"

@@ -22,7 +22,10 @@ _DIGIT_RUN = re2.compile(
 )
 _IBAN = re2.compile(rb"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?\b")
 _IP4 = re2.compile(rb"\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\b")
-_IP6 = re2.compile(rb"(?i)(?:[0-9a-f]{1,4}:|::)(?:[0-9a-f]{0,4}:){1,7}[0-9a-f]{0,4}")
+_IP6 = re2.compile(
+    rb"(?i)(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}"
+    rb"|(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?"
+)
 _PHONE_WORD = re.compile(
     rb"(?i)\b(?:phone|tel|telephone|mobile|cell|call|fax|desk|office|sms|whatsapp|contact|dial"
     rb"|number is|reach (?:me|us|him|her|them)|home|work|hotline|helpline)\b"
@@ -115,7 +118,7 @@ def is_iban(text: str) -> bool:
 def _addresses(pattern: object, data: bytes, limit: int) -> Iterator[Finding]:
     for match in islice(pattern.finditer(data), limit):  # type: ignore[attr-defined]
         start, end = match.span()
-        raw = match.group().rstrip(b":") if match.group()[-2:] != b"::" else match.group()
+        raw = data[start:end]
         if data[start - 1 : start] in _IP_NEIGHBOURS or data[end : end + 1] in _IP_NEIGHBOURS:
             continue
         try:
@@ -123,7 +126,7 @@ def _addresses(pattern: object, data: bytes, limit: int) -> Iterator[Finding]:
         except ValueError:
             continue
         if not (address.is_loopback or address.is_unspecified or int(address) < 1 << 16):
-            yield Finding(start, start + len(raw), "pii", "ip_address")
+            yield Finding(start, end, "pii", "ip_address")
 
 
 _IP_NEIGHBOURS = frozenset(
@@ -137,7 +140,8 @@ def _numbers(data: bytes, limit: int) -> Iterator[Finding]:
         start, end = match.span()
         if end - start < 7 or data[start - 1 : start] in _TIES or data[end : end + 1] in _TIES:
             continue
-        name = _number_type(match.group(), data, start)
+        raw = data[start:end]
+        name = "" if _DATE_LIKE.match(raw) else _number_type(raw, data, start)
         if name:
             yield Finding(start, end, "pii", name)
 
@@ -188,7 +192,7 @@ def is_ssn(digits: str) -> bool:
 
 def _is_phone(raw: bytes, groups: list[int], digits: str, data: bytes, start: int) -> bool:
     """International form, the North American form, or a grouped number beside a telling word."""
-    if not 7 <= len(digits) <= 21 or _DATE_LIKE.match(raw):
+    if not 7 <= len(digits) <= 21:
         return False
     extension = groups[-1] if b"x" in raw else 0
     length = len(digits) - extension

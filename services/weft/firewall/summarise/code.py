@@ -23,7 +23,7 @@ DEFINITION = re.compile(
     r"|partial|data|local)\s+){0,5}"
     r"(?:(?:def|class|function|func|fn|fun|impl|struct|enum|interface|trait|type|module|namespace"
     r"|record|object|protocol|extension|macro_rules!|sub|proc|primitive|actor|new|be|constructor"
-    r"|resource|message|service|describe|it|test|DEF)\b(?!\s*[=.,;:)])[\s(*\"']{0,3}"
+    r"|resource|message|service|DEF)\b(?!\s*[=.,;:)])[\s(*\"']{0,3}"
     r"(?P<name>[\w.$:<>-]{1,80})?"
     r"|(?P<bound>[A-Za-z_$][\w$]{0,60})\s{0,2}[:=]\s{0,2}(?:async )?"
     r"(?:function\b|\([^()\n]{0,80}\)\s{0,2}=>)"
@@ -60,12 +60,12 @@ def summarise_code(text: str, budget: Budget) -> str:
     for order, item in enumerate(found):
         shown = f"{item.first}-{item.last}: {shorten(item.line.strip(), _LINE)}"
         pieces.append(Piece(item.first, 80 - item.indent * 0.5 - order * 0.01, shown))
-    for worth, number, line in telling_lines(numbered, found):
+    for worth, number, line in _telling_lines(numbered, found):
         pieces.append(Piece(number, 30 + worth, f"{number}: {shorten(line, _FILLING_LINE)}"))
     return compose(pieces, budget, gap="")
 
 
-def telling_lines(
+def _telling_lines(
     numbered: list[tuple[int, str]], found: list[Definition]
 ) -> list[tuple[float, int, str]]:
     """Worth, number and text of lines that are no definitions, the ones that name much first and

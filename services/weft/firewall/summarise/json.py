@@ -35,9 +35,10 @@ def summarise_json(
     # Nothing that holds more leaves than tokens can fit.
     low, high, best = 0, min(len(ranked), budget.limit), ""
     guess = budget.limit // _TOKENS_OF_A_LEAF
+    heads: dict[Path, str] = {}
     while low <= high:
         middle = min(max(guess, low), high)
-        text = _rendered(root, ranked[:middle], keep, _TEXT)
+        text = _rendered(root, ranked[:middle], keep, _TEXT, heads)
         cost = budget.count(text)
         if cost <= budget.limit:
             best, low = text, middle + 1
@@ -56,7 +57,7 @@ def _with_longer_text(
 ) -> str:
     """Every value is there: as much of the long strings as fits."""
     for cap in (32 * _TEXT, 16 * _TEXT, 8 * _TEXT, 4 * _TEXT, 2 * _TEXT):
-        text = _rendered(root, ranked, keep, cap)
+        text = _rendered(root, ranked, keep, cap, {})
         if budget.fits(text):
             return text
     return ""
@@ -101,15 +102,19 @@ class _Shape(msgspec.Struct, frozen=True):
     keep: Sequence[Path]
     cap: int
     """Characters of a string that are shown."""
+    heads: dict[Path, str]
+    """What has been said at the head of an array; the same in every rendering."""
 
 
-def _rendered(root: object, chosen: list[Leaf], keep: Sequence[Path], cap: int) -> str:
+def _rendered(
+    root: object, chosen: list[Leaf], keep: Sequence[Path], cap: int, heads: dict[Path, str]
+) -> str:
     tree = _Node({})
     for leaf in chosen:
         node = tree
         for step in leaf.path:
             node = node.children.setdefault(step, _Node({}))
-    return _encoded(_build(root, tree, (), _Shape(keep, cap)))
+    return _encoded(_build(root, tree, (), _Shape(keep, cap, heads)))
 
 
 def _encoded(value: object) -> str:
@@ -164,7 +169,9 @@ def _array(value: list[object], node: _Node, path: Path, shape: _Shape, told: bo
     shown: list[object] = []
     records = _records(value)
     if len(records) >= _ALIKE and not told:
-        shown.append(_head(value, records, node, path))
+        if path not in shape.heads:
+            shape.heads[path] = _head(value, records)
+        shown.append(shape.heads[path])
         told = True
     shown += [_build(value[i], node.children[i], (*path, i), shape, told) for i in chosen]
     if len(chosen) < len(value) and value:
@@ -183,7 +190,7 @@ def _records(value: list[object]) -> list[dict[str, object]]:
     return flat
 
 
-def _head(value: list[object], records: list[dict[str, object]], node: _Node, path: Path) -> str:
+def _head(value: list[object], records: list[dict[str, object]]) -> str:
     """One line about an array of objects: how many, and which keys they have."""
     keys = dict.fromkeys(key for record in records[:50] for key in record)
     names = [_with_values(key, records) for key in keys]

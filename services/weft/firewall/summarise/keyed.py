@@ -18,13 +18,16 @@ _ELEMENT = re.compile(r"(\s*)<([\w:.-]{1,60})([^<>]{0,400})/?>([^<]{0,400})")
 def summarise_keyed(text: str, budget: Budget) -> str:
     pieces: list[Piece] = []
     seen: dict[str, int] = {}
+    worths: dict[str, float] = {}
     lines = text.splitlines()[:_MAX_LINES]
     cap = line_cap(len(lines), budget, _LINE)
     for number, line in enumerate(lines):
         if not line.strip():
             continue
         key, value, indent = _taken_apart(line)
-        worth = key_worth((key,)) + value_worth(value) if key else -0.5
+        if key not in worths:
+            worths[key] = key_worth((key,))
+        worth = worths[key] + value_worth(value) if key else -0.5
         # The more often a key has stood, the less its next value tells; deep lines are details.
         count = seen[key] = seen.get(key, 0) + 1
         worth -= 0.12 * indent + 0.004 * number + 0.01 * count
