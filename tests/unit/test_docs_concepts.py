@@ -37,6 +37,15 @@ def test_what_holds_a_name_can_be_imported(name):
         assert hasattr(import_module(module), attribute), dotted
 
 
+@pytest.mark.parametrize("name", SECTIONS)
+def test_every_name_says_which_test_shows_it(name):
+    shown = re.split(r"Shown\s+by\s", SECTIONS[name])[1]
+    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", shown)
+    assert named
+    for path, test in named:
+        assert f"def {test}(" in (ROOT / path).read_text(), f"{path} has no {test}"
+
+
 def test_the_old_name_of_a_selectable_item_still_works_and_warns():
     with pytest.warns(DeprecationWarning, match="use SelectableItem"):
         assert routing.ToolCard is routing.SelectableItem
