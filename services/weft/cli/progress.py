@@ -5,6 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+
+@contextmanager
+def steps(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """As `progress`, for work of several steps: also gives what is being done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=quiet) as shown:
+        tasks: dict[str, TaskID] = {}
+
+        def told(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = shown.add_task(what, total=total)
+            text = f"{what}, {done:,} of {total:,}" if total > 1 else what
+            shown.update(tasks[what], completed=done, total=total, description=text)
+
+        yield told
 
 
 @contextmanager

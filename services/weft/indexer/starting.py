@@ -13,11 +13,13 @@ from pathlib import Path
 from weft.indexer.catching_up import Progress, catch_up
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
-from weft.log.reading import last_sequence
+from weft.log.reading import last_sequence, read_matching
 from weft.readmodel.generations import Generations
 from weft.replay.snapshots import Bucket, Snapshot, discard, newest
 from weft.replay.trimming import trimmed_before
 from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, NotFound
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.subjects import stored_filter
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +41,31 @@ async def start(connection: Connection, generations: Generations, encoding: str)
         _log.warning("a snapshot cannot be used", extra={"fields": {"why": str(error)}})
     await needs_no_snapshot(connection)
     return await Writer.open(path, encoding)
+
+
+async def reopen(
+    connection: Connection, generations: Generations, path: Path, encoding: str
+) -> Writer:
+    """The writer of the current generation. Where something was erased since it was written, nobody
+    reads on in it before that is gone from it."""
+    writer = await Writer.open(path, encoding)
+    try:
+        if await _erased_since(connection, writer.checkpoint):
+            generations.retire()
+            await catch_up(connection, writer, await last_sequence(connection))
+            await writer.scrub()
+            generations.publish(path)
+    except BaseException:
+        await writer.close()
+        raise
+    return writer
+
+
+async def _erased_since(connection: Connection, checkpoint: int) -> bool:
+    tombstones = stored_filter(session=TENANT_SESSION, direction="out", event="erased")
+    async for _ in read_matching(connection, tombstones, after=checkpoint):
+        return True
+    return False
 
 
 async def from_snapshot(

@@ -15,7 +15,7 @@ import time
 from weft import tokens
 from weft.indexer import idle
 from weft.indexer.rebuild import take_over
-from weft.indexer.starting import start
+from weft.indexer.starting import reopen, start
 from weft.indexer.writer import Writer
 from weft.log.following import Followed, Follower
 from weft.log.publishing import Message, Publisher, event_headers
@@ -120,7 +120,9 @@ class Indexer:
                 self._writer = await start(connection, self._generations, self._encoding)
                 self._generations.publish(self._writer.path)
             else:
-                self._writer = await Writer.open(path, self._encoding)
+                self._writer = await reopen(
+                    self._process.connection, self._generations, path, self._encoding
+                )
         if self._generations.successor() is not None:
             connection = self._process.connection
             self._writer = await take_over(

@@ -1,0 +1,78 @@
+"""`weft erase`: a session or a tenant out of the log, the object store, snapshots and replicas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from weft.cli.connecting import connected, json_option, running
+from weft.cli.output import hint, print_json
+from weft.cli.progress import steps
+from weft.runtime.settings import Settings
+from weft_schemas.errors import InvalidInput
+
+
+@click.command()
+@click.option("--session", "-s", metavar="ID", help="The session, and every fork of it.")
+@click.option("--reason", default="", metavar="TEXT", help="Kept with the tombstone.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@connected
+def erase(session: str | None, reason: str, yes: bool, as_json: bool, settings: Settings) -> None:
+    """Erase a session with its forks, or the whole tenant that --tenant names.
+
+    Events, audits, bodies that nothing else refers to, dead letters, snapshots and the files of
+    every replica that runs are overwritten. What can be reached later only, or not at all, is
+    listed; a receipt stays in the log. The names are not free again: what is published to them
+    later is ignored, and swept up by erasing again. Compiles of other sessions go on meanwhile.
+
+    \b
+    Examples:
+      weft erase --session s1
+      weft erase --tenant acme --yes --json
+    """
+    source = click.get_current_context().get_parameter_source("tenant")
+    if session is None and source is not ParameterSource.COMMANDLINE:
+        raise InvalidInput(
+            "give --session ID, or --tenant NAME on the command line for a whole tenant"
+        )
+    done = running(_erase(settings, session, reason, yes, quiet=as_json))
+    if as_json:
+        print_json(done)
+        return
+    what = f"session {done.session}" if done.session is not None else f"tenant {done.tenant}"
+    click.echo(f"erased {what}; the receipt is event {done.receipt}")
+    for fork in done.forks:
+        click.echo(f"  its fork {fork}, too")
+    click.echo("  removed: " + ", ".join(f"{name} {n:,}" for name, n in done.removed.items()))
+    for one in done.unreachable:
+        click.echo(f"  not reached: {one}")
+
+
+async def _erase(
+    settings: Settings, session: str | None, reason: str, yes: bool, quiet: bool
+) -> Any:
+    from weft.log.connection import connect
+    from weft.replay import erasing
+
+    connection = await connect(name="weft-erase", **settings.connection())
+    try:
+        with steps(quiet) as told:
+            plan = await erasing.plan(connection, settings.tenant, session, told)
+        if not yes:
+            _confirm(plan)
+        with steps(quiet) as told:
+            return await erasing.erase(connection, plan, reason, told)
+    finally:
+        await connection.close()
+
+
+def _confirm(plan: Any) -> None:
+    whole = plan.session is None
+    what = f"tenant {plan.tenant}, everything of it" if whole else f"session {plan.session}"
+    hint(f"to be erased: {what}, {plan.events:,} events")
+    for fork in plan.forks:
+        hint(f"  and its fork {fork}")
+    click.confirm("There is no way back. Erase?", abort=True, err=True)

@@ -1,0 +1,315 @@
+"""Erasing a session with its forks, or a tenant: out of the log, the object store, the snapshots
+and every replica's files.
+
+The tombstone comes first, so that nothing reads what is being taken apart and whatever comes late
+is ignored; then bodies, then events, so that an erasure that was interrupted finds the rest when it
+is run again. The receipt comes last and says what could not be reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import msgspec
+
+from weft.log.api import call
+from weft.log.bodies import Bodies, erase_all
+from weft.log.connection import Connection
+from weft.log.publishing import Publisher, event_headers
+from weft.log.reading import last_sequence, read_matching
+from weft.log.record import LogRecord
+from weft.log.topology import WORKERS
+from weft.replay.forgetting import forget_in_snapshots
+from weft.replay.replicas import ReplicaState, replicas
+from weft.replay.survey import Survey, Victims, family
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.events import ErasedEvent, ErasureReceiptEvent, Event, encode_event
+from weft_schemas.ids import TENANT_SESSION, digest, encode_token
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.subjects import (
+    AUDIT_STREAM,
+    STREAM,
+    derived_subject,
+    stored_filter,
+)
+
+FLIGHT_SECONDS = 30.0
+"""How long work in flight is waited for: the ack wait of a consumer."""
+REPLICA_SECONDS = 60.0
+"""How long replicas are waited for; each writes its file anew."""
+MOST_SWEEPS = 10
+_LOOK_SECONDS = 0.2
+
+Told = Callable[[str, int, int], None]
+"""Called with what is being done, how many are done, and of how many."""
+
+
+class Erased(msgspec.Struct, frozen=True):
+    """What an erasure did."""
+
+    tenant: str
+    session: str | None
+    """Null for the whole tenant."""
+    forks: tuple[str, ...]
+    """Sessions that were copies of it, erased as well."""
+    tombstones: dict[str, int]
+    """Session (empty for the tenant) → sequence of its tombstone."""
+    removed: dict[str, int]
+    unreachable: tuple[str, ...]
+    receipt: int
+    """Sequence of the receipt event."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What is to be erased, found before anything is changed."""
+
+    tenant: str
+    session: str | None
+    forks: tuple[str, ...]
+    events: int
+    survey: Survey
+    tombstones: dict[str, int]
+    """Of an erasure before this one."""
+
+    @property
+    def sessions(self) -> list[str]:
+        """Everything that gets a tombstone; empty for a tenant."""
+        return [] if self.session is None else [self.session, *self.forks]
+
+    @property
+    def victims(self) -> Victims:
+        return Victims(self.tenant, None if self.session is None else self.sessions)
+
+
+async def plan(
+    connection: Connection, tenant: str, session: str | None, told: Told = lambda *_: None
+) -> Plan:
+    """Look through the log for what belongs to a session, or to a tenant (None).
+
+    Raises `NotFound` where there is nothing and never was.
+    """
+    if session == TENANT_SESSION:
+        raise InvalidInput("the tenant's own session is erased with the tenant only")
+    survey = Survey()
+    await _extend(connection, survey, told)
+    tombstones = await _tombstones(connection, tenant)
+    forks: list[str] = []
+    if session is not None:
+        for fork, (_, reason) in tombstones.items():
+            if reason.startswith(_FORK_OF):
+                survey.forks.setdefault((tenant, reason[len(_FORK_OF) :]), set()).add(fork)
+        forks = family(tenant, session, survey.forks)[1:]
+    known = {name: sequence for name, (sequence, _) in tombstones.items()}
+    made = Plan(tenant, session, tuple(forks), 0, survey, known)
+    events = sum([len(found) async for _, found in _events(connection, made)])
+    if not events and (session or "") not in known:
+        what = f"session {session!r} of tenant" if session is not None else "tenant"
+        raise NotFound(f"{what} {tenant!r} has no events; is it spelt right?")
+    return msgspec.structs.replace(made, events=events)
+
+
+async def erase(
+    connection: Connection, plan: Plan, reason: str = "", told: Told = lambda *_: None
+) -> Erased:
+    """Erase what was planned. Run again, it finishes what was interrupted, and sweeps up what came
+    since."""
+    async with Publisher(connection) as publisher:
+        tombstones = await _bury(publisher, plan, reason)
+        count, left = _Counts(), []
+        left += await _until_settled(connection, told)
+        await _sweep(connection, publisher, plan, count, told)
+        snapshots, held = await forget_in_snapshots(connection, plan.victims)
+        count.add("snapshots", snapshots)
+        left += held
+        told("replicas", 0, 1)
+        reached, late = await _until_scrubbed(connection, plan.tenant, max(tombstones.values()))
+        count.add("replicas", len(reached))
+        left += late
+        for _ in range(MOST_SWEEPS):
+            left += await _until_settled(connection, told)
+            if not await _sweep(connection, publisher, plan, count, told):
+                break
+        unreachable = tuple(dict.fromkeys([*left, *await _beyond(connection)]))
+        removed = {**count.counts, "forks": len(plan.forks)}
+        receipt = await _receipts(publisher, plan, tombstones, removed, unreachable)
+    return Erased(plan.tenant, plan.session, plan.forks, tombstones, removed, unreachable, receipt)
+
+
+_FORK_OF = "fork of "
+
+
+class _Counts:
+    def __init__(self) -> None:
+        self.counts = {"events": 0, "audit_events": 0, "bodies": 0, "object_messages": 0}
+
+    def add(self, name: str, number: int) -> None:
+        self.counts[name] = self.counts.get(name, 0) + number
+
+
+async def _extend(connection: Connection, survey: Survey, told: Told) -> None:
+    """Survey what was published since."""
+    last = await last_sequence(connection)
+    after = survey.through
+    catalogs = stored_filter(session=TENANT_SESSION, direction="out", event="catalog")
+    for subjects in (stored_filter(direction="in"), catalogs):
+        async for record in read_matching(connection, subjects, after=after, through=last):
+            survey.take(record)
+            if record.sequence % 1_000 == 0:
+                told("looking through the log", record.sequence, last)
+    survey.through = last
+
+
+async def _tombstones(connection: Connection, tenant: str) -> dict[str, tuple[int, str]]:
+    """Session (empty for the tenant) → sequence and reason of its newest tombstone."""
+    found = {}
+    subjects = stored_filter(tenant, TENANT_SESSION, event="erased")
+    async for record in read_matching(connection, subjects):
+        event = record.event()
+        if isinstance(event, ErasedEvent):
+            found[event.session or ""] = (record.sequence, event.reason)
+    return found
+
+
+async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]:
+    """Publish the tombstones that are not there yet."""
+    wanted: list[str | None] = [*plan.sessions] or [None]
+    stones = {}
+    for name in wanted:
+        known = plan.tombstones.get(name or "")
+        if known is None:
+            why = reason if name == plan.session else f"{_FORK_OF}{plan.session}"
+            known = await _publish_own(publisher, plan.tenant, ErasedEvent(name, why))
+        stones[name or ""] = known
+    return stones
+
+
+async def _until_settled(connection: Connection, told: Told) -> list[str]:
+    """Wait for what workers hold now; says whose work took too long."""
+    late = []
+    for worker in WORKERS:
+        told(f"work in flight of {worker}", 0, 1)
+        if not await _settled(connection, worker):
+            late.append(
+                f"what {worker} had in work for over {FLIGHT_SECONDS:g} s: erase again later"
+            )
+    return late
+
+
+async def _settled(connection: Connection, worker: str) -> bool:
+    verb = f"CONSUMER.INFO.{STREAM}.{worker}"
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + FLIGHT_SECONDS
+    try:
+        delivered = (await call(connection, verb))["delivered"]["stream_seq"]
+        while clock() < deadline:
+            info = await call(connection, verb)
+            if not info["num_ack_pending"] or info["ack_floor"]["stream_seq"] >= delivered:
+                return True
+            await asyncio.sleep(_LOOK_SECONDS)
+    except NotFound:
+        return True
+    return False
+
+
+async def _sweep(
+    connection: Connection, publisher: Publisher, plan: Plan, count: _Counts, told: Told
+) -> int:
+    """One pass over bodies and events. Returns how many events it found."""
+    await _extend(connection, plan.survey, told)
+    bodies = Bodies(connection, publisher)
+    for name in plan.survey.lone_bodies(plan.victims):
+        messages = await bodies.delete(name)
+        count.add("bodies", messages > 0)
+        count.add("object_messages", messages)
+    swept = 0
+    async for stream, found in _events(connection, plan):
+
+        def reached(done: int, total: int = len(found)) -> None:
+            told("erasing events", done, total)
+
+        erased = await erase_all(connection, stream, found, reached)
+        count.add("events" if stream == STREAM else "audit_events", erased)
+        swept += erased
+    return swept
+
+
+async def _events(connection: Connection, plan: Plan) -> AsyncIterator[tuple[str, list[int]]]:
+    """Stream and sequences of everything that is to go, a session or a tenant at a time."""
+    wanted: list[str | None] = [*plan.sessions] or [None]
+    for session in wanted:
+        stored = read_matching(connection, stored_filter(plan.tenant, session))
+        yield STREAM, [one.sequence async for one in stored if not _is_own_record(one)]
+        audits = f"weft-audit.{encode_token(plan.tenant)}."
+        audits += f"{encode_token(session)}.>" if session is not None else ">"
+        audited = read_matching(connection, audits, stream=AUDIT_STREAM)
+        yield AUDIT_STREAM, [one.sequence async for one in audited]
+    policies = stored_filter(plan.tenant, TENANT_SESSION, event="context_policy")
+    if plan.sessions:
+        narrowed = read_matching(connection, policies)
+        yield STREAM, [one.sequence async for one in narrowed if _is_for(one, plan.sessions)]
+
+
+def _is_own_record(record: LogRecord) -> bool:
+    """Tombstones and receipts stay: they say what was erased."""
+    return record.subject.endswith((f".{TENANT_SESSION}.erased", ".erasure_receipt"))
+
+
+def _is_for(record: LogRecord, sessions: list[str]) -> bool:
+    try:
+        event = record.event()
+    except InvalidInput:
+        return False
+    return isinstance(event, ContextPolicy) and event.session in sessions
+
+
+async def _until_scrubbed(
+    connection: Connection, tenant: str, tombstone: int
+) -> tuple[list[ReplicaState], list[str]]:
+    """Wait until every replica that runs has no byte of it; says which were too slow."""
+    deadline = asyncio.get_running_loop().time() + REPLICA_SECONDS
+    while True:
+        found = await replicas(connection, tenant)
+        late = [one for one in found if one.scrubbed < tombstone or one.others]
+        if not late or asyncio.get_running_loop().time() > deadline:
+            break
+    names = [f"replica {one.name}: still at work on it, look at its log" for one in late]
+    return [one for one in found if one not in late], names
+
+
+async def _beyond(connection: Connection) -> list[str]:
+    """What no erasure reaches, or not yet."""
+    nodes = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]["num_replicas"]
+    raft = [f"the Raft logs of the {nodes} nodes: until each compacts its own"] if nodes > 1 else []
+    return [
+        *raft,
+        "replicas that do not run: each applies the tombstone when it starts, before it serves",
+        "backups of the log or of data folders: a restore applies the tombstone before it serves",
+        "what was exported, or given to a model or an agent",
+    ]
+
+
+async def _receipts(
+    publisher: Publisher,
+    plan: Plan,
+    tombstones: dict[str, int],
+    removed: dict[str, int],
+    unreachable: tuple[str, ...],
+) -> int:
+    """One for each tombstone; the counts of all are in that of what was asked for."""
+    for fork in plan.forks:
+        event = ErasureReceiptEvent(fork, tombstones[fork], {}, unreachable)
+        await _publish_own(publisher, plan.tenant, event)
+    stone = tombstones[plan.session or ""]
+    receipt = ErasureReceiptEvent(plan.session, stone, removed, unreachable)
+    return await _publish_own(publisher, plan.tenant, receipt)
+
+
+async def _publish_own(publisher: Publisher, tenant: str, event: Event) -> int:
+    """Publish a tenant's own event."""
+    name = str(type(event).__struct_config__.tag)
+    payload = encode_event(event)
+    id = digest("erasure", tenant, payload)[:32]
+    headers = event_headers(id, f"weft.{name}", "/weft/erase")
+    subject = derived_subject(tenant, TENANT_SESSION, name)
+    return (await publisher.publish(subject, payload, headers=headers)).sequence

@@ -1,0 +1,60 @@
+"""Snapshots forget what is erased: they are deleted, and where the log was trimmed, so that one is
+needed, that one is written anew without it."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from weft.log.connection import Connection
+from weft.readmodel.erasure import erase_session, erase_tenant
+from weft.readmodel.store import get_meta, open_writer, schema_version, scrub, transaction
+from weft.replay.snapshots import Bucket, Snapshot
+from weft.replay.survey import Victims
+from weft.replay.trimming import trimmed_before
+from weft_schemas.errors import NotFound
+
+
+async def forget_in_snapshots(connection: Connection, victims: Victims) -> tuple[int, list[str]]:
+    """How many snapshots went or were written anew, and what could not be done."""
+    async with Bucket(connection) as bucket:
+        try:
+            found = await bucket.snapshots()
+            trimmed = await trimmed_before(connection)
+        except NotFound:
+            return 0, []
+        if trimmed and found:
+            if found[0].schema_version != schema_version():
+                name = found[0].name[:12]
+                return 0, [f"snapshot {name}: it is of another release; erase again with that one"]
+            found = await _rewritten(bucket, found, victims)
+        for old in found:
+            await bucket.delete(old)
+    return len(found), []
+
+
+async def _rewritten(bucket: Bucket, found: list[Snapshot], victims: Victims) -> list[Snapshot]:
+    """Which are to go now. The newest stays where it held nothing of the victims."""
+    with tempfile.TemporaryDirectory(prefix="weft-erase-") as folder:
+        path = Path(folder) / "snapshot.sqlite"
+        await bucket.fetch(found[0], path)
+        await asyncio.to_thread(_forget, path, victims)
+        made = await bucket.put(path)
+    return [one for one in found if one.name != made.name]
+
+
+def _forget(path: Path, victims: Victims) -> None:
+    """Without a tombstone row: that is folded with the rest of the log, from its own event."""
+    db = open_writer(path)
+    try:
+        at = int(get_meta(db, "checkpoint") or 0)
+        with transaction(db):
+            for session in victims.sessions or ():
+                erase_session(db, victims.tenant, session, at)
+            if victims.sessions is None:
+                erase_tenant(db, victims.tenant, at)
+        scrub(db)
+        db.execute("PRAGMA journal_mode = delete")
+    finally:
+        db.close()

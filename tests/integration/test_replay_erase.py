@@ -1,0 +1,185 @@
+"""Erasure on a whole weft: a canary that went everywhere is found nowhere afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.integration.command_line import services, weft
+
+from weft.log.bodies import Bodies
+from weft.log.connection import Connection, connect
+from weft.log.publishing import Publisher
+from weft.log.reading import read_matching
+from weft_schemas.events import ErasureReceiptEvent, decode_event, encode_event
+from weft_schemas.ids import item_message_id
+from weft_schemas.items import BodyRef, ContextItem, ItemKind
+from weft_schemas.subjects import AUDIT_STREAM, STREAM, item_subject
+
+CANARY = "zanzibarquetzal"
+PATIENCE = 40.0
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[tuple[Connection, Publisher]]:
+    connection = await connect(url)
+    try:
+        async with Publisher(connection) as publisher:
+            yield connection, publisher
+    finally:
+        await connection.close()
+
+
+def files_with(folder: Path, text: str) -> list[str]:
+    """Files below the folder that hold the text anywhere, in any case."""
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    needle = text.encode()
+    return [str(path.relative_to(folder)) for path in found if needle in path.read_bytes().lower()]
+
+
+async def put(publisher: Publisher, session: str, item: ContextItem) -> int:
+    payload = encode_event(item)
+    subject = item_subject("default", session, item.kind)
+    id = item_message_id("default", session, item.id, payload)
+    return (await publisher.publish(subject, payload, id)).sequence
+
+
+async def canaries_everywhere(url: str, session: str) -> tuple[BodyRef, BodyRef]:
+    """A session whose canary stands in items, bodies, derived events, dead letters and audits.
+
+    Returns its own body, and one that session `kept` refers to as well.
+    """
+    long = "".join(f"Line {n} of {CANARY} was shipped to Rotterdam.\n" for n in range(12_000))
+    shared = "".join(f"line {n} is shared\n" for n in range(20_000))
+    async with connected(url) as (connection, publisher):
+        bodies = Bodies(connection, publisher)
+        own, other = await bodies.put(long.encode()), await bodies.put(shared.encode())
+        items = [
+            ContextItem("u1", ItemKind.USER_TURN, f"My name is {CANARY} and my city is {CANARY}."),
+            ContextItem("a1", ItemKind.AGENT_MSG, long[:20_000]),
+            ContextItem("r1", ItemKind.TOOL_RESULT, json.dumps({"owner": CANARY, "age": 3})),
+            ContextItem("r2", ItemKind.TOOL_RESULT, body=own),
+            ContextItem("r3", ItemKind.TOOL_RESULT, body=other),
+        ]
+        for item in items:
+            await put(publisher, session, item)
+        await put(publisher, "kept", ContextItem("k", ItemKind.TOOL_RESULT, body=other))
+        await put(publisher, "kept", ContextItem("k2", ItemKind.USER_TURN, "What is shared?"))
+        broken = b'{"type":"item","id":"' + CANARY.encode() + b'","kind":"no such kind"}'
+        last = await publisher.publish(item_subject("default", session, "tool_result"), broken)
+        await publisher.publish(
+            item_subject("default", session, "session_closed"), b'{"type":"session_closed"}'
+        )
+        await derived(connection, session, {"envelope", "fact", "summary", "episode", "parked"})
+    asked = ["-p", "answer", "-q", CANARY, "--after", str(last.sequence), "--timeout", "20"]
+    assert (await weft("compile", "-s", session, *asked, url=url)).code == 0
+    return own, other
+
+
+async def derived(connection: Connection, session: str, wanted: set[str]) -> None:
+    """Wait until a session has derived events of all these types."""
+    async with asyncio.timeout(PATIENCE):
+        while wanted - {
+            record.subject.rpartition(".")[2]
+            async for record in read_matching(connection, f"w.out.*.default.{session}.>")
+        }:
+            await asyncio.sleep(0.1)
+
+
+async def left_of(connection: Connection, session: str) -> int:
+    events = [r async for r in read_matching(connection, f"w.*.*.default.{session}.>")]
+    audits = read_matching(connection, f"weft-audit.default.{session}.>", stream=AUDIT_STREAM)
+    return len(events) + len([record async for record in audits])
+
+
+async def test_no_byte_of_an_erased_session_is_left_and_others_go_on(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    async with services(folder) as url:
+        own, shared = await canaries_everywhere(url, "secret")
+        async with connected(url) as (connection, publisher):
+            copy = ContextItem(
+                "u1",
+                ItemKind.USER_TURN,
+                f"I am {CANARY}.",
+                metadata={"forked_from": {"session": "secret"}},
+            )
+            await put(publisher, "copy", copy)
+            done = await weft("snapshot", "--data", str(folder), "--json", url=url)
+            assert done.code == 0, done.err
+            seen = " ".join(files_with(folder, CANARY))
+            for part in ("replica/generation", "streams/weft/", "OBJ_weft_bodies", "weft_audit"):
+                assert part in seen
+            assert "OBJ_weft_snapshots" in seen
+
+            done = await weft("erase", "--session", "secret", "--yes", "--json", url=url)
+            assert done.code == 0, done.err
+            assert files_with(folder, CANARY) == []
+
+            assert done.json["forks"] == ["copy"]
+            removed = done.json["removed"]
+            assert (removed["bodies"], removed["snapshots"], removed["replicas"]) == (1, 1, 1)
+            assert removed["events"] >= 12
+            assert removed["audit_events"] == 1
+            assert not [one for one in done.json["unreachable"] if "replica " in one]
+            assert await left_of(connection, "secret") == await left_of(connection, "copy") == 0
+            bodies = Bodies(connection, publisher)
+            assert not await bodies.exists(own.sha256)
+            assert await bodies.exists(shared.sha256)
+            receipts = [
+                decode_event(record.payload)
+                async for record in read_matching(connection, "w.out.*.*.@tenant.erasure_receipt")
+            ]
+            assert [one.session for one in receipts] == ["copy", "secret"]
+            assert isinstance(receipts[1], ErasureReceiptEvent)
+            assert receipts[1].removed == removed
+
+            kept = await weft("compile", "-s", "kept", "-p", "answer", "--json", url=url)
+            assert "k2" in kept.json["stats"]["included_items"]
+            gone = await weft("compile", "-s", "secret", "-p", "answer", url=url)
+            assert gone.code == 4
+            rebuilt = await weft("rebuild", "--data", str(folder), "--verify", url=url)
+            assert rebuilt.code == 0, rebuilt.err
+
+            await put(publisher, "secret", ContextItem("late", ItemKind.USER_TURN, CANARY))
+            again = await weft("erase", "--session", "secret", "--yes", "--json", url=url)
+            assert again.json["removed"]["events"] == 1
+            assert files_with(folder, CANARY) == []
+
+
+async def test_erasing_what_never_was_or_nothing_in_particular_is_refused(tmp_path: Path) -> None:
+    async with services(tmp_path / "data") as url:
+        unknown = await weft("erase", "--session", "nobody", "--yes", url=url)
+        assert (unknown.code, "nobody" in unknown.err) == (4, True)
+        everything = await weft("erase", "--yes", url=url)
+        assert everything.code == 2
+        assert "--tenant" in everything.err
+        unasked = await weft("erase", "--tenant", "default", url=url)
+        assert unasked.code in (4, 130)
+
+
+async def test_a_tenant_goes_whole_and_another_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    async with services(folder) as url:
+        given = b'{"id":"a","kind":"user_turn","text":"' + CANARY.encode() + b'"}'
+        for session in ("s1", "s2"):
+            done = await weft(
+                "publish", "-", "-s", session, "--tenant", "acme", url=url, given=given
+            )
+            assert done.code == 0, done.err
+        other = given.replace(CANARY.encode(), b"hello")
+        await weft("publish", "-", "-s", "s1", "--tenant", "rival", url=url, given=other)
+        done = await weft("erase", "--tenant", "acme", "--yes", "--json", url=url)
+        assert done.code == 0, done.err
+        assert files_with(folder, CANARY) == []
+        asked = ["compile", "-s", "s1", "-p", "answer", "--tenant"]
+        assert (await weft(*asked, "acme", url=url)).code == 4
+        assert (await weft(*asked, "rival", url=url)).code == 0
+        async with connected(url) as (connection, _):
+            left = [
+                record.subject.rpartition(".")[2]
+                async for record in read_matching(connection, "w.*.*.acme.>", stream=STREAM)
+            ]
+            assert left == ["erased", "erasure_receipt"]
