@@ -18,10 +18,11 @@ def test_every_field_is_searched() -> None:
         tags=("charlie",),
         namespace="delta",
         examples=("echo",),
-        args_schema={"properties": {"foxtrot": {}}},
+        args_schema={"properties": {"foxtrot": {"description": "golf", "enum": ["hotel", 1]}}},
     )
     found = item_weights(item)
-    assert {"alpha", "bravo", "charli", "delta", "echo", "foxtrot"} <= found.keys()
+    words = {"alpha", "bravo", "charli", "delta", "echo", "foxtrot", "golf", "hotel"}
+    assert words <= found.keys()
 
 
 def test_weights_are_bounded_however_often_a_word_is_repeated() -> None:
@@ -48,3 +49,10 @@ def test_a_schema_of_any_form_has_parameters_or_none() -> None:
     assert parameters_of({"properties": {"a": {}, "b": 1}}) == ["a", "b"]
     assert parameters_of({"properties": ["a"]}) == []
     assert parameters_of({"$ref": "#"}) == []
+
+
+def test_a_schema_that_means_harm_is_read_within_bounds() -> None:
+    wide = {"properties": {f"p{n}": {"description": "word " * 10_000} for n in range(10_000)}}
+    assert len(item_weights(SelectableItem("a", "a", args_schema=wide))) < 200
+    odd = {"properties": {"a": 1, "b": {"description": {}, "enum": "x"}, "c": None}}
+    assert item_weights(SelectableItem("a", "a", args_schema=odd))

@@ -19,7 +19,7 @@ from weft.router.weights import Weights, query_weights, score
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.routing import ChoiceCard, ChoiceGraph, RouteReply, RouteRequest, SelectableItem
 
-SCORER_VERSION = "bm25f-2"
+SCORER_VERSION = "bm25f-1"
 MOST_CARDS = 50
 _FAILED = 0.5
 """What is left of the score of a tool that just failed: it stays where nothing else fits."""

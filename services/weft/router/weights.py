@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from weft.router.words import concepts_of, words_of
+from weft.router.words import MAX_TEXT, concepts_of, words_of
 from weft_schemas.routing import SelectableItem
 
 Weights = dict[str, float]
@@ -34,12 +34,14 @@ _NAMESPACE = _Field(1.0, 2, 0.3)
 _DESCRIPTION = _Field(1.0, 16, 0.3)
 _EXAMPLES = _Field(0.8, 20, 0.5)
 _PARAMETERS = _Field(0.7, 5, 0.5)
+_PARAMETER_TEXTS = _Field(0.5, 30, 0.8)
 
 _SATURATION = 1.5
 """BM25's k1: from here on a term's further occurrences add little."""
 CONCEPT_WEIGHT = 0.7
 """Of a shared concept against a shared word."""
 _MOST_PARAMETERS = 64
+_MOST_OPTIONS = 64
 
 
 def item_weights(item: SelectableItem) -> Weights:
@@ -101,4 +103,15 @@ def _texts(item: SelectableItem) -> list[tuple[_Field, str]]:
         (_DESCRIPTION, item.description),
         (_EXAMPLES, "\n".join(item.examples)),
         (_PARAMETERS, " ".join(parameters_of(item.args_schema))),
+        (_PARAMETER_TEXTS, " ".join(_parameter_texts(item.args_schema))),
     ]
+
+
+def _parameter_texts(schema: Mapping[str, Any]) -> Iterator[str]:
+    """What the schema says of its top-level parameters: descriptions and options."""
+    for name in parameters_of(schema):
+        parameter = schema["properties"][name]
+        if isinstance(parameter, dict):
+            yield str(parameter.get("description", ""))[:MAX_TEXT]
+            options = parameter.get("enum")
+            yield from map(str, options[:_MOST_OPTIONS] if isinstance(options, list) else ())
