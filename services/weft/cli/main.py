@@ -49,6 +49,7 @@ _COMMANDS = {
     "reproduce": ("weft.cli.reproduce:reproduce", "Render a past prompt again from the log."),
     "erase": ("weft.cli.erase:erase", "A session or a tenant out of everything, for good."),
     "diff": ("weft.cli.diff:diff", "Two compiles of a session, and why they differ."),
+    "backtest": ("weft.cli.backtest:backtest", "Recorded compiles under another policy."),
     "dlq": ("weft.cli.dlq:dlq", "Events that a worker gave up: list, show, replay, drop."),
     "catalog": ("weft.cli.catalog:catalog", "Publish and compare catalogues of tools."),
     "route": ("weft.cli.routing:route", "The tools that fit a query best."),

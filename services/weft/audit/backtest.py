@@ -1,0 +1,221 @@
+"""Recorded compiles of one session again, under the policy they had and under another: a pure
+function of the session's records, so any process can take any session."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from weft.audit.difference import difference
+from weft.audit.history import fresh_model
+from weft.compiler.compile import CODE_VERSION, compile_pack
+from weft.evaluation.grounding import measure_grounding
+from weft.evaluation.transcripts import Step, Transcript
+from weft.log.record import LogRecord
+from weft.readmodel.rows import SessionView
+from weft_schemas.compile import CompileAudit, ContextPack
+from weft_schemas.errors import InvalidInput
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextPolicy, Phase
+
+
+class Tally(msgspec.Struct):
+    """What compiles came to; sums, so that sessions add up."""
+
+    compiles: int = 0
+    tokens: int = 0
+    """Of all prompts."""
+    included: int = 0
+    dropped: dict[str, int] = {}
+    """Reason → items."""
+    values: int = 0
+    """Argument values of next calls that the session had stated before."""
+    grounded: int = 0
+    """Of these, how many stood in the context."""
+    followed: int = 0
+    """Compiles that came after another one of their session and phase."""
+    stability: float = 0.0
+    """Sum over these: the share of the prompt before that is the beginning of this one."""
+
+    def add(self, other: Tally) -> None:
+        """Count another tally in."""
+        for name in ("compiles", "tokens", "included", "values", "grounded", "followed"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.stability += other.stability
+        self.dropped = dict(Counter(self.dropped) + Counter(other.dropped))
+
+    def summary(self) -> dict[str, Any]:
+        """The sums as shares and means; null where nothing was counted."""
+        return {
+            "compiles": self.compiles,
+            "tokens": self.tokens,
+            "tokens_mean": _share(self.tokens, self.compiles, 1),
+            "included": self.included,
+            "dropped": dict(sorted(self.dropped.items())),
+            "grounding": _share(self.grounded, self.values, 4),
+            "values": self.values,
+            "prefix_stability": _share(self.stability, self.followed, 4),
+        }
+
+
+class Altered(msgspec.Struct, frozen=True):
+    """One compile that the other policy answers otherwise."""
+
+    id: str
+    phase: str
+    came: tuple[str, ...]
+    went: tuple[str, ...]
+    changed: tuple[str, ...]
+    tokens: tuple[int, int]
+    """As recorded, and under the other policy."""
+
+
+class SessionResult(msgspec.Struct):
+    """All recorded compiles of one session, both ways."""
+
+    session: str
+    recorded: Tally
+    proposed: Tally
+    altered: list[Altered]
+    unlike: list[str]
+    """Ids of compiles that this release, under their own policy, selects otherwise than was
+    recorded by the same code version: their comparison starts from what it selects now."""
+    missing: int = 0
+    """Compiles that found no item, since the log was trimmed."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """What one process needs for one session."""
+
+    session: str
+    audits: tuple[CompileAudit, ...]
+    """In order of recording, of one tenant."""
+    records: tuple[LogRecord, ...]
+    """All that its compiles could read, in order, and the session's later items."""
+    policy: ContextPolicy
+    key: bytes
+    through: int
+
+
+def backtest(task: Task) -> SessionResult:
+    """Compile every recorded compile of the task under its own and under the other policy."""
+    result = SessionResult(task.session, Tally(), Tally(), [], [])
+    audits = {audit.id: audit for audit in task.audits}
+    items = items_of(task.session, task.records)
+    earlier: dict[tuple[Phase, bool], str] = {}
+    for encoding in dict.fromkeys(audit.encoding for audit in task.audits):
+        model = fresh_model(task.records, task.through, encoding)
+        for audit in task.audits:
+            if audit.encoding == encoding:
+                view = model.view(audit.tenant, task.session, audit.sequence)
+                if view.item_count():
+                    _one(audit, view, task, audits, items, earlier, result)
+                else:
+                    result.missing += 1
+        model.close()
+    return result
+
+
+def _one(
+    audit: CompileAudit,
+    view: SessionView,
+    task: Task,
+    audits: Mapping[str, CompileAudit],
+    items: Sequence[tuple[int, ContextItem]],
+    earlier: dict[tuple[Phase, bool], str],
+    result: SessionResult,
+) -> None:
+    base = audits.get(audit.request.stable_from or "")
+    own = audit.request
+    proposed = msgspec.structs.replace(own, policy=task.policy)
+    packs = [compile_pack(view, one, key=task.key, base=base).pack for one in (own, proposed)]
+    if audit.code_version == CODE_VERSION and packs[0].digest != audit.digest:
+        result.unlike.append(audit.id)
+    for pack, tally, other in (
+        (packs[0], result.recorded, False),
+        (packs[1], result.proposed, True),
+    ):
+        tally.add(_tally(pack, items, earlier.get((pack.phase, other))))
+        earlier[pack.phase, other] = pack.prompt
+    if packs[0].prompt != packs[1].prompt:
+        result.altered.append(_altered(audit.id, packs[0], packs[1], view))
+
+
+def _tally(
+    pack: ContextPack, items: Sequence[tuple[int, ContextItem]], previous: str | None
+) -> Tally:
+    values, grounded = _grounding(pack, items)
+    return Tally(
+        compiles=1,
+        tokens=pack.stats.prompt_tokens,
+        included=pack.stats.included_count,
+        dropped=dict(pack.stats.dropped_reasons),
+        values=values,
+        grounded=grounded,
+        followed=int(previous is not None),
+        stability=0.0 if previous is None else prefix_share(previous, pack.prompt),
+    )
+
+
+def _grounding(pack: ContextPack, items: Sequence[tuple[int, ContextItem]]) -> tuple[int, int]:
+    """Values of the next call and how many of them stand in the context; (0, 0) where the compile
+    was not for a call, or none came."""
+    if pack.phase is not Phase.CALL:
+        return 0, 0
+    position = sum(sequence <= pack.sequence for sequence, _ in items)
+    arguments = tuple(_next_arguments(item for _, item in items[position:]))
+    step = Step(position, arguments)
+    transcript = Transcript(pack.session, tuple(item for _, item in items), (step,))
+    measured = measure_grounding([transcript], lambda *_: pack, pack.stats.budget)
+    return measured.values, measured.found
+
+
+def _next_arguments(later: Iterable[ContextItem]) -> Iterable[Any]:
+    """Arguments of the calls that come next, before anybody else speaks."""
+    for item in later:
+        if item.kind is not ItemKind.TOOL_CALL:
+            return
+        yield item.metadata.get("arguments") or {}
+
+
+def _altered(id: str, own: ContextPack, proposed: ContextPack, view: SessionView) -> Altered:
+    found = difference(own, proposed, view, view)
+    names = {
+        kind: tuple(change.item_id for change in found.changes if change.change == kind)
+        for kind in ("came", "went", "changed")
+    }
+    tokens = (own.stats.prompt_tokens, proposed.stats.prompt_tokens)
+    return Altered(id=id, phase=str(own.phase), tokens=tokens, **names)
+
+
+def items_of(session: str, records: Iterable[LogRecord]) -> list[tuple[int, ContextItem]]:
+    """A session's items with their sequences, the first of each id, as agents published them."""
+    found: dict[str, tuple[int, ContextItem]] = {}
+    for record in records:
+        if not record.subject.startswith("w.in."):
+            continue
+        try:
+            event = record.event()
+        except InvalidInput:
+            continue
+        if isinstance(event, ContextItem) and record.address().session == session:
+            found.setdefault(event.id, (record.sequence, event))
+    return list(found.values())
+
+
+def prefix_share(previous: str, following: str) -> float:
+    """The share of a prompt's characters with which the next one begins: what a provider's cache
+    can use again."""
+    if not previous:
+        return 1.0
+    pairs = zip(previous, following, strict=False)
+    same = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
+    shared = min(len(previous), len(following)) if same is None else same
+    return shared / len(previous)
+
+
+def _share(part: float, whole: int, digits: int) -> float | None:
+    return round(part / whole, digits) if whole else None

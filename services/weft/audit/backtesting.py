@@ -1,0 +1,162 @@
+"""Backtesting on a real log: recorded compiles read from the audit stream, their sessions handed to
+processes one at a time, results added up."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from weft import tokens
+from weft.audit.backtest import SessionResult, Tally, Task, backtest
+from weft.audit.compiles import all_compiles
+from weft.audit.history import Histories, tombstone_of
+from weft.log.connection import Connection
+from weft.log.reading import last_sequence
+from weft_schemas.compile import CompileAudit
+from weft_schemas.errors import NotFound
+from weft_schemas.policy import ContextPolicy
+
+AHEAD = 2
+"""Sessions per process that are read from the log before a process is free for them."""
+
+Progress = Callable[[int, int], None]
+"""Called with the compiles done and how many there are."""
+
+
+class Backtest(msgspec.Struct):
+    """All recorded compiles, both ways."""
+
+    policy: str
+    """Its name."""
+    recorded: Tally
+    proposed: Tally
+    sessions: list[SessionResult]
+    skipped: dict[str, int]
+    """Compiles that could not be made again, by reason."""
+    processes: int
+    seconds: float
+    """From the first session read to the last result; starting the processes is not in it."""
+
+    def summary(self) -> dict[str, Any]:
+        """What `weft backtest --json` prints."""
+        compiles = self.recorded.compiles
+        return {
+            "policy": self.policy,
+            "compiles": compiles,
+            "sessions": len(self.sessions),
+            "altered": sum(len(one.altered) for one in self.sessions),
+            "selected_otherwise_now": sum(len(one.unlike) for one in self.sessions),
+            "skipped": self.skipped,
+            "recorded": self.recorded.summary(),
+            "proposed": self.proposed.summary(),
+            "processes": self.processes,
+            "seconds": round(self.seconds, 3),
+            "compiles_per_second": round(compiles / self.seconds, 1) if self.seconds else None,
+            "differences": [
+                {
+                    "session": one.session,
+                    "recorded": one.recorded.summary(),
+                    "proposed": one.proposed.summary(),
+                    "altered": one.altered,
+                }
+                for one in self.sessions
+            ],
+        }
+
+
+async def backtest_policy(
+    connection: Connection,
+    tenant: str,
+    policy: ContextPolicy,
+    key: bytes,
+    processes: int,
+    since_ns: int = 0,
+    progress: Progress = lambda done, all: None,
+) -> Backtest:
+    """Compile again what a tenant's agents had compiled since a time, under `policy`.
+
+    Raises `NotFound` where nothing was compiled.
+    """
+    by_session: dict[str, list[CompileAudit]] = {}
+    for logged in await all_compiles(connection, tenant, since_ns):
+        by_session.setdefault(logged.audit.session, []).append(logged.audit)
+    total = sum(map(len, by_session.values()))
+    if not total:
+        raise NotFound(f"no compile of tenant {tenant!r} is recorded since then")
+    done = Backtest(policy.name, Tally(), Tally(), [], {}, processes, 0.0)
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _warm)
+    try:
+        await _started(pool, processes)
+        begun = perf_counter()
+        tasks = _tasks(connection, tenant, by_session, policy, key, done.skipped)
+        async for result in _results(pool, tasks, AHEAD * processes):
+            done.recorded.add(result.recorded)
+            done.proposed.add(result.proposed)
+            done.sessions.append(result)
+            if result.missing:
+                done.skipped["trimmed"] = done.skipped.get("trimmed", 0) + result.missing
+            progress(done.recorded.compiles + sum(done.skipped.values()), total)
+        done.seconds = perf_counter() - begun
+    finally:
+        pool.shutdown(cancel_futures=True)
+    done.sessions.sort(key=lambda one: one.session)
+    return done
+
+
+async def _tasks(
+    connection: Connection,
+    tenant: str,
+    by_session: Mapping[str, list[CompileAudit]],
+    policy: ContextPolicy,
+    key: bytes,
+    skipped: dict[str, int],
+) -> AsyncIterator[Task]:
+    """One for each session that the log still holds."""
+    through = await last_sequence(connection)
+    histories = Histories(connection, tenant, through)
+    tenants = await histories.tenants()
+    for session, audits in by_session.items():
+        if tombstone_of(tenants, session):
+            skipped["erased"] = skipped.get("erased", 0) + len(audits)
+            continue
+        records = await histories.of(session)
+        yield Task(session, tuple(audits), tuple(records), policy, key, through)
+
+
+async def _results(
+    pool: ProcessPoolExecutor, tasks: AsyncIterator[Task], most: int
+) -> AsyncIterator[SessionResult]:
+    """Results as they come, with at most so many tasks out."""
+    loop = asyncio.get_running_loop()
+    out: set[asyncio.Future[SessionResult]] = set()
+    async for task in tasks:
+        out.add(loop.run_in_executor(pool, backtest, task))
+        if len(out) >= most:
+            ready, out = await asyncio.wait(out, return_when=asyncio.FIRST_COMPLETED)
+            for one in ready:
+                yield one.result()
+    for result in asyncio.as_completed(out):
+        yield await result
+
+
+async def _started(pool: ProcessPoolExecutor, processes: int) -> None:
+    """Let every process load the tokenizer before the time is taken."""
+    loop = asyncio.get_running_loop()
+    await asyncio.gather(*(loop.run_in_executor(pool, _pause) for _ in range(processes)))
+
+
+def _warm() -> None:
+    tokens.encoding()
+
+
+def _pause() -> None:
+    """Long enough that no process takes two of these."""
+    import time
+
+    time.sleep(0.2)
