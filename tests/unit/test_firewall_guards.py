@@ -82,6 +82,18 @@ def test_masking_a_json_string_leaves_it_json() -> None:
     assert json.loads(json.loads(text)["log"])["user"] == "ann"
 
 
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_a_masked_number_leaves_json_json(depth: int) -> None:
+    body = json.dumps({"password": 73194862, "rows": [1, 2]})
+    for _ in range(depth):
+        body = json.dumps({"log": body})
+    value = json.loads(seen(body))
+    for _ in range(depth):
+        value = json.loads(value["log"])
+    assert value["password"].startswith("[secret:password:")
+    assert value["rows"] == [1, 2]
+
+
 def test_fingerprints_are_keyed() -> None:
     assert fingerprint(b"one", b"value") != fingerprint(b"other", b"value")
     assert len(fingerprint(b"one", b"value")) == 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 
 import msgspec
 
@@ -45,13 +46,32 @@ def without_overlaps(findings: list[Finding]) -> list[Finding]:
 
 
 def masked(data: bytes, findings: list[Finding], key: bytes) -> bytes:
-    """`data` with each finding replaced by `[kind:name:fingerprint]`. `findings` do not overlap and
-    are in order."""
+    """`data` with each finding replaced by `[kind:name:fingerprint]`, in quotes where a bare number
+    of JSON stood. `findings` do not overlap and are in order."""
     pieces: list[bytes] = []
     position = 0
     for found in findings:
         mark = f"[{found.kind}:{found.name}:{fingerprint(key, data[found.start : found.end])}]"
-        pieces += (data[position : found.start], mark.encode())
+        quote = _quote_of_bare(data, found)
+        pieces += (data[position : found.start], quote + mark.encode() + quote)
         position = found.end
     pieces.append(data[position:])
     return b"".join(pieces)
+
+
+_AFTER_KEY = re.compile(rb"(\\*[\"'])\s*:\s*\Z")
+_IN_ARRAY = re.compile(rb"[\[,]\s*\Z")
+_NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
+
+
+def _quote_of_bare(data: bytes, found: Finding) -> bytes:
+    """The quote that a JSON member's key has, escapes included, where its value has none."""
+    if data[found.end : found.end + 1] not in (b",", b"}", b"]", b" ", b"\n", b"\r", b"\t", b"\\"):
+        return b""
+    before = data[max(0, found.start - 24) : found.start]
+    key = _AFTER_KEY.search(before)
+    if key is not None:
+        return key.group(1)
+    if _NUMBER.match(data[found.start : found.end]) and _IN_ARRAY.search(before):
+        return b'"'
+    return b""
