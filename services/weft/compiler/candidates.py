@@ -1,9 +1,9 @@
-"""Stage 1: which items are looked at. Bounded by the budget and the policy, never by the length
-of the session."""
+"""Stage 1: which items are looked at. As many as could fill the budget a few times, whatever the
+length of the session."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -13,21 +13,26 @@ from weft.readmodel.terms import analyse
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import SelectionRules
 
-SMALLEST_ITEM = 10
-"""Tokens. More recent items than budget / this cannot all stand in the prompt."""
-LEAST = 64
-"""Items looked at however small the budget."""
-EXPANDED = 200
-"""Best matches whose neighbours come along: further ones seldom earn their own place."""
+SAMPLE = 64
+"""Newest items, always looked at; their length tells how many more the budget can hold."""
+LABEL = 4
+"""Tokens that an item costs beside its text."""
+DEEPER = 3.0
+"""Recent items per one that fits whole: shortened, more of them fit."""
+MATCHES, MATCHES_LEAST = 2.0, 24
+"""Matches per item that fits, and at least."""
+EXPANDED, EXPANDED_LEAST = 0.5, 16
+"""Best matches whose neighbours come along, the same way."""
 FEEDBACK = 10
 """Best matches whose common terms search again."""
 FEEDBACK_SHARE = 0.1
+"""Weight of what that second search finds."""
 PINNED_POLICIES = 8
 """Newest policy items that are always looked at."""
 
 
 class Candidates(msgspec.Struct, frozen=True):
-    """Rows in order of sequence, and how well each answers the question."""
+    """Rows in order of sequence, and how well they answer the question."""
 
     rows: tuple[ItemRow, ...]
     scores: dict[int, float]
@@ -41,50 +46,79 @@ def find_candidates(
 ) -> Candidates:
     """The recent window, the best matches with their neighbours, policies, and the latest user
     turn and plan however long ago they were."""
-    bound = LEAST + budget // SMALLEST_ITEM
-    found = {row.sequence: row for row in view.recent(min(rules.recent, bound))}
+    recent = view.recent(min(rules.recent, SAMPLE))
+    fits = _fitting(recent, budget)
+    found = {row.sequence: row for row in recent}
+    _add(found, _further_back(view, recent, min(rules.recent, int(DEEPER * fits))))
     users = view.of_kind(ItemKind.USER_TURN, 1)
-    pinned = [
-        *users,
-        *view.of_kind(ItemKind.PLAN_STATE, 1),
-        *view.of_kind(ItemKind.POLICY, PINNED_POLICIES),
-    ]
-    found.update((row.sequence, row) for row in pinned)
-    matches, scores = _matches(view, question, found.values(), min(rules.matches, bound))
-    for first, last in _spans(matches, rules.neighbours):
-        found.update((row.sequence, row) for row in view.span(first, last))
+    _add(found, users)
+    _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
+    _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
+    limit = min(rules.matches, MATCHES_LEAST + int(MATCHES * fits))
+    matches, scores = _matches(view, question, recent, limit)
+    expanded = matches[: EXPANDED_LEAST + int(EXPANDED * fits)]
+    for first, last in _spans(expanded, rules.neighbours):
+        _add(found, view.span(first, last))
     missing = [match.sequence for match in matches if match.sequence not in found]
-    found.update((row.sequence, row) for row in view.rows(missing))
-    return Candidates(
-        tuple(found[sequence] for sequence in sorted(found)),
-        scores,
-        users[0].sequence if users else None,
-    )
+    _add(found, view.rows(missing) if missing else ())
+    rows = tuple(found[sequence] for sequence in sorted(found))
+    return Candidates(rows, scores, users[0].sequence if users else None)
+
+
+def _add(found: dict[int, ItemRow], rows: Iterable[ItemRow]) -> None:
+    found.update((row.sequence, row) for row in rows)
+
+
+def _fitting(recent: Sequence[ItemRow], budget: int) -> float:
+    """How many items like the recent ones the budget holds."""
+    if not recent:
+        return 0.0
+    tokens = sum(row.tokens for row in recent) / len(recent)
+    return budget / (tokens + LABEL)
+
+
+def _further_back(view: SessionView, recent: Sequence[ItemRow], wanted: int) -> list[ItemRow]:
+    if wanted <= len(recent) or not recent or not recent[-1].ordinal:
+        return []
+    oldest = recent[-1].ordinal
+    return view.span(max(oldest - (wanted - len(recent)), 0), oldest - 1)
 
 
 def _matches(
-    view: SessionView, question: Question, known: Iterable[ItemRow], limit: int
+    view: SessionView, question: Question, recent: Iterable[ItemRow], limit: int
 ) -> tuple[list[Match], dict[int, float]]:
     """The best matches, and BM25 scores with the feedback's share in them. Who an item is by is
     asked of its author, not of its text."""
-    authors = {str(row.metadata.get("author") or "").casefold() for row in known}
+    authors = {str(row.metadata.get("author") or "").casefold() for row in recent}
     named = {term for name in authors & question.names for term in analyse(name)}
     terms = [term for term in question.terms if term not in named]
-    matches = view.search(terms, limit)
+    matches = view.search(terms, limit) if terms else []
     scores = {match.sequence: match.score for match in matches}
-    best = [match.sequence for match in matches[:FEEDBACK]]
-    extra = expansion([row.text for row in view.rows(best)], question, named)
-    for match in view.search(extra, limit) if extra else ():
+    for match in _feedback(view, question, matches, named, limit):
         if match.sequence not in scores:
             matches.append(match)
         scores[match.sequence] = scores.get(match.sequence, 0.0) + FEEDBACK_SHARE * match.score
     return matches, scores
 
 
+def _feedback(
+    view: SessionView,
+    question: Question,
+    matches: Sequence[Match],
+    named: Collection[str],
+    limit: int,
+) -> list[Match]:
+    best = view.rows([match.sequence for match in matches[:FEEDBACK]]) if matches else []
+    places = {match.sequence: rank for rank, match in enumerate(matches[:FEEDBACK])}
+    best.sort(key=lambda row: places[row.sequence])
+    extra = expansion([row.text for row in best], question, named)
+    return view.search(extra, limit) if extra else []
+
+
 def _spans(matches: Sequence[Match], neighbours: int) -> list[tuple[int, int]]:
-    """Ordinals around the best matches, overlapping ones joined."""
+    """Ordinals around the matches, overlapping ones joined."""
     spans: list[tuple[int, int]] = []
-    for ordinal in sorted(match.ordinal for match in matches[:EXPANDED]):
+    for ordinal in sorted(match.ordinal for match in matches):
         first, last = max(ordinal - neighbours, 0), ordinal + neighbours
         if spans and first <= spans[-1][1] + 1:
             spans[-1] = (spans[-1][0], last)

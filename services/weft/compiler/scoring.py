@@ -14,7 +14,7 @@ from weft.compiler.query import Question
 from weft.readmodel.rows import ItemRow
 from weft_schemas.policy import PhaseRule
 
-BESIDE = {1: 0.4, 2: 0.25, 3: 0.1}
+BESIDE = {1: 0.3, 2: 0.2, 3: 0.1}
 """Share of a match's relevance that items at this distance get: an answer stands beside its
 question. Tuned, like the constants below, on three LoCoMo conversations; two others confirm them."""
 AFTER_QUESTION = 0.5
@@ -22,13 +22,13 @@ AFTER_QUESTION = 0.5
 DAY = 0.1
 """Most that the best matches of its day add to an item."""
 DAY_MATCHES = 3
-SPOKEN_BY = 2.0
+SPOKEN_BY = 2.5
 """Factor for items whose author the query names, where it names one author."""
-ASKS = 0.7
+ASKS = 0.9
 """Factor for items that only ask."""
-DATED, PERSONAL, NAMED, LONG = 0.05, 0.09, 0.05, 0.1
+DATED, PERSONAL, NAMED, LONG = 0.08, 0.09, 0.08, 0.05
 """Worth of a time word, of the first person, of a name, of length."""
-NAMED_WANTED = 0.3
+NAMED_WANTED = 0.2
 """Worth of a name where the query wants one."""
 LONG_TEXT = 240
 """Characters from which length says no more."""

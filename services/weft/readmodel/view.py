@@ -75,12 +75,10 @@ class View:
         return self._items(_BY_SEQUENCE, sequences=json.dumps(list(sequences)))
 
     def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
-        found = [row for id in dict.fromkeys(ids) for row in self._items(_BY_ID, id=id)]
-        return sorted(found, key=lambda row: row.sequence)
+        return self._items(_BY_ID, ids=json.dumps(list(ids)))
 
     def children(self, ids: Iterable[str]) -> list[ItemRow]:
-        found = [row for id in dict.fromkeys(ids) for row in self._items(_CHILDREN, id=id)]
-        return sorted(found, key=lambda row: row.sequence)
+        return self._items(_CHILDREN, ids=json.dumps(list(ids)))
 
     def pending(self) -> list[ItemRow]:
         at = {"session": self._number, "at": self.sequence}

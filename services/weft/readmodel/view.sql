@@ -32,10 +32,13 @@ WHERE i.sequence IN (SELECT value FROM json_each(:sequences))
 ORDER BY i.sequence
 
 -- name: by_id
-WHERE i.session = :session AND i.id = :id AND i.sequence <= :at
+WHERE i.session = :session AND i.id IN (SELECT value FROM json_each(:ids)) AND i.sequence <= :at
+ORDER BY i.sequence
 
 -- name: children
-WHERE i.session = :session AND i.parent_id = :id AND i.sequence <= :at ORDER BY i.sequence
+WHERE i.session = :session AND i.parent_id IN (SELECT value FROM json_each(:ids))
+    AND i.sequence <= :at
+ORDER BY i.sequence
 
 -- name: last_item
 SELECT ordinal, sequence FROM items WHERE session = ? ORDER BY ordinal DESC LIMIT 1
