@@ -14,8 +14,8 @@ from weft.log.reading import read_matching
 from weft.runtime.settings import read_settings
 from weft_schemas.compile import CompileAudit
 from weft_schemas.errors import NotFound, Unavailable
-from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.routing import Catalog, SelectableItem
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.routing import Catalog, RouteAudit, SelectableItem
 from weft_schemas.subjects import AUDIT_STREAM
 
 SCHEMA = {"type": "object", "properties": {"invoice_id": {"type": "string"}}}
@@ -74,6 +74,28 @@ async def test_phase_route_carries_the_cards(client: Client, router, log: Connec
     ]
     audit = msgspec.json.decode(payload, type=CompileAudit)
     assert [card.id for card in audit.request.cards] == ["pay", "find"]
+
+
+async def test_without_a_query_the_latest_turn_is_routed_by(client: Client, router) -> None:
+    after = await published(client)
+    pack = await client.compile("s1", phase="route", catalog="tools", after=after, timeout=20)
+    assert "- pay (pay_invoice)" in pack.prompt
+    assert "Polishes" not in pack.prompt
+
+
+async def test_a_turn_too_sensitive_to_show_is_not_routed_by(
+    client: Client, router, log: Connection
+) -> None:
+    await published(client)
+    secret = ContextItem("u2", ItemKind.USER_TURN, "pay", sensitivity=Sensitivity.RESTRICTED)
+    ack = await client.publish("s1", secret)
+    pack = await client.compile(
+        "s1", phase="route", catalog="tools", after=ack.sequence, timeout=20
+    )
+    assert "pay_invoice" not in pack.prompt
+    routed = read_matching(log, "weft-audit.acme.s1.routed", stream=AUDIT_STREAM)
+    queries = [msgspec.json.decode(one.payload, type=RouteAudit).query async for one in routed]
+    assert queries == [""]
 
 
 async def test_the_cards_keep_within_the_budget(client: Client, router) -> None:

@@ -34,6 +34,7 @@ from weft_schemas.compile import (
 )
 from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ItemKind
 from weft_schemas.policy import Phase
 from weft_schemas.routing import HydrateRequest, HydrationResult, RouteReply, RouteRequest
 from weft_schemas.status import StatusReply, StatusRequest
@@ -97,8 +98,9 @@ class Compiler:
         """
         if not request.catalog or request.as_of is not None:
             return request
-        if request.phase is Phase.ROUTE and request.query:
-            route = RouteRequest(request.query, request.catalog)
+        if request.phase is Phase.ROUTE:
+            query = request.query or await self._latest_turn(tenant, session, request)
+            route = RouteRequest(query, request.catalog)
             reply = await self._ask((tenant, session, "route"), route, RouteReply)
             return msgspec.structs.replace(request, cards=reply.cards)
         if request.phase is Phase.CALL and request.tool:
@@ -109,6 +111,20 @@ class Compiler:
             found = await self._ask(address, hydrate, HydrationResult, request.timeout)
             return msgspec.structs.replace(request, hydration=found)
         return request
+
+    async def _latest_turn(self, tenant: str, session: str, request: CompileRequest) -> str:
+        """What the user said last, to route by where no query is given; empty where that is too
+        sensitive to be shown."""
+        deadline = asyncio.get_running_loop().time() + request.timeout
+        await self._replica.reach(request.after, deadline)
+
+        def read(model: ReadModel) -> str:
+            view = model.view(tenant, session)
+            floor = (request.policy or view.policy()[1]).sensitivity_floor
+            turns = view.of_kind(ItemKind.USER_TURN, 1)
+            return "".join(turn.text for turn in turns if not turn.sensitivity.reaches(floor))
+
+        return await self._replica.read(read)
 
     async def _compiled(self, tenant: str, session: str, request: CompileRequest) -> Compilation:
         """Waits for what the request waits for, then compiles what is there."""
