@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import msgspec
 import nats.nuid
@@ -72,6 +72,13 @@ class Bodies:
         where the body is new."""
         reference = await asyncio.to_thread(_hash_file, Path(path))
         await self._store(reference, _pieces(Path(path)), metadata or {})
+        return reference
+
+    async def put_open(self, file: IO[bytes], sha256: str, size: int) -> BodyRef:
+        """Store an open file whose digest is known."""
+        file.seek(0)
+        reference = BodyRef(sha256, size)
+        await self._store(reference, iter(lambda: file.read(CHUNK_BYTES), b""))
         return reference
 
     async def entries(self) -> list[Meta]:

@@ -23,6 +23,7 @@ from weft.log.topology import WORKERS
 from weft.replay.forgetting import forget_in_snapshots
 from weft.replay.replicas import ReplicaState, replicas
 from weft.replay.survey import Survey, Victims, family
+from weft.replay.tombstones import tombstones
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import ErasedEvent, ErasureReceiptEvent, Event, encode_event
 from weft_schemas.ids import TENANT_SESSION, digest, encode_token
@@ -93,14 +94,14 @@ async def plan(
         raise InvalidInput("the tenant's own session is erased with the tenant only")
     survey = Survey()
     await _extend(connection, survey, told)
-    tombstones = await _tombstones(connection, tenant)
+    stones = await tombstones(connection, tenant)
     forks: list[str] = []
     if session is not None:
-        for fork, (_, reason) in tombstones.items():
+        for fork, (_, reason) in stones.items():
             if reason.startswith(_FORK_OF):
                 survey.forks.setdefault((tenant, reason[len(_FORK_OF) :]), set()).add(fork)
         forks = family(tenant, session, survey.forks)[1:]
-    known = {name: sequence for name, (sequence, _) in tombstones.items()}
+    known = {name: sequence for name, (sequence, _) in stones.items()}
     made = Plan(tenant, session, tuple(forks), 0, survey, known)
     events = sum([len(found) async for _, found in _events(connection, made)])
     if not events and (session or "") not in known:
@@ -115,7 +116,7 @@ async def erase(
     """Erase what was planned. Run again, it finishes what was interrupted, and sweeps up what came
     since."""
     async with Publisher(connection) as publisher:
-        tombstones = await _bury(publisher, plan, reason)
+        stones = await _bury(publisher, plan, reason)
         count, left = _Counts(), []
         left += await _until_settled(connection, told)
         await _sweep(connection, publisher, plan, count, told)
@@ -123,7 +124,7 @@ async def erase(
         count.add("snapshots", snapshots)
         left += held
         told("replicas", 0, 1)
-        reached, late = await _until_scrubbed(connection, plan.tenant, max(tombstones.values()))
+        reached, late = await _until_scrubbed(connection, plan.tenant, max(stones.values()))
         count.add("replicas", len(reached))
         left += late
         for _ in range(MOST_SWEEPS):
@@ -132,8 +133,8 @@ async def erase(
                 break
         unreachable = tuple(dict.fromkeys([*left, *await _beyond(connection)]))
         removed = {**count.counts, "forks": len(plan.forks)}
-        receipt = await _receipts(publisher, plan, tombstones, removed, unreachable)
-    return Erased(plan.tenant, plan.session, plan.forks, tombstones, removed, unreachable, receipt)
+        receipt = await _receipts(publisher, plan, stones, removed, unreachable)
+    return Erased(plan.tenant, plan.session, plan.forks, stones, removed, unreachable, receipt)
 
 
 _FORK_OF = "fork of "
@@ -158,17 +159,6 @@ async def _extend(connection: Connection, survey: Survey, told: Told) -> None:
             if record.sequence % 1_000 == 0:
                 told("looking through the log", record.sequence, last)
     survey.through = last
-
-
-async def _tombstones(connection: Connection, tenant: str) -> dict[str, tuple[int, str]]:
-    """Session (empty for the tenant) → sequence and reason of its newest tombstone."""
-    found = {}
-    subjects = stored_filter(tenant, TENANT_SESSION, event="erased")
-    async for record in read_matching(connection, subjects):
-        event = record.event()
-        if isinstance(event, ErasedEvent):
-            found[event.session or ""] = (record.sequence, event.reason)
-    return found
 
 
 async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]:
@@ -292,15 +282,15 @@ async def _beyond(connection: Connection) -> list[str]:
 async def _receipts(
     publisher: Publisher,
     plan: Plan,
-    tombstones: dict[str, int],
+    stones: dict[str, int],
     removed: dict[str, int],
     unreachable: tuple[str, ...],
 ) -> int:
     """One for each tombstone; the counts of all are in that of what was asked for."""
     for fork in plan.forks:
-        event = ErasureReceiptEvent(fork, tombstones[fork], {}, unreachable)
+        event = ErasureReceiptEvent(fork, stones[fork], {}, unreachable)
         await _publish_own(publisher, plan.tenant, event)
-    stone = tombstones[plan.session or ""]
+    stone = stones[plan.session or ""]
     receipt = ErasureReceiptEvent(plan.session, stone, removed, unreachable)
     return await _publish_own(publisher, plan.tenant, receipt)
 

@@ -1,0 +1,110 @@
+"""`weft export` and `weft import`: sessions as JSON lines, for backup and moving."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from weft.cli.connecting import connected, json_option, running
+from weft.cli.output import hint, print_json, print_json_line
+from weft.cli.progress import progress
+from weft.runtime.settings import Settings
+from weft_schemas.errors import Corrupt, InvalidInput
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--session", "-s", metavar="ID", help="This session; else the whole tenant.")
+@json_option
+@connected
+def export(file: Path, session: str | None, as_json: bool, settings: Settings) -> None:
+    """Write a session, or all of the tenant, to FILE (`-` for stdout) as JSON lines.
+
+    It holds the events byte for byte, what was derived from them, and large bodies whole; a
+    tenant's also policies, catalogues and tombstones. Audits of compiles are not in it. What is
+    exported is out of reach of a later erasure.
+
+    \b
+    Examples:
+      weft export s1.jsonl --session s1
+      weft export - --tenant acme | gzip > acme.jsonl.gz
+    """
+    done = running(_export(settings, session, file, quiet=as_json))
+    if as_json and str(file) != "-":
+        print_json(done)
+    else:
+        hint(f"{done.records:,} events, {done.bodies:,} bodies; digest {done.digest}")
+    for name in done.missing:
+        hint(f"note: body {name} is not in the object store; its item goes without it")
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--as", "session", metavar="ID", help="Another name for a single session.")
+@json_option
+@connected
+def import_(file: Path, session: str | None, as_json: bool, settings: Settings) -> None:
+    """Copy an export from FILE (`-` for stdin) into the log, as the tenant's that --tenant names.
+
+    What was derived comes along, so that nothing is derived again. Exits with 1 where the copy's
+    digest is not that of the export. Made again after an interruption, it goes on.
+
+    \b
+    Examples:
+      weft import s1.jsonl
+      weft import s1.jsonl --as s1-copy --tenant staging
+    """
+    done = running(_import(settings, session, file, quiet=as_json))
+    if as_json:
+        print_json_line(done)
+    else:
+        click.echo(
+            f"{done.records:,} events of {done.sessions:,} sessions, {done.bodies:,} bodies, up to "
+            f"sequence {done.last}; digest {done.digest}"
+        )
+    if not done.equal:
+        raise Corrupt(
+            f"the copy's digest is not that of the export, {done.expected}: something else was "
+            "published to it meanwhile, or the file was changed"
+        )
+
+
+async def _export(settings: Settings, session: str | None, file: Path, quiet: bool) -> Any:
+    from weft.log.connection import connect
+    from weft.replay.exporting import export as write
+
+    connection = await connect(name="weft-export", **settings.connection())
+    try:
+        with progress("events", quiet) as told:
+            if str(file) == "-":
+                return await write(connection, settings.tenant, session, sys.stdout.buffer, told)
+            with _opened(file, "wb") as output:
+                return await write(connection, settings.tenant, session, output, told)
+    finally:
+        await connection.close()
+
+
+async def _import(settings: Settings, session: str | None, file: Path, quiet: bool) -> Any:
+    from weft.log.connection import connect
+    from weft.replay.importing import import_ as read
+
+    connection = await connect(name="weft-import", **settings.connection())
+    try:
+        with progress("events", quiet) as told:
+            if str(file) == "-":
+                source = sys.stdin.buffer
+                return await read(connection, source, settings.tenant, session, told)
+            with _opened(file, "rb") as content:
+                return await read(connection, content, settings.tenant, session, told)
+    finally:
+        await connection.close()
+
+
+def _opened(file: Path, mode: str) -> Any:
+    try:
+        return file.open(mode)
+    except OSError as error:
+        raise InvalidInput(f"{file}: {error.strerror}") from None

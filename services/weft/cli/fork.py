@@ -1,0 +1,48 @@
+"""`weft fork`: what a session was at a sequence, as a session that goes its own way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from weft.cli.connecting import connected, json_option, running
+from weft.cli.output import print_json
+from weft.runtime.settings import Settings
+
+
+@click.command()
+@click.argument("session")
+@click.option("--at", type=int, required=True, metavar="SEQ", help="Its items up to here.")
+@click.argument("new")
+@json_option
+@connected
+def fork(session: str, at: int, new: str, as_json: bool, settings: Settings) -> None:
+    """Copy SESSION up to a sequence as the session NEW.
+
+    Each item's metadata names what it is a copy of. What was derived from these items, also later,
+    comes along; what was learned from them stays the fork's own. Erasing SESSION erases its forks.
+
+    \b
+    Example:
+      weft fork s1 --at 120 s1-other-way
+    """
+    done = running(_fork(settings, session, at, new))
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(
+            f"session {done.session}: {done.items:,} items of {done.source} up to {done.at}, "
+            f"{done.events:,} events, sequences {done.first} to {done.last}"
+        )
+
+
+async def _fork(settings: Settings, session: str, at: int, new: str) -> Any:
+    from weft.log.connection import connect
+    from weft.replay.forking import fork as copy
+
+    connection = await connect(name="weft-fork", **settings.connection())
+    try:
+        return await copy(connection, settings.tenant, session, at, new)
+    finally:
+        await connection.close()

@@ -1,0 +1,144 @@
+"""Copying events to another place of a log: in their order, each after what it refers to, under
+ids that are the same when the copy is made again, so that an interrupted one is finished.
+
+Each copy says which workers have settled it already, so that none derives again, and no model is
+asked again for, what is copied along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from weft.log.api import call
+from weft.log.connection import Connection
+from weft.log.publishing import Message, Publisher, event_headers
+from weft.log.reading import read_matching
+from weft.log.record import LogRecord
+from weft.log.topology import WORKERS
+from weft.log.wire import SETTLED
+from weft.replay.renaming import Name, renamed
+from weft.replay.sequences import Places, needs, placed
+from weft_schemas.errors import Conflict, InvalidInput, WeftError
+from weft_schemas.events import Event, encode_event
+from weft_schemas.ids import digest, encode_token
+from weft_schemas.subjects import STREAM, stored_filter
+
+WINDOW = 500
+"""Events published at once."""
+
+Change = Callable[[Event, LogRecord], Event]
+"""What becomes of a record's event, besides names and sequences."""
+
+
+def unchanged(event: Event, record: LogRecord) -> Event:
+    return event
+
+
+class Copier:
+    """Copies events of one log into another, or the same, in order of their sequences."""
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        settled: Mapping[str, int],
+        *,
+        same_log: bool,
+        source: str,
+        change: Change = unchanged,
+        own_memory: bool = False,
+    ) -> None:
+        """`settled`: worker → up to which sequence it had finished in the log copied from.
+        `source` is the copies' `ce-source`."""
+        self.places = Places()
+        self.known: dict[str, int] = {}
+        """Message id → sequence of what an earlier attempt has copied."""
+        self.count = 0
+        self._publisher = publisher
+        self._settled = settled
+        self._same_log = same_log
+        self._source = source
+        self._change = change
+        self._own_memory = own_memory
+        self._waiting: list[tuple[int, Message]] = []
+        self._newest = 0
+
+    async def copy(self, record: LogRecord, old: Name, new: Name) -> None:
+        """Copy one record; what cannot be decoded is copied as it is."""
+        try:
+            event: Event | None = record.event()
+        except InvalidInput:
+            event = None
+        if event is not None and self._waiting and needs(event) >= self._waiting[0][0]:
+            await self.flush()
+        message = self._message(record, event, old, new)
+        self.count += 1
+        if message.message_id in self.known:
+            await self.flush()
+            self.places.add(record.sequence, self.known[message.message_id])
+            return
+        self._waiting.append((record.sequence, message))
+        if len(self._waiting) >= WINDOW:
+            await self.flush()
+
+    async def flush(self) -> int:
+        """Publish what waits. Returns the newest sequence so far."""
+        waiting, self._waiting = self._waiting, []
+        acks = await self._publisher.publish_many(message for _, message in waiting)
+        for (old, _), ack in zip(waiting, acks, strict=True):
+            self.places.add(old, ack.sequence)
+            self._newest = max(self._newest, ack.sequence)
+        return self._newest
+
+    def _message(self, record: LogRecord, event: Event | None, old: Name, new: Name) -> Message:
+        _, direction, _, _, _, name = record.subject.split(".", 5)
+        tenant, session = encode_token(new.tenant), encode_token(new.session)
+        payload, kind = record.payload, "unreadable"
+        if event is not None:
+            made = placed(event, self.places, same_log=self._same_log)
+            made = renamed(made, old, new, own_memory=self._own_memory)
+            made = self._change(made, record)
+            payload = record.payload if made is event else encode_event(made)
+            kind = str(type(event).__struct_config__.tag)
+        id = copy_id(new, record)
+        headers = event_headers(id, f"weft.{kind}", self._source, record.traceparent)
+        if workers := self._settlers(record.sequence):
+            headers[SETTLED.decode()] = workers
+        return Message(f"weft.{tenant}.{session}.{direction}.{name}", payload, id, headers)
+
+    def _settlers(self, sequence: int) -> str:
+        return ",".join(name for name, through in self._settled.items() if sequence <= through)
+
+
+def copy_id(new: Name, record: LogRecord) -> str:
+    """Message id of a record's copy: the same for the same copy made again."""
+    return digest("copy", new.tenant, new.session, record.sequence, record.payload)[:32]
+
+
+async def finished(connection: Connection) -> dict[str, int]:
+    """Worker → up to which sequence of the log it has finished everything. A worker that cannot be
+    seen is left out: it will look at the copies itself."""
+    found: dict[str, int] = {}
+    for worker in WORKERS:
+        try:
+            info = await call(connection, f"CONSUMER.INFO.{STREAM}.{worker}")
+        except WeftError:
+            continue
+        idle = not info["num_pending"] and not info["num_ack_pending"]
+        delivered = info["delivered"]["stream_seq"]
+        found[worker] = delivered if idle else info["ack_floor"]["stream_seq"]
+    return found
+
+
+async def copied_before(connection: Connection, new: Name, first: LogRecord) -> dict[str, int]:
+    """Message id → sequence of what an earlier attempt left in a session.
+
+    Raises `Conflict` where the session holds anything but a copy that began with `first`.
+    """
+    subjects = stored_filter(new.tenant, new.session)
+    found = [one async for one in read_matching(connection, subjects)]
+    if found and found[0].message_id != copy_id(new, first):
+        raise Conflict(
+            f"session {new.session!r} of tenant {new.tenant!r} has {len(found)} events already; "
+            "give another name"
+        )
+    return {one.message_id: one.sequence for one in found}

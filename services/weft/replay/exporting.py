@@ -1,0 +1,96 @@
+"""Exporting a session or a tenant from the log, with its large bodies."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import BinaryIO
+
+import msgspec
+
+from weft.log.bodies import Bodies
+from weft.log.connection import Connection
+from weft.log.publishing import Publisher
+from weft.log.reading import last_sequence, read_matching
+from weft.log.record import LogRecord
+from weft.replay.copying import finished
+from weft.replay.likeness import Likeness
+from weft.replay.portable import Body, Chunk, End, Line, Start, line_of, written
+from weft.replay.renaming import Name
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.items import BodyRef
+from weft_schemas.subjects import stored_filter
+
+Told = Callable[[int, int], None]
+"""Called with the sequence that was reached, and the last one."""
+
+
+class Exported(msgspec.Struct, frozen=True):
+    tenant: str
+    session: str | None
+    records: int
+    bodies: int
+    missing: tuple[str, ...]
+    """Bodies that records refer to and the object store does not hold, by SHA-256."""
+    digest: str
+
+
+async def export(
+    connection: Connection,
+    tenant: str,
+    session: str | None,
+    file: BinaryIO,
+    told: Told = lambda at, last: None,
+) -> Exported:
+    """Write a session, or all of a tenant, as it stands now. Raises `NotFound` for nothing."""
+    last = await last_sequence(connection)
+    likeness, bodies, missing = Likeness(), 0, []
+    seen: set[str] = set()
+    async with Publisher(connection) as publisher:
+        store = Bodies(connection, publisher)
+        settled = await finished(connection)
+        _write(file, Start(tenant, session, last, settled))
+        subjects = stored_filter(tenant, session)
+        async for record in read_matching(connection, subjects, through=last):
+            reference = body_of(record)
+            if reference is not None and reference.sha256 not in seen:
+                seen.add(reference.sha256)
+                if await _write_body(file, store, reference):
+                    bodies += 1
+                else:
+                    missing.append(reference.sha256)
+            _write(file, line_of(record))
+            likeness.take(record, Name(tenant, record.address().session))
+            told(record.sequence, last)
+    if not likeness.count:
+        whose = f"session {session!r} of tenant" if session is not None else "tenant"
+        raise NotFound(f"{whose} {tenant!r} has no events; is it spelt right?")
+    told(last, last)
+    digest = likeness.hexdigest()
+    _write(file, End(likeness.count, bodies, digest))
+    return Exported(tenant, session, likeness.count, bodies, tuple(missing), digest)
+
+
+def body_of(record: LogRecord) -> BodyRef | None:
+    """The body that a record's item or catalogue lies in."""
+    if b'"sha256"' not in record.payload:
+        return None
+    try:
+        body = getattr(record.event(), "body", None)
+    except InvalidInput:
+        return None
+    return body if isinstance(body, BodyRef) else None
+
+
+async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool:
+    """Whether the store has it."""
+    if not await store.exists(reference.sha256):
+        return False
+    _write(file, Body(reference.sha256, reference.size))
+    async for piece in store.chunks(reference):
+        _write(file, Chunk(base64.b64encode(piece).decode()))
+    return True
+
+
+def _write(file: BinaryIO, line: Line) -> None:
+    file.write(written(line))

@@ -1,0 +1,171 @@
+"""Importing what was exported: bodies first, then events as copies with sequences of this log."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import tempfile
+from collections.abc import Callable
+from typing import IO, BinaryIO
+
+import msgspec
+
+from weft.log.bodies import Bodies
+from weft.log.connection import Connection
+from weft.log.publishing import Publisher
+from weft.log.reading import read_matching
+from weft.log.record import LogRecord
+from weft.replay.copying import Copier, copied_before, copy_id
+from weft.replay.likeness import Likeness
+from weft.replay.portable import Body, Chunk, End, Line, Record, Start, read_line, record_of
+from weft.replay.renaming import Name
+from weft.replay.tombstones import check_not_erased
+from weft_schemas.errors import Conflict, InvalidInput
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.subjects import stored_filter
+
+Told = Callable[[int, int], None]
+"""Called with the sequence, in the log exported from, that was reached, and the last one."""
+
+
+class Imported(msgspec.Struct, frozen=True):
+    tenant: str
+    sessions: int
+    records: int
+    bodies: int
+    digest: str
+    """Of what stands in this log now."""
+    expected: str
+    """Of what was exported."""
+    last: int
+    """Sequence of the last copy."""
+
+    @property
+    def equal(self) -> bool:
+        return self.digest == self.expected
+
+
+async def import_(
+    connection: Connection,
+    file: BinaryIO,
+    tenant: str,
+    session: str | None = None,
+    told: Told = lambda at, last: None,
+) -> Imported:
+    """Copy an export into the log as a tenant's; a single session under the name `session`, where
+    one is given. Made again after an interruption, it goes on.
+
+    Raises `InvalidInput` that names the line, and `Conflict` where a session is there already or
+    was erased.
+    """
+    async with Publisher(connection) as publisher:
+        with tempfile.TemporaryFile(prefix="weft-import-") as spool:
+            work = _Import(connection, publisher, tenant, session, spool, told)
+            for number, text in enumerate(file, 1):
+                await work.take(read_line(text, number), number)
+            return await work.end()
+
+
+class _Import:
+    def __init__(
+        self,
+        connection: Connection,
+        publisher: Publisher,
+        tenant: str,
+        session: str | None,
+        spool: IO[bytes],
+        told: Told,
+    ) -> None:
+        self._connection = connection
+        self._publisher = publisher
+        self._tenant = tenant
+        self._session = session
+        self._spool = spool
+        self._told = told
+        self._bodies = Bodies(connection, publisher)
+        self._start: Start | None = None
+        self._end: End | None = None
+        self._body: Body | None = None
+        self._copier: Copier
+        self._names: dict[str, Name] = {}
+        self._ids: set[str] = set()
+        self._stored = 0
+
+    async def take(self, line: Line, number: int) -> None:
+        if self._end is not None or (self._start is None) != isinstance(line, Start):
+            raise InvalidInput(f"line {number} stands in the wrong place; is the file whole?")
+        if not isinstance(line, Chunk):
+            await self._finish_body()
+        match line:
+            case Start():
+                self._begin(line)
+            case Body():
+                self._body = line
+                self._spool.seek(0)
+                self._spool.truncate()
+            case Chunk():
+                self._spool.write(base64.b64decode(line.base64))
+            case Record():
+                await self._record(line)
+            case End():
+                self._end = line
+
+    async def end(self) -> Imported:
+        if self._start is None or self._end is None:
+            raise InvalidInput("the export has no last line: it is not whole; export again")
+        last = await self._copier.flush()
+        self._told(self._start.through, self._start.through)
+        digest = await self._read_back()
+        return Imported(
+            self._tenant, len(self._names), self._copier.count, self._stored, digest,
+            self._end.digest, last,
+        )  # fmt: skip
+
+    def _begin(self, start: Start) -> None:
+        if self._session is not None and start.session is None:
+            raise InvalidInput("a whole tenant keeps its sessions' names; leave --as out")
+        self._start = start
+        self._copier = Copier(self._publisher, start.settled, same_log=False, source="/weft/import")
+
+    async def _record(self, line: Record) -> None:
+        assert self._start is not None
+        record, old = record_of(line, self._start.tenant)
+        new = self._names.get(old.session) or await self._first(record, old)
+        self._ids.add(copy_id(new, record))
+        await self._copier.copy(record, old, new)
+        self._told(record.sequence, self._start.through)
+
+    async def _first(self, record: LogRecord, old: Name) -> Name:
+        """The name of a session that has not come yet, if it can be had."""
+        new = Name(self._tenant, self._session or old.session)
+        self._names[old.session] = new
+        if old.session == TENANT_SESSION:
+            found = read_matching(self._connection, stored_filter(new.tenant, new.session))
+            known = {one.message_id: one.sequence async for one in found if one.message_id}
+        else:
+            await check_not_erased(self._connection, new.tenant, new.session)
+            known = await copied_before(self._connection, new, record)
+        self._copier.known.update(known)
+        return new
+
+    async def _finish_body(self) -> None:
+        body, self._body = self._body, None
+        if body is None:
+            return
+        self._spool.seek(0)
+        found = hashlib.file_digest(self._spool, "sha256").hexdigest()  # type: ignore[arg-type]
+        if found != body.sha256:
+            raise Conflict(f"body {body.sha256} has other bytes in the export; export again")
+        await self._bodies.put_open(self._spool, body.sha256, body.size)
+        self._stored += 1
+
+    async def _read_back(self) -> str:
+        likeness = Likeness()
+        names = {(name.tenant, name.session): name for name in self._names.values()}
+        one = next(iter(names.values())) if len(names) == 1 else None
+        subjects = stored_filter(self._tenant, one.session if one else None)
+        async for record in read_matching(self._connection, subjects):
+            if record.message_id in self._ids:
+                address = record.address()
+                likeness.take(record, names[address.tenant, address.session])
+        return likeness.hexdigest()

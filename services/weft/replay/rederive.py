@@ -1,0 +1,234 @@
+"""Re-deriving: this release's worker over the history of a tenant, under the policy in force.
+
+What it derives carries a run's name and supersedes from its own sequence on; what stood before stays
+for `as_of`. The log itself says what a run has done, so a second one, or one that was interrupted,
+derives and sends nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from weft.audit.history import tombstone_of
+from weft.firewall.worker import firewall
+from weft.log.bodies import Bodies
+from weft.log.connection import Connection
+from weft.log.publishing import Publisher
+from weft.log.reading import read_session, subjects
+from weft.memory.worker import memory
+from weft.replay.rework import (
+    DerivedEvent,
+    Source,
+    Standing,
+    decoded,
+    news,
+    run_name,
+    sources,
+    standings,
+)
+from weft.runtime.deriving import Derived, WorkContext, Worker, derived_message
+from weft.runtime.lane import Lane
+from weft.runtime.logs import safe_error
+from weft.runtime.policies import Policies, following_policies
+from weft.runtime.settings import Settings
+from weft.summarizer.worker import PATIENT_ATTEMPTS, summarizer
+from weft_schemas.errors import InvalidInput, NotFound, Unavailable
+from weft_schemas.events import SessionClosedEvent
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.subjects import Stored, derived_subject, parse_stored, stored_filter
+
+WORKERS = ("firewall", "summarizer", "memory")
+
+Progress = Callable[[int, int], None]
+"""Called with the sessions done and how many there are."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A source that the worker could not derive from; what counted before still counts."""
+
+    session: str
+    sequence: int
+    error: str
+
+
+class Rederived(msgspec.Struct):
+    """What came of a re-derivation."""
+
+    worker: str
+    version: str
+    runs: list[str] = []
+    """Names of the runs: one for each policy version in force."""
+    sessions: int = 0
+    sources: int = 0
+    """Events looked at."""
+    known: int = 0
+    """Of these, with a result of this version and policy in the log already."""
+    unchanged: int = 0
+    """Derived anew, with the same result."""
+    published: int = 0
+    failed: list[Failure] = []
+    last_sequence: int = 0
+    """Of the last event published; from here on compiles see the new results."""
+
+
+async def rederive(
+    connection: Connection,
+    settings: Settings,
+    worker: str,
+    session: str | None = None,
+    progress: Progress = lambda done, all: None,
+) -> Rederived:
+    """Run a worker over one session of the tenant, or over all.
+
+    Raises `InvalidInput` for an unknown worker, `NotFound` for an unknown session, and
+    `Unavailable` where the log or a model does not answer: run it again, it goes on.
+    """
+    if worker not in WORKERS:
+        raise InvalidInput(f"worker {worker!r} is unknown; use {', '.join(WORKERS)}")
+    names = await _sessions(connection, settings.tenant, session)
+    async with _rework(connection, settings, worker) as work:
+        for done, name in enumerate(names):
+            progress(done, len(names))
+            await work.session(name)
+        progress(len(names), len(names))
+        return work.result
+
+
+@asynccontextmanager
+async def _rework(connection: Connection, settings: Settings, name: str) -> AsyncIterator[_Rework]:
+    lane = Lane()
+    async with following_policies(connection) as policies, Publisher(connection) as publisher:
+        bodies = Bodies(connection, publisher)
+        worker = {
+            "firewall": lambda: firewall(settings, bodies),
+            "summarizer": lambda: summarizer(settings, connection, bodies),
+            "memory": lambda: memory(connection, bodies),
+        }[name]()
+        model = (settings.summary_model or "") if name == "summarizer" else ""
+        try:
+            yield _Rework(settings.tenant, worker, model, publisher, policies, lane)
+        finally:
+            lane.close()
+
+
+class _Rework:
+    """One worker over one session after the other."""
+
+    def __init__(
+        self,
+        tenant: str,
+        worker: Worker,
+        model: str,
+        publisher: Publisher,
+        policies: Policies,
+        lane: Lane,
+    ) -> None:
+        self.result = Rederived(worker.name, worker.version)
+        self._tenant = tenant
+        self._worker = worker
+        self._model = model
+        self._publisher = publisher
+        self._policies = policies
+        self._lane = lane
+
+    async def session(self, session: str) -> None:
+        """Derive anew what is not of this run, source by source, in order."""
+        records = read_session(self._publisher.connection, self._tenant, session)
+        pairs = decoded([record async for record in records])
+        known = standings(pairs, self._worker.name)
+        version, policy = self._policies.of(self._tenant, session)
+        run = run_name(self._worker.name, self._worker.version, version, self._model)
+        if run not in self.result.runs:
+            self.result.runs.append(run)
+        self.result.sessions += 1
+        for source in sources(pairs, self._worker.name):
+            self.result.sources += 1
+            standing = known.get((self._worker.name, source.about))
+            if standing is not None and self._is_known(standing, run, version):
+                self.result.known += 1
+                continue
+            # A closed session waits for envelopes in its first attempts; history has what it has.
+            closing = isinstance(source.event, SessionClosedEvent)
+            record = source.record
+            if closing:
+                record = msgspec.structs.replace(record, deliveries=PATIENT_ATTEMPTS)
+            context = WorkContext(self._worker, record, (version, policy), self._lane, run)
+            await self._one(source, context, standing, session)
+
+    def _is_known(self, standing: Standing, run: str, policy_version: int) -> bool:
+        origin = standing.current.origin
+        made_by = (origin.worker_version, origin.policy_version)
+        same = made_by == (self._worker.version, policy_version)
+        return run in standing.runs or (same and not self._other_model(standing))
+
+    def _other_model(self, standing: Standing) -> bool:
+        """Whether what counts came of another summarizer than the one that is set."""
+        if self._worker.name != "summarizer":
+            return False
+        return getattr(standing.current, "model", "") != (self._model or "extractive")
+
+    async def _one(
+        self, source: Source, context: WorkContext, standing: Standing | None, session: str
+    ) -> None:
+        address = source.record.address()
+        try:
+            made = await self._worker.derive(context.record, address, source.event, context)
+            messages = [
+                derived_message(
+                    self._worker, source.record, one, context.policy_version,
+                    self._publisher.connection.max_payload,
+                )
+                for one in self._news(made, standing, source, context, address)
+            ]  # fmt: skip
+        except Unavailable:
+            raise
+        except Exception as error:
+            failure = Failure(session, source.record.sequence, safe_error(error))
+            self.result.failed.append(failure)
+            return
+        if not messages:
+            self.result.unchanged += 1
+            return
+        acks = await self._publisher.publish_many(messages)
+        self.result.published += sum(not ack.duplicate for ack in acks)
+        self.result.last_sequence = max(self.result.last_sequence, acks[-1].sequence)
+
+    def _news(
+        self,
+        made: list[Derived],
+        standing: Standing | None,
+        source: Source,
+        context: WorkContext,
+        address: Stored,
+    ) -> list[Derived]:
+        item_id = standing.current.origin.item_id if standing else ""
+        origin = context.origin(item_id, source.about)
+        first = made[0] if made else None
+        event = news(_derived_event(first), standing, origin)
+        if event is None:
+            return []
+        if first is not None and event is first.event:
+            return [first]
+        tag = str(type(event).__struct_config__.tag)
+        return [Derived(derived_subject(address.tenant, address.session, tag), event, tag)]
+
+
+def _derived_event(derived: Derived | None) -> DerivedEvent | None:
+    if derived is None:
+        return None
+    assert isinstance(derived.event, DerivedEvent)
+    return derived.event
+
+
+async def _sessions(connection: Connection, tenant: str, session: str | None) -> list[str]:
+    """The sessions to work, without those that were erased."""
+    graves = read_session(connection, tenant, TENANT_SESSION, event="erased")
+    tombstones = [record async for record in graves]
+    stored = await subjects(connection, stored_filter(tenant, session, "in"))
+    found = {parse_stored(subject).session for subject in stored} - {TENANT_SESSION}
+    if session is not None and session not in found:
+        raise NotFound(f"the log holds nothing of session {session!r}; check its name")
+    return sorted(name for name in found if not tombstone_of(tombstones, name))

@@ -1,0 +1,43 @@
+"""What in an event names its session, and becomes another name in a copy. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.events import EnvelopeEvent, EpisodeEvent, Event, FactsEvent, SummaryEvent
+from weft_schemas.ids import artifact_handle
+
+
+class Name(msgspec.Struct, frozen=True):
+    tenant: str
+    session: str
+
+    @property
+    def scope(self) -> str:
+        """Of what only this session remembers."""
+        return f"session:{self.session}"
+
+
+def renamed(event: Event, old: Name, new: Name, *, own_memory: bool = False) -> Event:
+    """The event as of session `new`: handles and the session's scope are of that one.
+
+    `own_memory`: what was learned for a wider scope, such as a user's, goes to the new session's
+    scope, too: a copy must not teach the user's other sessions what they know already, or knew
+    once.
+    """
+    if old == new:
+        return event
+    if isinstance(event, EnvelopeEvent):
+        envelope = _envelope(event.envelope, event.origin.item_id, new)
+        return msgspec.structs.replace(event, envelope=envelope)
+    if not isinstance(event, FactsEvent | EpisodeEvent | SummaryEvent) or not event.scope:
+        return event
+    moves = own_memory or event.scope == old.scope
+    return msgspec.structs.replace(event, scope=new.scope) if moves else event
+
+
+def _envelope(envelope: ResultEnvelope, item_id: str, new: Name) -> ResultEnvelope:
+    handle = artifact_handle(new.tenant, new.session, item_id)
+    artifacts = tuple(msgspec.structs.replace(one, handle=handle) for one in envelope.artifacts)
+    return msgspec.structs.replace(envelope, artifacts=artifacts)

@@ -1,0 +1,154 @@
+"""What a re-derivation has to do in one session: which sources a worker takes, what counts for each
+now, and what of a new run's output is news. Pure functions over records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from weft.log.record import LogRecord
+from weft.readmodel.precedence import Derivation, Verdict, judge
+from weft_schemas.errors import InvalidInput
+from weft_schemas.events import (
+    EnvelopeEvent,
+    EpisodeEvent,
+    Event,
+    FactsEvent,
+    Origin,
+    SessionClosedEvent,
+    SummaryEvent,
+)
+from weft_schemas.items import ContextItem
+
+DerivedEvent = EnvelopeEvent | SummaryEvent | FactsEvent | EpisodeEvent
+
+EXTRACTIVE = "extractive"
+"""The summarizer that calls no model: what it gives can be made again at any time."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """One event that a worker derives from."""
+
+    record: LogRecord
+    event: Event
+    about: int
+    """Sequence that what is derived from it names as its origin."""
+
+
+class Standing(msgspec.Struct):
+    """What one worker has derived from one source so far."""
+
+    current: DerivedEvent
+    """What counts now."""
+    runs: set[str] = set()
+
+
+def sources(decoded: Sequence[tuple[LogRecord, Event]], worker: str) -> list[Source]:
+    """What a worker takes of a session, in order: the first item of each id, closings, and of what
+    other workers derived that which counts."""
+    found: list[Source] = []
+    ids: set[str] = set()
+    counting = {id(one.current) for one in standings(decoded, "").values()}
+    for record, event in decoded:
+        if isinstance(event, ContextItem):
+            if event.id not in ids:
+                ids.add(event.id)
+                found.append(Source(record, event, record.sequence))
+        elif isinstance(event, SessionClosedEvent):
+            if worker == "summarizer":
+                found.append(Source(record, event, record.sequence))
+        elif worker == "memory" and id(event) in counting:
+            if isinstance(event, EnvelopeEvent):
+                found.append(Source(record, event, event.origin.sequence))
+            elif isinstance(event, SummaryEvent) and not event.origin.item_id:
+                found.append(Source(record, event, record.sequence))
+    return found
+
+
+def standings(
+    decoded: Iterable[tuple[LogRecord, Event]], worker: str
+) -> dict[tuple[str, int], Standing]:
+    """(worker, source sequence) → what it derived; of all workers where `worker` is empty."""
+    found: dict[tuple[str, int], Standing] = {}
+    known: dict[tuple[str, int], list[Derivation]] = {}
+    for record, event in decoded:
+        if not isinstance(event, DerivedEvent) or worker not in ("", event.origin.worker):
+            continue
+        origin = event.origin
+        key = (origin.worker, origin.sequence)
+        new = Derivation(origin.sequence, origin.run, _part(event), record.sequence)
+        verdict, _ = judge(new, known.setdefault(key, []))
+        if verdict is Verdict.COUNTS:
+            known[key].append(new)
+            standing = found.setdefault(key, Standing(event, set()))
+            standing.current = event
+            standing.runs.add(origin.run)
+    return found
+
+
+def decoded(records: Iterable[LogRecord]) -> list[tuple[LogRecord, Event]]:
+    """The records that can be decoded, with their events."""
+    pairs = []
+    for record in records:
+        try:
+            pairs.append((record, record.event()))
+        except InvalidInput:
+            continue  # parked by who reports it
+    return pairs
+
+
+def news(made: DerivedEvent | None, standing: Standing | None, origin: Origin) -> Event | None:
+    """What a new run publishes of what it made: nothing where the same counts already, and the
+    withdrawal of what counts where it made nothing. A model's answer is always kept, so that it is
+    asked once."""
+    if made is None or _is_empty(made):
+        current = standing.current if standing else None
+        return _withdrawn(current, origin) if current and not _is_empty(current) else None
+    asked_a_model = isinstance(made, SummaryEvent) and made.model != EXTRACTIVE
+    if standing and not asked_a_model and _content(made) == _content(standing.current):
+        return None
+    return made
+
+
+def run_name(worker: str, version: str, policy_version: int, model: str = "") -> str:
+    """Names a re-derivation by all that its output depends on, so that the same is one run."""
+    parts = [worker, version, str(policy_version), *([model] if model else [])]
+    return "/".join(parts)
+
+
+def _part(event: DerivedEvent) -> str:
+    """As the fold tells events of one source and run apart."""
+    match event:
+        case FactsEvent():
+            return event.scope
+        case EpisodeEvent():
+            return f"{event.scope}\n{event.episode_id}"
+    return ""
+
+
+def _content(event: DerivedEvent) -> object:
+    """All that it says, whoever made it."""
+    blank = Origin(0)
+    content = msgspec.structs.replace(event, origin=blank)
+    return content
+
+
+def _is_empty(event: DerivedEvent) -> bool:
+    match event:
+        case FactsEvent():
+            return not event.facts
+        case SummaryEvent():
+            return not event.text
+    return False
+
+
+def _withdrawn(event: DerivedEvent, origin: Origin) -> Event | None:
+    """The event that takes back a summary or facts; envelopes and episodes are only replaced."""
+    match event:
+        case FactsEvent():
+            return msgspec.structs.replace(event, origin=origin, facts=())
+        case SummaryEvent():
+            return msgspec.structs.replace(event, origin=origin, text="", tokens=0)
+    return None

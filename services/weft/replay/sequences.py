@@ -1,0 +1,97 @@
+"""The sequence numbers inside events, and what becomes of them in a copy elsewhere."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+import msgspec
+
+from weft_schemas.events import (
+    EnvelopeEvent,
+    EpisodeEvent,
+    ErasureReceiptEvent,
+    Event,
+    FactsEvent,
+    Origin,
+    ParkedEvent,
+    RevivedEvent,
+    SessionClosedEvent,
+    SummaryEvent,
+)
+
+Derived = EnvelopeEvent | SummaryEvent | FactsEvent | EpisodeEvent | ParkedEvent | RevivedEvent
+
+
+class Places:
+    """Old sequence → new one, filled in the order of the old ones."""
+
+    def __init__(self) -> None:
+        self._old: list[int] = []
+        self._new: list[int] = []
+
+    def add(self, old: int, new: int) -> None:
+        self._old.append(old)
+        self._new.append(new)
+
+    def __contains__(self, old: int) -> bool:
+        return self.get(old) is not None
+
+    def get(self, old: int) -> int | None:
+        """The place of exactly this event."""
+        index = bisect_left(self._old, old)
+        found = index < len(self._old) and self._old[index] == old
+        return self._new[index] if found else None
+
+    def at_or_before(self, old: int) -> int:
+        """The place of the last event up to `old`, 0 without one."""
+        index = bisect_right(self._old, old)
+        return self._new[index - 1] if index else 0
+
+    def at_or_after(self, old: int) -> int:
+        """The place of the first event from `old` on; without one that of the last, or 0."""
+        index = min(bisect_left(self._old, old), len(self._old) - 1)
+        return self._new[index] if self._old else 0
+
+
+def needs(event: Event) -> int:
+    """Sequence of the newest event that must have its place first, 0 for none."""
+    match event:
+        case SummaryEvent() | EpisodeEvent():
+            return max(event.origin.sequence, event.last_sequence)
+        case EnvelopeEvent() | FactsEvent() | ParkedEvent() | RevivedEvent():
+            return event.origin.sequence
+        case SessionClosedEvent():
+            return event.last_sequence
+        case ErasureReceiptEvent():
+            return event.tombstone_sequence
+    return 0
+
+
+def placed(event: Event, places: Places, *, same_log: bool) -> Event:
+    """The event with its sequences as `places` has them.
+
+    `same_log`: a policy keeps its version, since it is the same event; else 0 stands for one that
+    was not copied. A source that was not copied becomes 0, which the fold counts as unknown.
+    """
+    changes: dict[str, object] = {}
+    if isinstance(event, Derived):
+        changes["origin"] = _origin(event.origin, places, same_log)
+    if isinstance(event, SummaryEvent | EpisodeEvent):
+        if event.first_sequence:
+            changes["first_sequence"] = places.at_or_after(event.first_sequence)
+        if event.last_sequence:
+            changes["last_sequence"] = places.at_or_before(event.last_sequence)
+    if isinstance(event, SessionClosedEvent) and event.last_sequence:
+        changes["last_sequence"] = places.at_or_before(event.last_sequence)
+    if isinstance(event, ErasureReceiptEvent):
+        changes["tombstone_sequence"] = places.get(event.tombstone_sequence) or 0
+    return msgspec.structs.replace(event, **changes) if changes else event
+
+
+def _origin(origin: Origin, places: Places, same_log: bool) -> Origin:
+    version = origin.policy_version
+    return msgspec.structs.replace(
+        origin,
+        sequence=places.get(origin.sequence) or 0,
+        policy_version=version if same_log else places.get(version) or 0,
+    )
