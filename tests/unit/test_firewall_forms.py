@@ -215,7 +215,7 @@ def test_the_tools_own_word_decides_the_status() -> None:
 def test_facts_come_from_json_tables_logs_and_prose() -> None:
     assert facts(envelope(invoices(9)))["invoices[0].id"] == "inv_0000"
     assert facts(envelope(CSV))["[7].id"] == "7"
-    assert "2024-05-01 10:00:00" in facts(envelope(log(50))).values()
+    assert "2024-05-01 10:00:00" in [fact.value for fact in envelope(log(50)).facts]
     assert (
         facts(envelope("Mail sent.\nTicket id: T-4711\nSee https://example.com/t/4711"))[
             "Ticket id"

@@ -3,6 +3,8 @@ in time and memory whatever the body holds, and it never raises because of it.""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 from weft import tokens
@@ -26,6 +28,7 @@ from weft_schemas.envelope import (
     ResultEnvelope,
     ResultStatus,
     Signal,
+    View,
 )
 from weft_schemas.events import EnvelopeEvent, Origin
 from weft_schemas.ids import artifact_handle
@@ -83,11 +86,11 @@ def envelope_for(
     mime = binary_type(taken.data)
     envelope = _of_binary(task, taken, mime) if mime is not None else _of_text(task, taken)
     handle = artifact_handle(tenant, session, item.id)
-    views = registry().of(envelope.content_type) if mime is None else {}
+    views = _views_of(envelope.content_type) if mime is None else ()
     complete = msgspec.structs.replace(
         envelope,
         artifacts=(ArtifactRef(handle, envelope.content_type, taken.size, item.body),),
-        views=tuple(view.view for view in views.values()),
+        views=views,
         raw_size=taken.size,
         tokens_saved=max(0, envelope.raw_tokens - envelope.summary_tokens),
         sensitivity=_sensitivity(task, envelope.sensitivity),
@@ -95,6 +98,11 @@ def envelope_for(
         encoding=encoding,
     )
     return EnvelopeEvent(origin, complete)
+
+
+@lru_cache(maxsize=64)
+def _views_of(content_type: str) -> tuple[View, ...]:
+    return tuple(view.view for view in registry().of(content_type).values())
 
 
 def _of_text(task: _Task, taken: Window) -> ResultEnvelope:

@@ -55,6 +55,8 @@ _ENTITIES = (
         ),
     ),
 )
+_PER_ENTITY = 15
+"""Entities of one kind that are taken."""
 _ROWS = 200
 """Rows of a table that are looked at."""
 _TEXT = 100_000
@@ -98,7 +100,7 @@ def facts_of_text(text: str, source: str, limit: int) -> list[ExtractedFact]:
         (name, _decoded(match.group(1)).rstrip(".,;:"))
         for name, needle, pattern in _ENTITIES
         if needle in start
-        for match in islice(pattern.finditer(start), limit)
+        for match in islice(pattern.finditer(start), _PER_ENTITY)
     )
     rest = _distinct((e for e in entities if e[1] not in seen), source, limit)
     half = max(limit // 2, limit - len(rest))

@@ -15,6 +15,9 @@ _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _FILE = re.compile(r"(?:diff --git a/(.+) b/.+|\+\+\+ (?:b/)?([^\t]+).*|Index: (.+))\Z")
 
 
+_FILE_STARTS = ("diff --git ", "+++ ", "Index: ")
+
+
 class _File(msgspec.Struct):
     name: str
     order: int
@@ -28,11 +31,11 @@ def summarise_diff(text: str, budget: Budget) -> str:
     pieces: list[Piece] = []
     in_hunk = False
     for number, line in enumerate(text.splitlines()):
-        match = None if in_hunk and line[:1] in "+- " and line[:4] != "+++ " else _FILE.match(line)
+        match = _FILE.match(line) if line.startswith(_FILE_STARTS) else None
         if match is not None:
             _begin(files, next(g for g in match.groups() if g is not None), number)
             in_hunk = False
-        elif _HUNK.match(line):
+        elif line.startswith("@@") and _HUNK.match(line):
             in_hunk = True
             if files:
                 files[-1].hunks += 1

@@ -52,7 +52,7 @@ _BLOCK = frozenset(
     ]
 )
 _HREF = re.compile(r"\bhref\s{0,4}=\s{0,4}[\"']?(https?://[^\"'\s<>]{1,300})")
-_MAX_PARTS = 200_000
+_MAX_PARTS = 30_000
 
 
 def summarise_html(text: str, budget: Budget) -> str:

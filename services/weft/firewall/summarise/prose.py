@@ -9,9 +9,7 @@ from weft.firewall.summarise.budget import Budget, Piece, compose, line_cap, sho
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_TELLING = re.compile(
-    r"https?://|(?<!\w)[~.]{0,2}/\w+/\w|\b\w+[_-]\w+|\b[A-Z]{2,}|\d|[\"'`]\S|[A-Z]\w*[a-z][A-Z]"
-)
+_TELLING = re.compile(r"://|/\w|_\w|\d+|[A-Z]{2,}|[\"'`]\w")
 _MAX_SENTENCES = 1_500
 _SENTENCE = 400
 """Characters of a sentence that are shown."""

@@ -40,6 +40,9 @@ def summarise_tests(text: str, budget: Budget) -> str:
     pieces: list[Piece] = []
     for number, line in enumerate(lines):
         start = line[:400]
+        if _is_pass(start):
+            passed += 1
+            continue
         if _FAILURE.match(start):
             failures += 1
             worth = 90.0 - failures * 0.01
@@ -47,11 +50,15 @@ def summarise_tests(text: str, budget: Budget) -> str:
             worth = 97.0 + number / len(lines)
         elif _REASON.match(start):
             worth = 80.0 - number / len(lines)
-        elif _PASSED.search(start):
-            passed += 1
-            continue
         else:
             worth = 40.0 + number / len(lines)
         pieces.append(Piece(number, worth, shorten(line, _LINE)))
     told = f"test run: {len(lines)} lines, {failures} failure lines, {passed} passing lines folded"
     return compose([Piece(-1, 100, told), *pieces], budget)
+
+
+def _is_pass(line: str) -> bool:
+    """Whether a line only says that one test passed; the totals say so too."""
+    if line.endswith("PASSED") or "PASSED  [" in line or " PASSED [" in line:
+        return True
+    return _PASSED.search(line) is not None and _TOTALS.search(line) is None

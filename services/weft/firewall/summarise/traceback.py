@@ -9,6 +9,8 @@ from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
 
 _LINE = 240
 """Characters of a line that are shown."""
+_FIRST, _LAST = 1_000, 3_000
+"""Lines that are looked at from the start and from the end of a long one."""
 _FRAME = re.compile(
     r"^\s*(?:File \"[^\"]+\", line \d+|at \S.{0,200}[(:]|\d+: +\S+::"
     r"|#\d+ +\S|\S+\.go:\d+|from \S+:\d+)"
@@ -27,6 +29,7 @@ _EXCEPTION = re.compile(
 
 def summarise_traceback(text: str, budget: Budget) -> str:
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    lines = lines[:_FIRST] + lines[_FIRST:][-_LAST:]
     frames = [number for number, line in enumerate(lines) if _FRAME.match(line[:400])]
     own = [number for number in frames if not _THEIRS.search(lines[number][:400])]
     innermost_last = "Traceback (most recent call last)" in text
