@@ -26,6 +26,8 @@ _LOOK_SECONDS = 0.2
 @click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
               help="Data folder.  [WEFT_DATA_DIR, else ./weft-data]")  # fmt: skip
 @click.option("--port", type=int, default=PORT, show_default=True, help="0 takes a free one.")
+@click.option("--cluster", type=click.Choice(["3"]), metavar="3",
+              help="Three servers as one cluster, on free ports, to try failures on.")  # fmt: skip
 @click.option("--firewall", type=int, default=1, show_default=True, metavar="N")
 @click.option("--summarizer", type=int, default=1, show_default=True, metavar="N")
 @click.option("--memory", type=int, default=1, show_default=True, metavar="N")
@@ -37,6 +39,7 @@ _LOOK_SECONDS = 0.2
 def up(
     data_dir: Path | None,
     port: int,
+    cluster: str | None,
     log_file: Path | None,
     settings: Settings,
     **workers: int,
@@ -50,16 +53,22 @@ def up(
     Examples:
       weft up
       weft up --data /var/lib/weft --firewall 2 --compiler 2
+      weft up --cluster 3
       weft up --nats nats://10.0.0.5:4222 --creds weft.creds
     """
     import msgspec
 
     if data_dir is not None:
         settings = msgspec.structs.replace(settings, data_dir=data_dir)
-    running(_up(settings, port, workers, log_file or settings.data_dir / "weft.log"))
+    if cluster and not _embedded(settings):
+        raise click.UsageError("--cluster starts servers here; leave --nats and WEFT_NATS_URL out")
+    log_file = log_file or settings.data_dir / "weft.log"
+    running(_up(settings, port, bool(cluster), workers, log_file))
 
 
-async def _up(settings: Settings, port: int, workers: dict[str, int], log_file: Path) -> None:
+async def _up(
+    settings: Settings, port: int, clustered: bool, workers: dict[str, int], log_file: Path
+) -> None:
     from weft.runtime.up import EVERYTHING
     from weft.runtime.up import running as everything
 
@@ -69,7 +78,12 @@ async def _up(settings: Settings, port: int, workers: dict[str, int], log_file: 
         _log_to(log, settings.log_level)
         counts = {**EVERYTHING, **workers}
         async with everything(
-            settings, counts, embedded=embedded, port=port, log_file=log
+            settings,
+            counts,
+            embedded=embedded,
+            clustered=clustered,
+            port=port,
+            log_file=log,
         ) as started:
             where = started.settings.nats_url
             hint(f"log at {where}, data in {settings.data_dir}, logs in {log_file}")

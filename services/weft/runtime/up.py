@@ -11,7 +11,9 @@ from collections.abc import AsyncIterator, Mapping
 from typing import IO, cast
 
 import msgspec
+from msgspec.structs import replace
 
+from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.server import Durability, EmbeddedServer
 from weft.log.topology import Change, Limits, provision
@@ -37,7 +39,8 @@ class Up(msgspec.Struct, frozen=True):
     """With the address of the server that is in use."""
     supervisor: Supervisor
     server: EmbeddedServer | None
-    """None where the server was there before."""
+    """None where the server was there before, or is a cluster."""
+    cluster: EmbeddedCluster | None = None
 
 
 @contextlib.asynccontextmanager
@@ -46,22 +49,29 @@ async def running(
     counts: Mapping[str, int] = EVERYTHING,
     *,
     embedded: bool = True,
+    clustered: bool = False,
     port: int = 0,
     log_file: IO[bytes] | None = None,
 ) -> AsyncIterator[Up]:
     """Start it all; at the end stop the workers, each after its drain, and then the server.
 
-    `embedded` false uses the server at `settings.nats_url`. Raises `Unavailable` and
-    `ConfigurationError` where the server or the log cannot be used.
+    `embedded` false uses the server at `settings.nats_url`; `clustered` starts three servers as one
+    cluster, on free ports, with durability `cluster`. Raises `Unavailable` and `ConfigurationError`
+    where the server or the log cannot be used.
     """
     async with contextlib.AsyncExitStack() as stack:
-        server = None
-        if embedded:
+        server = cluster = None
+        if clustered:
+            cluster = EmbeddedCluster(settings.data_dir / "cluster")
+            await stack.enter_async_context(cluster)
+            settings = replace(settings, nats_url=cluster.url, durability="cluster")
+        elif embedded:
             durability = cast(Durability, settings.durability)
             server = EmbeddedServer(settings.data_dir / "nats", port, durability)
             await stack.enter_async_context(server)
-            settings = msgspec.structs.replace(settings, nats_url=server.url)
-            keeper = asyncio.create_task(_keep_alive(server))
+            settings = replace(settings, nats_url=server.url)
+        for node in cluster.nodes if cluster else [server] if server else []:
+            keeper = asyncio.create_task(_keep_alive(node))
             stack.push_async_callback(_cancelled, keeper)
         await provision_log(settings)
         environ = {
@@ -71,7 +81,7 @@ async def running(
         }
         supervisor = Supervisor(work_children(counts, environ), log_file)
         await stack.enter_async_context(supervisor)
-        yield Up(settings, supervisor, server)
+        yield Up(settings, supervisor, server, cluster)
 
 
 async def provision_log(settings: Settings) -> list[Change]:

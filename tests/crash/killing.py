@@ -1,0 +1,95 @@
+"""Load and random SIGKILLs side by side, and what the publishers were told."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+from tests.crash.checker import Attempt, faults, held_in, outcome_of
+from tests.crash.lives import hurry, settled
+from weft.client import Client
+from weft.log.connection import connect
+from weft.readmodel.generations import Reader
+from weft.runtime.settings import Settings
+from weft.runtime.up import EVERYTHING, Up, running
+from weft_schemas.errors import WeftError
+from weft_schemas.items import ContextItem, ItemKind
+
+SERVER = "nats-server"
+COUNTS = {**EVERYTHING, "firewall": 2}
+
+
+class Report:
+    """What was done and what came of it."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.kills: dict[str, int] = {}
+        self.attempts: list[Attempt] = []
+        self.faults: list[str] = []
+
+    def __str__(self) -> str:
+        outcomes = [attempt.outcome for attempt in self.attempts]
+        told = ", ".join(f"{outcomes.count(one)} {one}" for one in sorted(set(outcomes)))
+        killed = ", ".join(f"{name} {count}x" for name, count in sorted(self.kills.items()))
+        verdict = f"{len(self.faults)} faults" if self.faults else "no fault"
+        return f"seed {self.seed}: {told}; killed {killed}: {verdict}"
+
+
+async def kill_under_load(
+    folder: Path, seed: int, *, sessions: int, items: int, kills: int, pause: float
+) -> Report:
+    """Publish `items` into each of so many sessions at once while `kills` processes are killed,
+    `pause` seconds apart on average; then wait until all is settled, and check."""
+    report, chance = Report(seed), random.Random(seed)
+    settings = Settings(data_dir=folder, tenant="acme")
+    with (folder / "weft.log").open("wb") as log_file:
+        async with running(settings, COUNTS, log_file=log_file) as up:
+            log = await connect(up.settings.nats_url)
+            await hurry(log)
+            async with asyncio.TaskGroup() as group:
+                for number in range(sessions):
+                    own = random.Random(f"{seed}-{number}")
+                    rate = kills * pause / items
+                    group.create_task(publish(up, report, f"s{number}", items, rate, own))
+                group.create_task(kill(up, report, chance, kills, pause))
+            with Reader(folder) as reader:
+                await settled(log, reader)
+                report.faults = faults(report.attempts, held_in(reader.model().db))
+            await log.close()
+    return report
+
+
+async def publish(
+    up: Up, report: Report, session: str, items: int, rate: float, chance: random.Random
+) -> None:
+    """One publisher of one session, which takes what it is told and never tries again itself."""
+    kinds = [ItemKind.USER_TURN, ItemKind.TOOL_RESULT]
+    async with Client(up.settings) as client:
+        for number in range(items):
+            text = f"{session} {number}: {chance.random()}\n" * chance.randint(1, 40)
+            item = ContextItem(f"i{number}", chance.choice(kinds), text)
+            error: WeftError | None = None
+            try:
+                await client.publish(session, item)
+            except WeftError as caught:
+                error = caught
+            report.attempts.append(Attempt(session, item, outcome_of(error)))
+            await asyncio.sleep(rate * chance.uniform(0.5, 1.5))
+
+
+async def kill(up: Up, report: Report, chance: random.Random, kills: int, pause: float) -> None:
+    """SIGKILL all processes in random order, the nats-server among them, again and again."""
+    names = [SERVER, *(state.name for state in up.supervisor.states())]
+    for number in range(kills):
+        if number % len(names) == 0:
+            chance.shuffle(names)
+        name = names[number % len(names)]
+        await asyncio.sleep(pause * chance.uniform(0.5, 1.5))
+        report.kills[name] = report.kills.get(name, 0) + 1
+        if name == SERVER:
+            assert up.server is not None
+            await up.server.kill()
+        else:
+            up.supervisor.kill(name)

@@ -1,0 +1,54 @@
+"""Every process dies at every point between two of its steps; afterwards the read model is that
+of a run that nobody disturbed."""
+
+import asyncio
+from pathlib import Path
+
+from tests.crash import load
+from tests.crash.lives import PATIENCE, SERVICES, die, hurry, living, settled
+from tests.integration.conftest import empty
+from weft.log.connection import Connection
+from weft.log.topology import provision
+from weft.readmodel.digest import content_digest
+from weft.readmodel.generations import Reader
+from weft.runtime.crashpoints import POINTS
+
+PUBLISHER = "publisher"
+
+
+def deaths() -> dict[str, list[str]]:
+    """Process → the points at which it dies."""
+    return {
+        process: [point for point in POINTS if point.startswith(f"{process}.")]
+        for process in (*SERVICES, PUBLISHER)
+    }
+
+
+async def digest_of_a_run(url: str, log: Connection, data_dir: Path, planned: dict) -> str:
+    """Publish the load while every process dies as planned; the digest of what is left of it."""
+    await hurry(log)
+    for point in planned.get(PUBLISHER, ()):
+        await die(("tests.crash.load", url), point, 1, {})
+    await load.publish(url)
+    expected = sorted(point for name in SERVICES for point in planned.get(name, ()))
+    async with living(url, data_dir, planned) as hit:
+        async with asyncio.timeout(PATIENCE):
+            while sorted(hit) != expected:
+                await asyncio.sleep(0.1)
+        with Reader(data_dir) as reader:
+            await settled(log, reader)
+            return content_digest(reader.model().db)
+
+
+async def test_a_crash_at_every_point_leaves_the_read_model_of_an_undisturbed_run(
+    server, log: Connection, tmp_path: Path, capsys
+):
+    undisturbed = await digest_of_a_run(server.url, log, tmp_path / "undisturbed", {})
+    await empty(log)
+    await provision(log)
+    planned = deaths()
+    assert sorted(point for points in planned.values() for point in points) == sorted(POINTS)
+    crashed = await digest_of_a_run(server.url, log, tmp_path / "crashed", planned)
+    with capsys.disabled():
+        print(f"\n{len(POINTS)} crash points, each passed and died at; digest {crashed[:12]}")
+    assert crashed == undisturbed
