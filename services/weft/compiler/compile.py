@@ -16,14 +16,15 @@ from weft.compiler.closure import Closed, Group, close
 from weft.compiler.counting import Count, counter, message_tokens
 from weft.compiler.forms import Form
 from weft.compiler.header import memory_header
-from weft.compiler.limits import apply_limits
+from weft.compiler.limits import apply_limits, pool, showable
 from weft.compiler.phases import LOOKS
 from weft.compiler.query import Question, understand
 from weft.compiler.rendering import RENDER_VERSION, render
 from weft.compiler.repetition import drop_repetitions
 from weft.compiler.scoring import score_groups
-from weft.compiler.selecting import Sheet, select
+from weft.compiler.selecting import select
 from weft.compiler.sensitivity import apply_floor
+from weft.compiler.sheet import Sheet
 from weft.compiler.tools import parameter_names, tools_entry
 from weft.compiler.worth import asked_fields
 from weft.readmodel.rows import ItemRow, SessionView
@@ -80,13 +81,16 @@ def compile_pack(
     candidates = find_candidates(view, question, policy.selection, budget)
     closed = close(view, candidates.rows)
     cleared = apply_floor(closed.groups, policy)
-    pinned = _pinned(cleared.groups, candidates)
+    allowed = showable(cleared.groups, request.phase, rule)
+    pinned = _pinned(allowed.groups, candidates)
     emphasis = look.emphasis if request.query else look.unasked or look.emphasis
     scores = score_groups(
-        cleared.groups, candidates.scores, question, rule, emphasis, candidates.latest_user
+        allowed.groups, candidates.scores, question, rule, emphasis, candidates.latest_user
     )
+    supply = int(look.wants.supply * budget) + look.wants.supply_least
+    best = pool(allowed.groups, scores, pinned, supply)
     threshold = policy.selection.duplicate_threshold
-    distinct = drop_repetitions(cleared.groups, pinned, cleared.redacted, threshold)
+    distinct = drop_repetitions(best, pinned, cleared.redacted, threshold)
     limited = apply_limits(distinct.groups, scores, pinned, request.phase, rule)
 
     rows = {row.sequence: row for group in limited.groups for row in group.rows}
@@ -109,14 +113,15 @@ def compile_pack(
         view.encoding,
     )
     entries = sheet.entries(selected.forms)
-    if sheet.size(selected.forms) > budget:
+    if sheet.exact(selected.forms) > budget:
         entries = []
-    dropped = [*closed.dropped, *cleared.dropped, *distinct.dropped, *limited.dropped]
-    dropped += _unselected(limited.groups, entries)
+    dropped = [*closed.dropped, *cleared.dropped, *allowed.dropped]
+    dropped += [*distinct.dropped, *limited.dropped]
+    dropped += _unselected(allowed.groups, entries, dropped)
     stats = _stats(closed, entries, dropped, selected.notes, budget, view.encoding, count)
     pack = _pack(view, request, version, entries, stats)
     manifest = manifest_of(entries, rows, selected.forms)
-    return Compilation(pack, audit_of(pack, request, manifest), _named(cleared.groups, scores))
+    return Compilation(pack, audit_of(pack, request, manifest), _named(allowed.groups, scores))
 
 
 def budget_of(request: CompileRequest, policy: ContextPolicy) -> int:
@@ -164,13 +169,15 @@ def _maker(policy: ContextPolicy, key: bytes, latest_user: int | None):  # type:
     return make
 
 
-def _unselected(groups: Sequence[Group], entries: Sequence[PackEntry]) -> list[DroppedItem]:
-    shown = {shown.item_id for shown in entries}
+def _unselected(
+    groups: Sequence[Group], entries: Sequence[PackEntry], dropped: Sequence[DroppedItem]
+) -> list[DroppedItem]:
+    told = {shown.item_id for shown in entries} | {drop.item_id for drop in dropped}
     return [
         DroppedItem(row.id, "budget")
         for group in groups
         for row in group.rows
-        if row.id not in shown
+        if row.id not in told
     ]
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from weft.compiler.closure import Group
 from weft.compiler.forms import Form, Shape
 from weft.compiler.packing import Addition
-from weft.readmodel.rows import ItemRow
-from weft_schemas.compile import PackEntry
 
 Forms = dict[int, Form]
 """What is shown, by sequence."""
@@ -103,17 +101,3 @@ def _choose(additions: Sequence[Addition], shapes: Mapping[int, Shape]) -> Forms
         for group in groups.values()
         for row in group.rows
     }
-
-
-def rows_of(groups: Sequence[Group]) -> dict[int, ItemRow]:
-    """Rows by sequence."""
-    return {row.sequence: row for group in groups for row in group.rows}
-
-
-def entries_of(
-    forms: Mapping[int, Form],
-    rows: Mapping[int, ItemRow],
-    make: Callable[[ItemRow, Form], PackEntry],
-) -> list[PackEntry]:
-    """Entries in order of sequence."""
-    return [make(rows[sequence], forms[sequence]) for sequence in sorted(forms)]

@@ -18,6 +18,21 @@ class Limited(msgspec.Struct, frozen=True):
     dropped: tuple[DroppedItem, ...]
 
 
+def showable(groups: Sequence[Group], phase: Phase, rule: PhaseRule) -> Limited:
+    """Without the kinds that the phase does not show, and without replaced plans."""
+    dropped: list[DroppedItem] = []
+    shown = frozenset(rule.kinds)
+    kept = []
+    for group in _current(groups, dropped):
+        foreign = [row.kind for row in group.rows if row.kind not in shown]
+        if foreign:
+            detail = f"phase {phase.value} shows no {foreign[0].value}"
+            dropped += [DroppedItem(row.id, "kind_limit", detail) for row in group.rows]
+        else:
+            kept.append(group)
+    return Limited(tuple(kept), tuple(dropped))
+
+
 def apply_limits(
     groups: Sequence[Group],
     scores: Mapping[int, float],
@@ -25,28 +40,44 @@ def apply_limits(
     phase: Phase,
     rule: PhaseRule,
 ) -> Limited:
-    """The best-scored groups within the phase's kinds and limits; pinned ones go first."""
+    """The best-scored groups within the phase's limits; pinned ones go first."""
+    if not rule.limits:
+        return Limited(tuple(groups), ())
     dropped: list[DroppedItem] = []
-    current = _current(groups, dropped)
-    shown = frozenset(rule.kinds)
     counts: Counter[ItemKind] = Counter()
     kept: set[int] = set()
-    for group in sorted(
-        current, key=lambda group: (group.key not in pinned, -scores[group.key], -group.key)
-    ):
+    for group in ranked(groups, scores, pinned):
         kinds = Counter(row.kind for row in group.rows)
-        foreign = [kind for kind in kinds if kind not in shown]
         full = [kind for kind in kinds if counts[kind] + kinds[kind] > rule.limits.get(kind, 10**9)]
-        if foreign:
-            detail = f"phase {phase.value} shows no {foreign[0].value}"
-        elif full:
+        if full:
             detail = f"phase {phase.value} shows at most {rule.limits[full[0]]} {full[0].value}"
+            dropped += [DroppedItem(row.id, "kind_limit", detail) for row in group.rows]
         else:
             counts += kinds
             kept.add(group.key)
-            continue
-        dropped += [DroppedItem(row.id, "kind_limit", detail) for row in group.rows]
-    return Limited(tuple(group for group in current if group.key in kept), tuple(dropped))
+    return Limited(tuple(group for group in groups if group.key in kept), tuple(dropped))
+
+
+def ranked(
+    groups: Sequence[Group], scores: Mapping[int, float], pinned: frozenset[int]
+) -> list[Group]:
+    """Pinned ones first, then by score, ties to the newer."""
+    return sorted(
+        groups, key=lambda group: (group.key not in pinned, -scores[group.key], -group.key)
+    )
+
+
+def pool(
+    groups: Sequence[Group], scores: Mapping[int, float], pinned: frozenset[int], tokens: int
+) -> tuple[Group, ...]:
+    """The best groups whose text together reaches `tokens`: no further one has a chance."""
+    kept: set[int] = set()
+    for group in ranked(groups, scores, pinned):
+        if tokens < 0 and group.key not in pinned:
+            break
+        kept.add(group.key)
+        tokens -= sum(max(row.tokens, 0) for row in group.rows)
+    return tuple(group for group in groups if group.key in kept)
 
 
 def _current(groups: Sequence[Group], dropped: list[DroppedItem]) -> list[Group]:

@@ -13,8 +13,6 @@ from weft.compiler.forms import Shape, shape
 from weft.compiler.worth import new_worth, worth
 from weft.readmodel.rows import ItemRow
 
-OVERSUPPLY = 8
-"""Groups are taken apart, best first, until their text is this many budgets."""
 OVERSHOOT = 1.3
 """Parts are put in order until they fill this many budgets by estimate: the fit is exact."""
 DENSITY = 0.3
@@ -37,6 +35,10 @@ class Wants(msgspec.Struct, frozen=True):
     """Worth of a new value, against 1.0 of any part; 0: text alone counts."""
     cheap: float
     """Exponent of the cost: 1.0 takes the best value per token, 0.0 ignores length."""
+    supply: float = 1.5
+    """Budgets of text, best first, that are taken apart, and"""
+    supply_least: int = 1000
+    """at least so many tokens more."""
 
 
 class Addition(msgspec.Struct, frozen=True):
@@ -76,14 +78,10 @@ def order_parts(
     """
     shapes: dict[int, Shape] = {}
     offers: list[Offer] = []
-    supply = 0
-    for group in sorted(groups, key=lambda group: (-scores[group.key], -group.key)):
+    for group in groups:
         for row in group.rows:
             shapes[row.sequence] = shape(row, row.sequence in redacted, wants.atomic)
             offers += _offers(group, row, shapes[row.sequence], scores[group.key], wants, asked)
-            supply += max(row.tokens, 0)
-        if supply > OVERSUPPLY * budget:
-            break
     return _greedy(offers, wants, dict(stated), budget * OVERSHOOT), shapes
 
 

@@ -21,17 +21,17 @@ LOOKS = {
     # What is asked now, and which tools the session has used.
     Phase.ROUTE: Look(
         Emphasis(relevance=0.5, recency=1.0, half_life=4.0, exchange=0.3),
-        Wants(atomic=60, values=2.0, cheap=1.0),
+        Wants(atomic=60, values=2.0, cheap=1.0, supply=2.0, supply_least=2000),
     ),
     # Values to copy: identifiers first, each once.
     Phase.CALL: Look(
         Emphasis(relevance=1.2, recency=1.0, half_life=6.0),
-        Wants(atomic=10, values=10.0, cheap=1.0),
+        Wants(atomic=10, values=10.0, cheap=1.0, supply=2.0, supply_least=4000),
     ),
     # The result just received, nearly whole, and what led to it.
     Phase.INTERPRET: Look(
         Emphasis(relevance=0.5, recency=1.0, half_life=3.0, exchange=0.3, newest=4.0),
-        Wants(atomic=60, values=2.0, cheap=0.7),
+        Wants(atomic=60, values=2.0, cheap=0.7, supply=2.0, supply_least=2000),
     ),
     # Whole turns that answer the query; without one, the latest exchange.
     Phase.ANSWER: Look(
