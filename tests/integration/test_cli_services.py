@@ -153,3 +153,15 @@ async def test_a_recorded_run_goes_in_and_comes_out_by_command(up: Up) -> None:
     for shape, check in (("openai", check_openai), ("anthropic", check_anthropic)):
         made = await weft("compile", *arguments, "--format", shape, url=up.url)
         check(made.json)
+
+
+async def test_a_compile_can_name_a_time(up: Up) -> None:
+    asked = ["compile", "-s", "s1", "-p", "answer", "--json", "--as-of"]
+    late = (await weft(*asked, "2999-01-01", url=up.url)).json
+    assert late["stats"]["total_candidates"] == 4
+    by_sequence = (await weft(*asked, str(late["sequence"]), url=up.url)).json
+    assert by_sequence["digest"] == late["digest"]
+    early = await weft(*asked, "2001-01-01T00:00:00Z", url=up.url)
+    assert (early.code, "give a later one" in early.err) == (4, True)
+    unclear = await weft(*asked, "yesterday", url=up.url)
+    assert (unclear.code, "neither a sequence nor a time" in unclear.err) == (2, True)

@@ -203,10 +203,9 @@ async def test_a_fork_of_the_whole_has_its_episode_and_teaches_no_other_session(
     await worked_session(server, log)
     before = (await read_model(log)).view("t", "s").facts(["user:42"])
     done = await fork(log, "t", "s", await last_sequence(log), "twin")
-    episodes = [r.event() async for r in read_session(log, "t", "twin", event="episode")]
-    assert [event.scope for event in episodes if isinstance(event, EpisodeEvent)] == [
-        "session:twin"
-    ]
+    [episode] = [r.event() async for r in read_session(log, "t", "twin", event="episode")]
+    assert isinstance(episode, EpisodeEvent)
+    assert episode.scope == "session:twin"
     assert before
     assert (await read_model(log)).view("t", "s").facts(["user:42"]) == before
     again = await fork(log, "t", "s", done.at, "twin")

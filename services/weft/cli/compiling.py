@@ -20,7 +20,9 @@ query_option = click.option("--query", "-q", default="", help="Only ranks; never
 budget_option = click.option(
     "--budget", type=int, metavar="TOKENS", help="Default: the policy's for the phase."
 )
-as_of_option = click.option("--as-of", type=int, metavar="SEQ", help="The world at this sequence.")
+as_of_option = click.option(
+    "--as-of", metavar="SEQ|TIME", help="The world at this sequence, or at this time (RFC 3339)."
+)
 
 
 @click.command()
@@ -53,6 +55,7 @@ def compile(format: str, as_json: bool, settings: Settings, **request: Any) -> N
       weft compile --session s1 --phase answer --query "when does it leave?"
       weft compile -s s1 -p call --budget 1000 --format anthropic > request.json
       weft compile -s s1 -p interpret --as-of 120 --json | jq .stats
+      weft compile -s s1 -p answer --as-of 2026-01-31T12:00:00Z
     """
     pack = running(_compile(settings, **request))
     if as_json or format == "json":
@@ -66,7 +69,17 @@ def compile(format: str, as_json: bool, settings: Settings, **request: Any) -> N
 
 async def _compile(settings: Settings, session: str, **request: Any) -> Any:
     async with client(settings) as log:
+        request["as_of"] = await _sequence(log, request["as_of"])
         return await log.compile(session, **request)
+
+
+async def _sequence(log: Any, as_of: str | None) -> int | None:
+    """A sequence as given, or that of a time, for which the log itself is asked."""
+    if as_of is None or as_of.isdigit():
+        return None if as_of is None else int(as_of)
+    from weft.log.moments import parse_time, sequence_at
+
+    return await sequence_at(log.connection, parse_time(as_of))
 
 
 def _summarise(pack: Any) -> None:
@@ -98,7 +111,7 @@ def explain(
     phase: str,
     query: str,
     budget: int | None,
-    as_of: int | None,
+    as_of: str | None,
     as_json: bool,
     settings: Settings,
 ) -> None:
@@ -110,8 +123,8 @@ def explain(
     """
     from weft_schemas.compile import CompileRequest
 
-    request = CompileRequest(Phase(phase), query=query, budget=budget, as_of=as_of)
-    reply = running(_explain(settings, session, item, request))
+    request = CompileRequest(Phase(phase), query=query, budget=budget)
+    reply = running(_explain(settings, session, item, request, as_of))
     if as_json:
         print_json(reply)
         return
@@ -121,8 +134,11 @@ def explain(
         click.echo(f"  {name}: {score:.4f}")
 
 
-async def _explain(settings: Settings, session: str, item: str, request: Any) -> Any:
+async def _explain(
+    settings: Settings, session: str, item: str, request: Any, as_of: str | None
+) -> Any:
     async with client(settings) as log:
+        request = msgspec.structs.replace(request, as_of=await _sequence(log, as_of))
         return await log.explain(session, item, request)
 
 
