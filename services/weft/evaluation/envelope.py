@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
-from weft_schemas.envelope import ResultEnvelope
-from weft_schemas.items import ContextItem, ItemKind
 
 from weft import tokens
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.items import ContextItem, ItemKind
 
 _TRIVIAL = frozenset(("true", "false", "none", "null", "yes", "no", "text", "string", "default"))
 _MIN_CHARS = 3
