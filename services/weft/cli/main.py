@@ -53,6 +53,7 @@ _COMMANDS = {
     "erase": ("weft.cli.erase:erase", "A session or a tenant out of everything, for good."),
     "diff": ("weft.cli.diff:diff", "Two compiles of a session, and why they differ."),
     "backtest": ("weft.cli.backtest:backtest", "Recorded compiles under another policy."),
+    "rederive": ("weft.cli.rederive:rederive", "A worker of this release over the past."),
     "dlq": ("weft.cli.dlq:dlq", "Events that a worker gave up: list, show, replay, drop."),
     "catalog": ("weft.cli.catalog:catalog", "Publish and compare catalogues of tools."),
     "route": ("weft.cli.routing:route", "The tools that fit a query best."),

@@ -127,6 +127,18 @@ async def read_matching(
             position = page[-1].sequence
 
 
+async def subjects(connection: Connection, matching: str, stream: str = STREAM) -> list[str]:
+    """Every stored subject that matches and holds a message now, sorted."""
+    found: set[str] = set()
+    while True:
+        body = {"subjects_filter": matching, "offset": len(found)}
+        info = await call(connection, f"STREAM.INFO.{stream}", body)
+        page = info["state"].get("subjects") or {}
+        found.update(page)
+        if not page or len(found) >= info.get("total", 0):
+            return sorted(found)
+
+
 class _Pages:
     """Direct gets of many messages at a time, over one inbox."""
 

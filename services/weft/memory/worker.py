@@ -4,6 +4,7 @@ episodes."""
 from __future__ import annotations
 
 from weft.log.bodies import Bodies
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read
 from weft.log.record import LogRecord
@@ -24,20 +25,21 @@ _SPEAKS = (ItemKind.USER_TURN, ItemKind.MEMORY_FACT)
 async def service(process: Process) -> None:
     """Run until the process stops."""
     async with Publisher(process.connection) as publisher:
-        memories = _Memories(process, Bodies(process.connection, publisher))
-        await run_worker(process, memories.worker())
+        bodies = Bodies(process.connection, publisher)
+        await run_worker(process, memory(process.connection, bodies))
+
+
+def memory(connection: Connection, bodies: Bodies) -> Worker:
+    """The worker; it alone reports malformed `out` events."""
+    return Worker(WORKER, VERSION, _Memories(connection, bodies).derive, reports="out")
 
 
 class _Memories:
-    def __init__(self, process: Process, bodies: Bodies) -> None:
-        self._connection = process.connection
+    def __init__(self, connection: Connection, bodies: Bodies) -> None:
+        self._connection = connection
         self._bodies = bodies
 
-    def worker(self) -> Worker:
-        """It alone reports malformed `out` events."""
-        return Worker(WORKER, VERSION, self._derive, reports="out")
-
-    async def _derive(
+    async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
     ) -> list[Derived]:
         derived: FactsEvent | EpisodeEvent | None = None

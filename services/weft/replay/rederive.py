@@ -1,7 +1,7 @@
 """Re-deriving: this release's worker over the history of a tenant, under the policy in force.
 
-What it derives carries a run's name and supersedes from its own sequence on; what stood before stays
-for `as_of`. The log itself says what a run has done, so a second one, or one that was interrupted,
+What it derives carries a run's name and supersedes from its own sequence on; what stood before
+stays for `as_of`. The log itself says what a run has done, so a second one, or an interrupted one,
 derives and sends nothing twice.
 """
 
@@ -35,7 +35,7 @@ from weft.runtime.logs import safe_error
 from weft.runtime.policies import Policies, following_policies
 from weft.runtime.settings import Settings
 from weft.summarizer.worker import PATIENT_ATTEMPTS, summarizer
-from weft_schemas.errors import InvalidInput, NotFound, Unavailable
+from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
 from weft_schemas.events import SessionClosedEvent
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import Stored, derived_subject, parse_stored, stored_filter
@@ -183,14 +183,14 @@ class _Rework:
                 )
                 for one in self._news(made, standing, source, context, address)
             ]  # fmt: skip
-        except Unavailable:
+        except (Unavailable, ConfigurationError):
             raise
         except Exception as error:
             failure = Failure(session, source.record.sequence, safe_error(error))
             self.result.failed.append(failure)
             return
         if not messages:
-            self.result.unchanged += 1
+            self.result.unchanged += bool(made)
             return
         acks = await self._publisher.publish_many(messages)
         self.result.published += sum(not ack.duplicate for ack in acks)

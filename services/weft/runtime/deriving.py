@@ -11,9 +11,12 @@ from typing import ParamSpec, TypeVar
 
 import msgspec
 
+from weft.log.publishing import Message, event_headers
 from weft.log.record import LogRecord
 from weft.runtime.lane import Lane
-from weft_schemas.events import Event, Origin
+from weft_schemas.errors import InvalidInput
+from weft_schemas.events import Event, Origin, encode_event
+from weft_schemas.ids import derived_message_id
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import Stored
 
@@ -22,6 +25,8 @@ T = TypeVar("T")
 
 HUGE_BYTES = 128 * 1024
 """Text above this is worked in the subprocess, so that small items are not held up behind it."""
+_ROOM_FOR_HEADERS = 4_096
+"""Bytes of max_payload; ours take about 400."""
 
 
 class Derived(msgspec.Struct, frozen=True):
@@ -38,22 +43,29 @@ class WorkContext:
     """What a derive function may know besides its event."""
 
     def __init__(
-        self, worker: Worker, record: LogRecord, policy: tuple[int, ContextPolicy], lane: Lane
+        self,
+        worker: Worker,
+        record: LogRecord,
+        policy: tuple[int, ContextPolicy],
+        lane: Lane,
+        run: str = "",
     ) -> None:
+        """`run` names the re-derivation that this is part of, empty for live work."""
         self.policy_version, self.policy = policy
+        self._run = run
         self._worker = worker
-        self._record = record
+        self.record = record
         self._lane = lane
 
     def origin(self, item_id: str = "", sequence: int = 0, run: str = "") -> Origin:
         """The origin of what is derived: from this event, unless `sequence` names another."""
         return Origin(
-            sequence=sequence or self._record.sequence,
+            sequence=sequence or self.record.sequence,
             item_id=item_id,
             worker=self._worker.name,
             worker_version=self._worker.version,
             policy_version=self.policy_version,
-            run=run,
+            run=self._run or run,
         )
 
     async def compute(
@@ -61,7 +73,7 @@ class WorkContext:
     ) -> T:
         """`work(*args)`: here for an ordinary event, in the subprocess where it is huge (`size` in
         bytes) or was delivered before, when it may be what took a worker down."""
-        if size > HUGE_BYTES or self._record.deliveries > 1:
+        if size > HUGE_BYTES or self.record.deliveries > 1:
             return await self._lane.run(work, *args, **kwargs)
         return work(*args, **kwargs)
 
@@ -80,3 +92,30 @@ class Worker(msgspec.Struct, frozen=True):
     reports: str = ""
     """`in` or `out`: the direction whose undecodable events this worker parks, empty for none. One
     worker reports each direction, so that a malformed event is parked once and not three times."""
+
+
+def derived_message(
+    worker: Worker, record: LogRecord, derived: Derived, policy_version: int, limit: int
+) -> Message:
+    """What to publish: the same source, worker, policy and run give the same message id.
+
+    Raises `InvalidInput` where it is over the server's `limit` in bytes.
+    """
+    origin = getattr(derived.event, "origin", None)
+    message_id = derived_message_id(
+        origin.sequence if origin else record.sequence,
+        worker.name,
+        worker.version,
+        policy_version,
+        origin.run if origin else "",
+        derived.part,
+    )
+    payload = encode_event(derived.event)
+    if len(payload) > limit - _ROOM_FOR_HEADERS:
+        raise InvalidInput(
+            f"the {derived.part} of event {record.sequence} has {len(payload)} bytes, over the "
+            f"server's {limit - _ROOM_FOR_HEADERS}; shorten what is derived, or raise max_payload"
+        )
+    tag = str(type(derived.event).__struct_config__.tag)
+    headers = event_headers(message_id, f"weft.{tag}", f"/weft/{worker.name}", record.traceparent)
+    return Message(derived.subject, payload, message_id, headers)

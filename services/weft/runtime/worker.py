@@ -20,20 +20,19 @@ from time import perf_counter
 import msgspec
 
 from weft.log.consuming import Consumer, Delivery
-from weft.log.publishing import Message, Publisher, event_headers
+from weft.log.publishing import Message, Publisher
 from weft.log.reading import read
 from weft.log.record import LogRecord
 from weft.runtime import parking
 from weft.runtime.application import Process
 from weft.runtime.crashpoints import crash_point
-from weft.runtime.deriving import Derived, WorkContext, Worker
+from weft.runtime.deriving import Derived, WorkContext, Worker, derived_message
 from weft.runtime.lane import Lane
 from weft.runtime.logs import safe_error
 from weft.runtime.policies import Policies, following_policies
 from weft.runtime.watchdog import Watchdog
 from weft_schemas.errors import InvalidInput, NotFound, Overloaded, Unavailable
-from weft_schemas.events import RevivedEvent, encode_event
-from weft_schemas.ids import derived_message_id
+from weft_schemas.events import RevivedEvent
 
 _log = logging.getLogger(__name__)
 
@@ -42,8 +41,6 @@ BATCH = 128
 overlapping, few enough that a crash makes others do little again."""
 PUBLISH_PAUSE = 0.5
 """Seconds until a refused or unanswered publish is sent again, with the same id."""
-_ROOM_FOR_HEADERS = 4_096
-"""Bytes of max_payload; ours take about 400."""
 
 
 async def run_worker(process: Process, worker: Worker) -> None:
@@ -195,27 +192,8 @@ class WorkerLoop:
         return messages
 
     def _message(self, record: LogRecord, derived: Derived, policy_version: int) -> Message:
-        origin = getattr(derived.event, "origin", None)
-        message_id = derived_message_id(
-            origin.sequence if origin else record.sequence,
-            self._worker.name,
-            self._worker.version,
-            policy_version,
-            origin.run if origin else "",
-            derived.part,
-        )
-        payload = encode_event(derived.event)
-        limit = self._publisher.connection.max_payload - _ROOM_FOR_HEADERS
-        if len(payload) > limit:
-            raise InvalidInput(
-                f"the {derived.part} of event {record.sequence} has {len(payload)} bytes, over the "
-                f"server's {limit}; shorten what is derived, or raise max_payload"
-            )
-        tag = str(type(derived.event).__struct_config__.tag)
-        headers = event_headers(
-            message_id, f"weft.{tag}", f"/weft/{self._worker.name}", record.traceparent
-        )
-        return Message(derived.subject, payload, message_id, headers)
+        limit = self._publisher.connection.max_payload
+        return derived_message(self._worker, record, derived, policy_version, limit)
 
     def _parked(self, record: LogRecord, error: Exception, delivered: int) -> Message:
         """`delivered` is the sequence of the record that brought it: a source that is parked again

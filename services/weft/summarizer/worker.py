@@ -6,12 +6,14 @@ import asyncio
 
 from weft import tokens
 from weft.log.bodies import Bodies
+from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
 from weft.runtime.application import Process
 from weft.runtime.deriving import Derived, WorkContext, Worker
 from weft.runtime.fetching import text_of
+from weft.runtime.settings import Settings
 from weft.runtime.worker import run_worker
 from weft.summarizer.derive import VERSION, WORKER, summary_of_item, summary_of_session
 from weft.summarizer.stretch import Stretch, stretch_of
@@ -30,14 +32,18 @@ async def service(process: Process) -> None:
     """Run until the process stops."""
     tokens.encoding(process.settings.encoding)  # loaded here, not by the first event
     async with Publisher(process.connection) as publisher:
-        summarizer = _Summaries(process, Bodies(process.connection, publisher))
-        await run_worker(process, summarizer.worker())
+        bodies = Bodies(process.connection, publisher)
+        await run_worker(process, summarizer(process.settings, process.connection, bodies))
+
+
+def summarizer(settings: Settings, connection: Connection, bodies: Bodies) -> Worker:
+    """The worker: summaries of long items and of closed sessions."""
+    return Worker(WORKER, VERSION, _Summaries(settings, connection, bodies).derive)
 
 
 class _Summaries:
-    def __init__(self, process: Process, bodies: Bodies) -> None:
-        settings = process.settings
-        self._connection = process.connection
+    def __init__(self, settings: Settings, connection: Connection, bodies: Bodies) -> None:
+        self._connection = connection
         self._encoding = settings.encoding
         self._bodies = bodies
         self._model = configured(
@@ -47,10 +53,7 @@ class _Summaries:
         )
         self._remote = settings.summary_url is not None
 
-    def worker(self) -> Worker:
-        return Worker(WORKER, VERSION, self._derive)
-
-    async def _derive(
+    async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
     ) -> list[Derived]:
         if isinstance(event, ContextItem):
