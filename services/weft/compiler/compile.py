@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from weft import tokens
 from weft.compiler.auditing import audit_of, manifest_of
 from weft.compiler.blocks import entry
 from weft.compiler.candidates import Candidates, find_candidates
 from weft.compiler.closure import Closed, Group, close
-from weft.compiler.counting import Count, counter, message_tokens
+from weft.compiler.counting import Count, counter, message_tokens, prompt_tokens
 from weft.compiler.forms import Form
 from weft.compiler.header import memory_header
 from weft.compiler.limits import apply_limits, pool, showable
@@ -113,8 +112,6 @@ def compile_pack(
         view.encoding,
     )
     entries = sheet.entries(selected.forms)
-    if sheet.exact(selected.forms) > budget:
-        entries = []
     dropped = [*closed.dropped, *cleared.dropped, *allowed.dropped]
     dropped += [*distinct.dropped, *limited.dropped]
     dropped += _unselected(allowed.groups, entries, dropped)
@@ -191,7 +188,7 @@ def _stats(
     count: Count,
 ) -> BuildStats:
     included = tuple(shown.item_id for shown in entries if shown.item_id)
-    prompt = tokens.count(render(entries), encoding)
+    prompt = prompt_tokens(entries, count)
     sections: Counter[str] = Counter()
     for shown in entries:
         sections[shown.section] += count(shown.text)

@@ -33,9 +33,9 @@ def counter(encoding: str) -> Count:
 
 
 def prompt_tokens(entries: Iterable[PackEntry], count: Count) -> int:
-    """Tokens of the prompt that these entries make; each block with the line break before the
-    next, so at most one more than the prompt has."""
-    return sum(count("\n".join(lines) + "\n") for lines in blocks(entries))
+    """Tokens of the prompt that these entries make."""
+    written = ["\n".join(lines) for lines in blocks(entries)]
+    return sum(count(f"{text}\n") for text in written[:-1]) + sum(map(count, written[-1:]))
 
 
 def message_tokens(entries: Sequence[PackEntry], count: Count) -> dict[str, int]:

@@ -3,19 +3,16 @@ find, without comparing every pair."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
 from math import ceil
 
-_WORD = re.compile(r"\w+")
 _ROUNDING = 1e-9
 """Keeps a float threshold from pushing an exact bound up by one."""
 
 
 def words(text: str) -> frozenset[str]:
-    """The word set by which texts are compared."""
-    return frozenset(_WORD.findall(text.casefold()))
+    """The word set by which texts are compared: folded, parted by white space."""
+    return frozenset(text.casefold().split())
 
 
 def find_duplicates(sets: Sequence[frozenset[str]], threshold: float) -> dict[int, int]:
@@ -23,18 +20,13 @@ def find_duplicates(sets: Sequence[frozenset[str]], threshold: float) -> dict[in
 
     `sets` come in order of preference: each is compared with the earlier ones that were kept, and
     is a duplicate of the first whose Jaccard similarity is at least `threshold` (above 0). Empty
-    sets repeat nothing. Prefix filtering (Chaudhuri et al. 2006; Bayardo et al. 2007): with words in order
-    of rarity, two sets as similar as t share a word among the first n - ceil(t n) + 1 of each.
+    sets repeat nothing. Prefix filtering (Chaudhuri et al. 2006; Bayardo et al. 2007): in any one
+    order of words, two sets as similar as t share a word among the first n - ceil(t n) + 1 of each.
     """
-    order = Counter(word for held in sets for word in held)
     postings: dict[str, list[int]] = {}
     duplicates: dict[int, int] = {}
     for index, held in enumerate(sets):
-        size = len(held)
-        if not size:
-            continue
-        prefix = sorted(held, key=lambda word: (order[word], word))
-        prefix = prefix[: size - ceil(threshold * size - _ROUNDING) + 1]
+        prefix = _prefix(held, threshold)
         seen = {other for word in prefix for other in postings.get(word, ())}
         for other in sorted(seen):
             if similarity(held, sets[other], threshold) >= threshold:
@@ -44,6 +36,13 @@ def find_duplicates(sets: Sequence[frozenset[str]], threshold: float) -> dict[in
             for word in prefix:
                 postings.setdefault(word, []).append(index)
     return duplicates
+
+
+def _prefix(held: frozenset[str], threshold: float) -> list[str]:
+    """The first words, long ones before short: those are rare, so few sets share them."""
+    size = len(held)
+    ordered = sorted(sorted(held), key=len, reverse=True)
+    return ordered[: size - ceil(threshold * size - _ROUNDING) + 1] if size else []
 
 
 def similarity(one: frozenset[str], other: frozenset[str], threshold: float = 0.0) -> float:

@@ -89,25 +89,31 @@ def relevance_of(
 ) -> dict[int, float]:
     """Relevance by sequence, the best 1. `rows` come by ordinal."""
     signs = [cues(row.text) for row in rows]
-    raw = _with_neighbours(rows, matches, signs)
+    occurred = [str(row.metadata.get("occurred_at") or "") for row in rows]
+    raw = _with_neighbours(rows, matches, signs, occurred)
     top = max(raw, default=0.0) or 1.0
-    days = _days(rows, matches)
-    authors = {author for row in rows if (author := _author(row))}
-    asked = authors & question.names
+    days = _days(rows, matches, occurred)
+    authors = [_author(row) for row in rows]
+    people = frozenset(authors) - {""}
+    asked = people & question.names
     name = NAMED_WANTED if _WANTS_NAME.search(question.text) else NAMED
     found: dict[int, float] = {}
-    for row, score, sign in zip(rows, raw, signs, strict=True):
-        worth = score / top + DAY * days.get(_day(row), 0.0)
-        worth += DATED * sign.dated + PERSONAL * sign.personal
-        worth += name * bool(sign.names - authors) + LONG * min(len(row.text) / LONG_TEXT, 1.0)
-        if len(asked) == 1 and _author(row) in asked:
+    for row, score, sign, day, author in zip(rows, raw, signs, occurred, authors, strict=True):
+        worth = score / top + DAY * days.get(day, 0.0) + DATED * sign.dated
+        worth += PERSONAL * sign.personal + LONG * min(len(row.text) / LONG_TEXT, 1.0)
+        if sign.names - people:
+            worth += name
+        if len(asked) == 1 and author in asked:
             worth *= SPOKEN_BY
         found[row.sequence] = worth * (ASKS if sign.asks else 1.0)
     return found
 
 
 def _with_neighbours(
-    rows: Sequence[ItemRow], matches: Mapping[int, float], signs: Sequence[Cues]
+    rows: Sequence[ItemRow],
+    matches: Mapping[int, float],
+    signs: Sequence[Cues],
+    occurred: Sequence[str],
 ) -> list[float]:
     place = {row.ordinal: at for at, row in enumerate(rows)}
     raw = [matches.get(row.sequence, 0.0) for row in rows]
@@ -118,25 +124,23 @@ def _with_neighbours(
         for distance, share in BESIDE.items():
             for ordinal in (row.ordinal - distance, row.ordinal + distance):
                 other = place.get(ordinal)
-                if other is not None and _day(rows[other]) == _day(row):
+                if other is not None and occurred[other] == occurred[at]:
                     answers = ordinal == row.ordinal + 1 and signs[at].asks
                     raw[other] += own * (AFTER_QUESTION if answers else share)
     return raw
 
 
-def _days(rows: Sequence[ItemRow], matches: Mapping[int, float]) -> dict[str, float]:
+def _days(
+    rows: Sequence[ItemRow], matches: Mapping[int, float], occurred: Sequence[str]
+) -> dict[str, float]:
     """Per occurrence, how its best matches compare with the best one's, 0 to 1."""
     held: dict[str, list[float]] = {}
-    for row in rows:
+    for row, day in zip(rows, occurred, strict=True):
         if row.sequence in matches:
-            held.setdefault(_day(row), []).append(matches[row.sequence])
+            held.setdefault(day, []).append(matches[row.sequence])
     sums = {day: sum(sorted(found)[-DAY_MATCHES:]) for day, found in held.items()}
     best = max(sums.values(), default=0.0)
     return {day: total / best for day, total in sums.items()} if len(sums) > 1 else {}
-
-
-def _day(row: ItemRow) -> str:
-    return str(row.metadata.get("occurred_at") or "")
 
 
 def _author(row: ItemRow) -> str:

@@ -51,8 +51,7 @@ def select(
         if over <= 0:
             return Selected(forms, pins.notes)
         target -= over
-    forms = fit(additions, shapes, pins.forms, sheet.exact, budget)
-    return Selected(forms, pins.notes)
+    return Selected(fit(additions, shapes, pins.forms, sheet.exact, budget), pins.notes)
 
 
 def _pins(

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
+
 from weft.adapters.drafting import compact
 from weft.compiler.blocks import undated
 from weft.compiler.counting import MESSAGE, Count, message_tokens, prompt_tokens
 from weft.compiler.forms import Form
-from weft.compiler.rendering import block
+from weft.compiler.rendering import block, label
 from weft.days import day_of, written
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
@@ -20,6 +22,22 @@ Forms = Mapping[int, Form]
 
 ROLE = 2
 """Tokens of a label that messages have no need of."""
+CALL_IDS = 4
+"""Tokens of a call's id, with the call and with its result."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Tokens of one entry."""
+
+    after_call: int
+    """Its block right after its call, line break included."""
+    alone: int
+    """Its block elsewhere."""
+    extra: int
+    """About how many more it takes as a message, if the speaker stays the same."""
+    speaker: str
+    """Entries of one speaker in a row become one message; each call and result is its own."""
+    day: str
 
 
 class Sheet:
@@ -36,12 +54,15 @@ class Sheet:
         self.rows = rows
         self._make = make
         self._count = count
-        self._entries: dict[tuple[int, str, str], PackEntry] = {}
-        self._days = {day_of(str(row.metadata.get("occurred_at"))) for row in rows.values()}
+        self._entries: dict[tuple[int, str, str], tuple[PackEntry, Cost]] = {}
+        self._above = sum(count(made.text + "\n") for made in self.above)
+        self._dated = (
+            len({day_of(str(row.metadata.get("occurred_at"))) for row in rows.values()}) > 1
+        )
 
     def entries(self, forms: Forms) -> list[PackEntry]:
         """All entries, in order of happening below the header."""
-        shown = [self._entry(sequence, forms[sequence]) for sequence in sorted(forms)]
+        shown = [self._entry(sequence, forms[sequence])[0] for sequence in sorted(forms)]
         return [*self.above, *undated(shown)]
 
     def exact(self, forms: Forms) -> int:
@@ -54,41 +75,38 @@ class Sheet:
 
     def size(self, forms: Forms) -> int:
         """The same, added up from the blocks: exact for the prompt, close for messages."""
-        prompt = sum(self._count(above.text + "\n") for above in self.above)
-        extra, day = 0, ""
+        prompt, extra, day, speaker = self._above, 0, "", ""
         previous: PackEntry | None = None
         for sequence in sorted(forms):
-            made = self._entry(sequence, forms[sequence])
-            prompt += self._count(block(made, previous) + "\n")
-            extra += _as_message(made, previous, self._count)
-            today = day_of(made.occurred_at)
-            if len(self._days) > 1 and today and today != day:
-                prompt += self._count(written(today, day) + "\n")
-                day = today
+            made, cost = self._entry(sequence, forms[sequence])
+            follows = previous is not None and previous.item_id == made.parent_id
+            prompt += cost.after_call if follows else cost.alone
+            extra += cost.extra + (MESSAGE - 1 if cost.speaker != speaker else 0)
+            speaker = cost.speaker
+            if self._dated and cost.day and cost.day != day:
+                prompt += self._count(written(cost.day, day) + "\n")
+                day = cost.day
             previous = made
         return prompt + max(extra, 0)
 
-    def _entry(self, sequence: int, form: Form) -> PackEntry:
+    def _entry(self, sequence: int, form: Form) -> tuple[PackEntry, Cost]:
         key = (sequence, form.view, form.recipe)
-        made = self._entries.get(key)
-        if made is None:
-            made = self._entries[key] = self._make(self.rows[sequence], form)
-        return made
+        held = self._entries.get(key)
+        if held is None:
+            made = self._make(self.rows[sequence], form)
+            held = self._entries[key] = made, _cost(made, self._count)
+        return held
 
 
-def _as_message(made: PackEntry, previous: PackEntry | None, count: Count) -> int:
-    """About how many tokens more an entry costs as a message than as a block."""
-    extra = 0 if made.author else -ROLE
-    if previous is None or _speaker(previous) != _speaker(made):
-        extra += MESSAGE - 1
-    if made.kind is ItemKind.TOOL_CALL:
-        written_out = compact(made.arguments or {})
-        extra += count(written_out) + count(made.tool_name or "") - count(made.text) + 4
-    return extra
-
-
-def _speaker(made: PackEntry) -> object:
-    """Entries of one speaker in a row become one message; each call and result is its own."""
-    if made.kind in (ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT):
-        return made.item_id
-    return made.kind is ItemKind.AGENT_MSG
+def _cost(made: PackEntry, count: Count) -> Cost:
+    alone = count(block(made, None) + "\n")
+    after_call, extra, speaker = alone, 0 if made.author else -ROLE, made.kind.value
+    if made.kind is ItemKind.TOOL_RESULT:
+        after_call -= count(label(made, None)) - 1
+        speaker = made.item_id
+    elif made.kind is ItemKind.TOOL_CALL:
+        arguments = count(compact(made.arguments or {})) + count(made.tool_name or "")
+        extra, speaker = extra + arguments - count(made.text) + CALL_IDS, made.item_id
+    elif made.kind is not ItemKind.AGENT_MSG:
+        speaker = ItemKind.USER_TURN.value
+    return Cost(after_call, alone, extra, speaker, day_of(made.occurred_at))
