@@ -11,8 +11,8 @@ import sqlite3
 import struct
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
-from itertools import accumulate
+from collections.abc import Mapping, Set
+from itertools import accumulate, chain, repeat
 from math import log2
 
 from weft.readmodel.sql import statements
@@ -63,45 +63,37 @@ def unpack(entries: bytes) -> tuple[int, ...]:
 
 
 def write_terms(counts: Mapping[str, int]) -> str:
-    """Terms as a tail row holds them: each on a line, `term` or `term<TAB>frequency`."""
-    lines = [term if count == 1 else f"{term}\t{count}" for term, count in counts.items()]
-    return "\n" + "\n".join(lines) + "\n"
+    """Terms as a tail row holds them: a line for each occurrence, so that one pass over the lines
+    finds and counts any number of terms."""
+    return "\n".join(chain.from_iterable(repeat(term, count) for term, count in counts.items()))
 
 
-def read_terms(written: str) -> Iterator[tuple[str, int]]:
+def read_terms(written: str) -> Counter[str]:
     """The inverse of `write_terms`."""
-    for line in filter(None, written.split("\n")):
-        term, _, count = line.partition("\t")
-        yield term, int(count or 1)
+    return Counter(filter(None, written.split("\n")))
 
 
 class Tail:
-    """Tail rows (document, length code, terms), put together so that one scan finds a term."""
+    """Tail rows (document, length code, terms), taken apart once for all searches of a view."""
 
     def __init__(self, rows: list[tuple[int, int, str]]) -> None:
         self._rows = rows
-        self._text = "".join(written for _, _, written in rows)
-        ends = accumulate(len(written) for _, _, written in rows)
-        self._starts = [0, *ends]
+        lines = [written.split("\n") for _, _, written in rows]
+        self._lines = list(chain.from_iterable(lines))
+        self._ends = list(accumulate(map(len, lines)))
 
-    def postings(self, term: str) -> list[tuple[int, int]]:
-        """Block's first document and posting of every document with `term`, newest first."""
-        hits = [(at, 1) for at in self._places(f"\n{term}\n")]
-        for at in self._places(f"\n{term}\t"):
-            start = at + len(term) + 2
-            hits.append((at, int(self._text[start : self._text.index("\n", start)])))
-        hits.sort(reverse=True)
-        return [self._posting(at, times) for at, times in hits]
-
-    def _posting(self, at: int, times: int) -> tuple[int, int]:
-        document, length, _ = self._rows[bisect(self._starts, at) - 1]
-        return document // BLOCK * BLOCK, posting(document, times, length)
-
-    def _places(self, needle: str) -> Iterator[int]:
-        at = self._text.find(needle)
-        while at >= 0:
-            yield at
-            at = self._text.find(needle, at + 1)
+    def postings(self, terms: Set[str]) -> dict[str, list[tuple[int, int]]]:
+        """For each term that stands here, the block's first document and the posting of every
+        document with it, newest first."""
+        times = Counter(
+            (bisect(self._ends, at), line) for at, line in enumerate(self._lines) if line in terms
+        )
+        found: dict[str, list[tuple[int, int]]] = {}
+        for (row, term), count in reversed(times.items()):
+            document, length, _ = self._rows[row]
+            place = document // BLOCK * BLOCK, posting(document, count, length)
+            found.setdefault(term, []).append(place)
+        return found
 
 
 class IndexWriter:
@@ -131,7 +123,7 @@ class IndexWriter:
         start, sealed = first // SEGMENT * SEGMENT, end // SEGMENT * SEGMENT
         if sealed > start:
             old = [
-                (document, length, dict(read_terms(written)))
+                (document, length, read_terms(written))
                 for document, length, written in self._db.execute(_sql.tail, (session, start))
             ]
             documents = [*old, *new]

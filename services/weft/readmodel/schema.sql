@@ -210,7 +210,7 @@ CREATE TABLE superseded (
     PRIMARY KEY (session, document)
 ) WITHOUT ROWID;
 
--- Words of the newest documents, until there are enough for a segment.
+-- Words of the newest documents, a line for each, until there are enough for a segment.
 CREATE TABLE tail (
     number INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,

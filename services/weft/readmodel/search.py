@@ -41,15 +41,21 @@ class _Term(msgspec.Struct):
 
 
 def best_documents(
-    db: sqlite3.Connection, session: int, terms: Sequence[str], at: int, limit: int
+    db: sqlite3.Connection,
+    session: int,
+    terms: Sequence[str],
+    at: int,
+    limit: int,
+    tail: Tail | None = None,
 ) -> list[tuple[int, float]]:
-    """The best documents with their scores, best first, ties by newer document."""
+    """The best documents with their scores, best first, ties by newer document. `tail` is
+    `tail_of` these documents, where the caller searches more than once."""
     count, words = extent(db, session, at)
     if not count or limit <= 0:
         return []
-    tail = db.execute(_sql.tail, (session, count // SEGMENT * SEGMENT)).fetchall()
-    newest = Tail([row for row in tail if row[0] < count])
-    found = [_look_up(db, session, text, count, newest) for text in {t[:MAX_TERM] for t in terms}]
+    wanted = {term[:MAX_TERM] for term in terms}
+    newest = (tail or tail_of(db, session, count)).postings(wanted)
+    found = [_look_up(db, session, text, count, newest.get(text, [])) for text in wanted]
     found.sort(key=lambda term: (term.documents, term.text))
     scores = _score(db, session, found, count, words / count)
     ranked = zip(scores.values(), scores.keys(), strict=True)
@@ -63,6 +69,12 @@ def best_documents(
         )
         best = list(islice(valid, limit))
     return [(document, score) for score, document in best]
+
+
+def tail_of(db: sqlite3.Connection, session: int, count: int) -> Tail:
+    """Those of the first `count` documents that are not sealed yet."""
+    rows = db.execute(_sql.tail, (session, count // SEGMENT * SEGMENT))
+    return Tail([row for row in rows if row[0] < count])
 
 
 def extent(db: sqlite3.Connection, session: int, at: int) -> tuple[int, int]:
@@ -119,9 +131,10 @@ def _score(
     return scores
 
 
-def _look_up(db: sqlite3.Connection, session: int, text: str, count: int, tail: Tail) -> _Term:
-    """In how many of the first `count` documents the term is."""
-    hits = tail.postings(text)
+def _look_up(
+    db: sqlite3.Connection, session: int, text: str, count: int, hits: list[tuple[int, int]]
+) -> _Term:
+    """In how many of the first `count` documents the term is; `hits` are those of the tail."""
     place = (session, text, count // BLOCK)
     sealed: int = db.execute(_sql.bytes_before, place).fetchone()[0] // WIDTH
     newest = db.execute(_sql.block, place).fetchone()

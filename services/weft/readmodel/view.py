@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from weft.readmodel.postings import Tail
 from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
-from weft.readmodel.search import best_documents, count_until
+from weft.readmodel.search import best_documents, count_until, extent, tail_of
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, get_meta, snapshot
 from weft_schemas.envelope import ResultEnvelope
@@ -58,6 +60,7 @@ class View:
             row = db.execute(_sql.session, (tenant, session)).fetchone()
             self._number: int = row[0] if row else 0
             self._count = self._items_until()
+        self._in_snapshot = db.in_transaction
 
     def item_count(self) -> int:
         return self._count
@@ -87,7 +90,9 @@ class View:
 
     def search(self, terms: Sequence[str], limit: int) -> list[Match]:
         with snapshot(self._db):
-            best = best_documents(self._db, self._number, terms, self.sequence, limit)
+            # Searches of one snapshot share the tail; without one it could be sealed in between.
+            tail = self._tail if self._in_snapshot else None
+            best = best_documents(self._db, self._number, terms, self.sequence, limit, tail)
             wanted = json.dumps([document for document, _ in best])
             places = self._db.execute(_postings.items_of_documents, (self._number, wanted))
             item_of = {document: (item, ordinal) for document, item, ordinal in places}
@@ -136,6 +141,11 @@ class View:
         place = {"tenant": self.tenant, "name": name, "at": self.sequence}
         row = self._db.execute(_sql.catalog, place).fetchone()
         return None if row is None else (row[0], _catalog.decode(row[1]))
+
+    @cached_property
+    def _tail(self) -> Tail:
+        documents, _ = extent(self._db, self._number, self.sequence)
+        return tail_of(self._db, self._number, documents)
 
     def _items_until(self) -> int:
         """How many items stand at or before the sequence read."""
