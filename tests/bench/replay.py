@@ -1,0 +1,155 @@
+"""Rebuild, items per second, beside a bare replay of the same log; and how soon a new replica
+serves, from a snapshot and from the start.
+
+`python -m tests.bench.replay [ITEMS]`. Items hold about 500 bytes of text in natural frequencies.
+Rounds of all ways are interleaved, and the ratio is the median of the rounds'. Without the text
+index means that the fold leaves out the terms and nothing else.
+"""
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+from tests.bench.indexer import Words, items
+from tests.bench.table import ratio, show
+from tests.integration.indexer_process import folded, indexer
+from weft import tokens
+from weft.indexer.rebuild import rebuild
+from weft.log.batching import BulkPublisher, best_mode
+from weft.log.connection import Connection, connect
+from weft.log.following import Follower
+from weft.log.publishing import Message
+from weft.log.reading import last_sequence
+from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
+from weft.readmodel.fold import Fold
+from weft.readmodel.generations import Reader
+from weft.replay.snapshots import take
+from weft_schemas.events import encode_event
+from weft_schemas.ids import item_message_id
+from weft_schemas.subjects import item_subject
+
+ITEMS = 30_000
+TEXT_BYTES = 500
+SESSIONS = 50
+ROUNDS = 3
+TAIL = 500
+"""Items after the snapshot."""
+
+
+def messages(count: int, first: int = 0) -> Iterator[Message]:
+    for number, item in enumerate(items(Words(7 + first), count, TEXT_BYTES), first):
+        session, payload = f"s{number % SESSIONS}", encode_event(item)
+        id = item_message_id("t", session, f"{number}", payload)
+        yield Message(item_subject("t", session, item.kind), payload, id)
+
+
+async def publish(connection: Connection, count: int, first: int = 0) -> None:
+    async with BulkPublisher(connection, await best_mode(connection)) as bulk:
+        await bulk.publish(messages(count, first))
+
+
+async def replayed(connection: Connection) -> float:
+    """Seconds of following the whole log and doing nothing with it."""
+    last = await last_sequence(connection)
+    begun = time.perf_counter()
+    async with Follower(connection) as log:
+        async for followed in log:
+            if followed.through >= last:
+                return time.perf_counter() - begun
+    raise AssertionError("the log ended early")
+
+
+async def rebuilt(connection: Connection) -> float:
+    """Seconds of a rebuild on an empty folder, taken over and digested."""
+    with tempfile.TemporaryDirectory(prefix="weft-bench-") as folder:
+        begun = time.perf_counter()
+        await rebuild(connection, Path(folder), tokens.DEFAULT_ENCODING)
+        return time.perf_counter() - begun
+
+
+@contextmanager
+def without_index() -> Iterator[None]:
+    with patch.object(Fold, "_add_document", lambda *_: None):
+        yield
+
+
+async def measure_rebuild(connection: Connection, count: int) -> None:
+    seconds: dict[str, list[float]] = {"bare": [], "plain": [], "indexed": []}
+    await replayed(connection)
+    for _ in range(ROUNDS):
+        seconds["bare"].append(await replayed(connection))
+        with without_index():
+            seconds["plain"].append(await rebuilt(connection))
+        seconds["indexed"].append(await rebuilt(connection))
+    names = {
+        "bare": "bare bounded-pull replay",
+        "plain": "rebuild without the text index",
+        "indexed": "rebuild",
+    }
+    rows = [
+        [
+            names[way],
+            count / sorted(found)[len(found) // 2],
+            count / max(found),
+            count / min(found),
+            ratio(seconds["bare"], found),
+        ]
+        for way, found in seconds.items()
+    ]
+    title = f"{count:,} items of {TEXT_BYTES} B, {ROUNDS} rounds: items per second"
+    show(title, ["", "median", "least", "most", "of bare"], rows)
+
+
+async def serving(url: str, connection: Connection) -> float:
+    """Seconds from starting an indexer process on an empty folder until it has the whole log."""
+    with tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
+        folder = Path(name)
+        begun = time.perf_counter()
+        async with indexer(url, folder, WEFT_LOG_LEVEL="error"):
+            with Reader(folder) as reader:
+                await folded(connection, reader)
+            return time.perf_counter() - begun
+
+
+async def measure_start(url: str, connection: Connection, count: int) -> None:
+    from_start = [await serving(url, connection) for _ in range(ROUNDS)]
+    with tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
+        await rebuild(connection, Path(name), tokens.DEFAULT_ENCODING)
+        begun = time.perf_counter()
+        taken = await take(connection, Path(name))
+        seconds = time.perf_counter() - begun
+    await publish(connection, TAIL, count)
+    from_snapshot = [await serving(url, connection) for _ in range(ROUNDS)]
+    rows = [
+        [way, sorted(found)[len(found) // 2], min(found), max(found)]
+        for way, found in (("from the start", from_start), ("from the snapshot", from_snapshot))
+    ]
+    title = (
+        f"Seconds until a new replica has all {count + TAIL:,} events, process start in it; the "
+        f"snapshot of {taken.size / 1e6:.0f} MB took {seconds:.2f} s"
+    )
+    show(title, ["", "median", "least", "most"], rows)
+
+
+async def main() -> None:
+    """Print the tables."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else ITEMS
+    tokens.count("ready")
+    with tempfile.TemporaryDirectory(prefix="weft-bench-") as folder:
+        async with EmbeddedServer(Path(folder)) as server:
+            connection = await connect(server.url)
+            await provision(connection)
+            await publish(connection, count)
+            await measure_rebuild(connection, count)
+            await measure_start(server.url, connection, count)
+            await connection.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
