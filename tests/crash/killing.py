@@ -10,6 +10,7 @@ from tests.crash.checker import Attempt, faults, held_in, outcome_of
 from tests.crash.lives import hurry, settled
 from weft.client import Client
 from weft.log.connection import connect
+from weft.log.server import EmbeddedServer
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, Up, running
@@ -38,14 +39,21 @@ class Report:
 
 
 async def kill_under_load(
-    folder: Path, seed: int, *, sessions: int, items: int, kills: int, pause: float
+    folder: Path,
+    seed: int,
+    *,
+    sessions: int,
+    items: int,
+    kills: int,
+    pause: float,
+    clustered: bool = False,
 ) -> Report:
     """Publish `items` into each of so many sessions at once while `kills` processes are killed,
     `pause` seconds apart on average; then wait until all is settled, and check."""
     report, chance = Report(seed), random.Random(seed)
     settings = Settings(data_dir=folder, tenant="acme")
     with (folder / "weft.log").open("wb") as log_file:
-        async with running(settings, COUNTS, log_file=log_file) as up:
+        async with running(settings, COUNTS, clustered=clustered, log_file=log_file) as up:
             log = await connect(up.settings.nats_url)
             await hurry(log)
             async with asyncio.TaskGroup() as group:
@@ -89,7 +97,14 @@ async def kill(up: Up, report: Report, chance: random.Random, kills: int, pause:
         await asyncio.sleep(pause * chance.uniform(0.5, 1.5))
         report.kills[name] = report.kills.get(name, 0) + 1
         if name == SERVER:
-            assert up.server is not None
-            await up.server.kill()
+            await (await server_of(up)).kill()
         else:
             up.supervisor.kill(name)
+
+
+async def server_of(up: Up) -> EmbeddedServer:
+    """The server; of a cluster the node that leads the log."""
+    if up.cluster is not None:
+        return await up.cluster.leader()
+    assert up.server is not None
+    return up.server

@@ -1,0 +1,88 @@
+"""Three nodes with every service on them: leaders die, a node is cut off, and nobody helps."""
+
+import asyncio
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from tests.crash.killing import kill_under_load, server_of
+from tests.crash.test_random_kills import seed
+
+from weft.client import Client
+from weft.runtime.settings import Settings
+from weft.runtime.up import EVERYTHING, running
+from weft_schemas.errors import WeftError
+from weft_schemas.items import ContextItem, ItemKind
+
+pytestmark = pytest.mark.slow
+
+GAP_SECONDS = 60.0
+"""No test waits longer for a cluster to find another leader."""
+
+
+async def test_leaders_and_processes_die_again_and_again_under_load(tmp_path: Path, capsys):
+    report = await kill_under_load(
+        tmp_path, seed(), sessions=8, items=200, kills=16, pause=3.0, clustered=True
+    )
+    with capsys.disabled():
+        print(f"\n{report}")
+    assert report.faults == []
+
+
+@pytest.mark.parametrize("way", ["killed", "cut off"])
+async def test_the_gap_that_a_lost_leader_leaves(tmp_path: Path, capsys, way: str):
+    """Seconds without a publish and without a compile are printed; that both come back is
+    asserted."""
+    settings = Settings(data_dir=tmp_path, tenant="acme")
+    with (tmp_path / "weft.log").open("wb") as log_file:
+        async with (
+            running(settings, EVERYTHING, clustered=True, log_file=log_file) as up,
+            Client(up.settings) as client,
+        ):
+            gaps: list[tuple[float, float]] = []
+            await first_compile(client)
+            for number in range(3):
+                leader = await server_of(up)
+                begun = time.perf_counter()
+                if way == "killed":
+                    await leader.kill()
+                else:
+                    leader.send_signal(signal.SIGSTOP)
+                sequence = await until_published(client, number)
+                published = time.perf_counter() - begun
+                await until_compiled(client, sequence)
+                gaps.append((published, time.perf_counter() - begun))
+                leader.send_signal(signal.SIGCONT)
+                await asyncio.sleep(6)
+    with capsys.disabled():
+        for published, compiled in gaps:
+            print(
+                f"\nleader {way}: publish after {published:.1f} s, compile after {compiled:.1f} s"
+            )
+
+
+async def first_compile(client: Client) -> None:
+    await until_compiled(client, await until_published(client, -1))
+
+
+async def until_published(client: Client, number: int) -> int:
+    item = ContextItem(f"i{number}", ItemKind.TOOL_RESULT, f"All is well in round {number}.")
+    async with asyncio.timeout(GAP_SECONDS):
+        while True:
+            try:
+                return (await client.publish("s1", item)).sequence
+            except WeftError:
+                await asyncio.sleep(0.05)
+
+
+async def until_compiled(client: Client, sequence: int) -> None:
+    async with asyncio.timeout(GAP_SECONDS):
+        while True:
+            try:
+                pack = await client.compile("s1", "answer", after=sequence, timeout=1.0)
+                if not pack.pending:
+                    return
+            except WeftError:
+                pass
+            await asyncio.sleep(0.05)
