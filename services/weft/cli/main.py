@@ -54,6 +54,7 @@ _COMMANDS = {
     "diff": ("weft.cli.diff:diff", "Two compiles of a session, and why they differ."),
     "backtest": ("weft.cli.backtest:backtest", "Recorded compiles under another policy."),
     "rederive": ("weft.cli.rederive:rederive", "A worker of this release over the past."),
+    "verify": ("weft.cli.verify:verify", "Whether log, bodies and read model agree."),
     "dlq": ("weft.cli.dlq:dlq", "Events that a worker gave up: list, show, replay, drop."),
     "catalog": ("weft.cli.catalog:catalog", "Publish and compare catalogues of tools."),
     "route": ("weft.cli.routing:route", "The tools that fit a query best."),

@@ -1,0 +1,235 @@
+"""What can be wrong between the log, what was derived from it and what was folded of it, found by
+pure functions; each finding says what to do about it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from weft.log.record import LogRecord
+from weft.readmodel.digest import content_digest, session_digests
+from weft.readmodel.sql import statements
+from weft.readmodel.store import get_meta, snapshot
+from weft_schemas.errors import InvalidInput
+from weft_schemas.events import ErasureReceiptEvent
+
+# An absolute name takes the place of the read model's own folder.
+_sql = statements(str(Path(__file__).with_name("checks")))
+
+_LISTED = 5
+"""Sequences or items named in one finding."""
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that is not as it should be."""
+
+    kind: str
+    """`waiting`, `enveloped_twice`, `unknown_parent`, `unknown_source`, `undecodable`, `gap`,
+    `body_missing`, `body_damaged`, `other_log`, `ahead`, `digest`; as notes `parked`, `conflict`,
+    `behind`, `not_compared`."""
+    what: str
+    mend: str
+    tenant: str = ""
+    session: str = ""
+    sequence: int = 0
+    """Of the event that it is about, 0 where it is about none."""
+    item_id: str = ""
+    note: bool = False
+    """Worth knowing, and no fault."""
+
+
+class Look(msgspec.Struct, frozen=True):
+    """What a read model says, in digests."""
+
+    sequence: int
+    """Everything up to here is folded."""
+    digest: str
+    sessions: dict[tuple[str, str], str]
+    """(tenant, session) → digest."""
+
+
+def look_at(db: sqlite3.Connection) -> Look:
+    """The state of a read model, all of one commit."""
+    with snapshot(db):
+        sessions = {(tenant, session): value for tenant, session, value in session_digests(db)}
+        return Look(int(get_meta(db, "checkpoint") or 0), content_digest(db), sessions)
+
+
+def content_findings(db: sqlite3.Connection) -> list[Finding]:
+    """What a fresh fold of the log shows of events: unsettled, orphaned, malformed."""
+    return [*waiting(db), *_orphans(db), *_faults(db), *_parked(db), *_conflicts(db)]
+
+
+def waiting(db: sqlite3.Connection) -> list[Finding]:
+    """Untrusted items that have neither an envelope nor a place among the parked."""
+    return [
+        Finding(
+            "waiting",
+            "it has no envelope and is not parked",
+            f"start a firewall; if one runs: weft rederive firewall --session {session}",
+            tenant,
+            session,
+            sequence,
+            item_id,
+        )
+        for tenant, session, sequence, item_id in db.execute(_sql.waiting)
+    ]
+
+
+def _orphans(db: sqlite3.Connection) -> Iterator[Finding]:
+    for *place, parent in db.execute(_sql.orphans):
+        yield Finding(
+            "unknown_parent",
+            f"its parent {parent!r} is not in the session",
+            "publish the parent, or the item again under a new id without it",
+            *place,
+        )
+
+
+def _faults(db: sqlite3.Connection) -> Iterator[Finding]:
+    for tenant, session, sequence, code, error, parked in db.execute(_sql.faults):
+        if code == "contradiction":
+            yield Finding(
+                "unknown_source",
+                error,
+                "the fold ignores it; look at its ce-source for who published it",
+                tenant,
+                session,
+                sequence,
+            )
+        else:
+            yield Finding(
+                "undecodable",
+                f"{code}: {error}",
+                "upgrade weft, or mend its publisher; then `weft dlq replay`",
+                tenant,
+                session,
+                sequence,
+                note=bool(parked),
+            )
+
+
+def _parked(db: sqlite3.Connection) -> Iterator[Finding]:
+    mend = "look at it with `weft dlq show`, then replay or drop it"
+    for tenant, session, sequence, item_id, worker, code in db.execute(_sql.parked):
+        what = f"{worker} gave it up ({code})"
+        yield Finding("parked", what, mend, tenant, session, sequence, item_id, True)
+
+
+def _conflicts(db: sqlite3.Connection) -> Iterator[Finding]:
+    what = "its id was taken by another item, which counts"
+    mend = "publish it again under an id of its own"
+    for tenant, session, sequence, item_id in db.execute(_sql.conflicts):
+        yield Finding("conflict", what, mend, tenant, session, sequence, item_id, True)
+
+
+class _Envelope(msgspec.Struct):
+    origin: _Source
+
+
+class _Source(msgspec.Struct):
+    sequence: int
+    item_id: str = ""
+    worker: str = ""
+    run: str = ""
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+
+
+class Doubles:
+    """Finds items that were enveloped twice in one run; fed with envelope events in order."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str, int, str], int] = {}
+        self.findings: list[Finding] = []
+
+    def take(self, record: LogRecord) -> None:
+        """Look at one envelope event."""
+        try:
+            origin = _envelope.decode(record.payload).origin
+            address = record.address()
+        except (msgspec.MsgspecError, InvalidInput):
+            return  # counted among the undecodable
+        key = (address.tenant, address.session, origin.sequence, origin.run)
+        first = self._seen.setdefault(key, record.sequence)
+        if first != record.sequence:
+            finding = Finding(
+                "enveloped_twice",
+                f"events {first} and {record.sequence} are both its envelope",
+                f"nothing to repair, {first} counts; look at why the worker's ack was lost",
+                address.tenant,
+                address.session,
+                origin.sequence,
+                origin.item_id,
+            )
+            self.findings.append(finding)
+
+
+def gaps(db: sqlite3.Connection, deleted: Sequence[int], trimmed_before: int) -> list[Finding]:
+    """Whether erasures and trimming explain every message that the log does not hold any more."""
+    missing = [sequence for sequence in deleted if sequence >= trimmed_before]
+    receipts = [
+        msgspec.json.decode(body, type=ErasureReceiptEvent) for (body,) in db.execute(_sql.receipts)
+    ]
+    explained = sum(receipt.removed.get("events", 0) for receipt in receipts)
+    if len(missing) <= explained:
+        return []
+    unfinished = db.execute(_sql.tombstones).fetchone()[0] > len(receipts)
+    return [
+        Finding(
+            "gap",
+            f"{len(missing)} messages are missing ({_named(missing)}); receipts of erasures "
+            f"explain {explained}",
+            "finish the erasure with `weft erase`"
+            if unfinished
+            else "somebody deleted them: put them back from a backup, and look at who may",
+            sequence=missing[0],
+        )
+    ]
+
+
+def bodies(db: sqlite3.Connection) -> list[tuple[str, str, int, str, str, int]]:
+    """Tenant, session, sequence, item, SHA-256 and size of every body in the object store."""
+    return db.execute(_sql.bodies).fetchall()
+
+
+def comparison(
+    live: Look, fresh: Look, live_db: sqlite3.Connection, fresh_db: sqlite3.Connection
+) -> list[Finding]:
+    """Where two read models that stand at the same sequence say different things."""
+    if live.digest == fresh.digest:
+        return []
+    names = sorted({*live.sessions, *fresh.sessions})
+    different = [name for name in names if live.sessions.get(name) != fresh.sessions.get(name)]
+    mend = "weft rebuild --verify"
+    if not different:
+        what = "policies, catalogues, tombstones or faults differ from the log"
+        return [Finding("digest", f"in the read model, {what}", mend)]
+    return [
+        Finding("digest", _differing(name, live.sequence, live_db, fresh_db), mend, *name)
+        for name in different
+    ]
+
+
+def _differing(
+    name: tuple[str, str], through: int, live: sqlite3.Connection, fresh: sqlite3.Connection
+) -> str:
+    """In words: items that one of the two does not have, or that they are not the same."""
+    held, logged = (set(db.execute(_sql.items, (*name, through))) for db in (live, fresh))
+    lacking, surplus = sorted(logged - held), sorted(held - logged)
+    if lacking:
+        return f"the read model lacks items of the log: {_named(lacking)}"
+    if surplus:
+        return f"the read model holds items that the log does not: {_named(surplus)}"
+    return "the read model's rows differ from the log's"
+
+
+def _named(values: Iterable[object]) -> str:
+    listed = list(values)
+    shown = [f"{one[1]} ({one[0]})" if isinstance(one, tuple) else str(one) for one in listed]
+    more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
+    return ", ".join(shown[:_LISTED]) + more

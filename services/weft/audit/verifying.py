@@ -1,0 +1,238 @@
+"""The auditor: folds the whole log anew, beside the read model that serves, and looks for whatever
+the two, the derived events and the bodies do not agree on. It changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from weft.audit.checks import (
+    Doubles,
+    Finding,
+    Look,
+    bodies,
+    comparison,
+    content_findings,
+    gaps,
+    look_at,
+    waiting,
+)
+from weft.indexer import starting
+from weft.indexer.catching_up import catch_up
+from weft.indexer.writer import Writer
+from weft.log import identity, reading
+from weft.log.api import call
+from weft.log.bodies import Bodies
+from weft.log.connection import Connection
+from weft.log.identity import StreamIdentity
+from weft.log.publishing import Publisher
+from weft.readmodel.generations import Generations, Reader
+from weft.readmodel.model import ReadModel
+from weft.readmodel.store import get_meta, open_reader
+from weft.replay.trimming import trimmed_before
+from weft_schemas.errors import Corrupt, NotFound
+from weft_schemas.items import BodyRef
+from weft_schemas.subjects import STREAM, stored_filter
+
+SETTLE_SECONDS = 5.0
+"""What was published just now may be on its way: so long envelopes, and a replica that is behind,
+are waited for."""
+_LOOK_SECONDS = 0.2
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is, and how much there is."""
+
+
+class Verification(msgspec.Struct):
+    """What an audit found."""
+
+    sequence: int = 0
+    """The log was looked at up to here."""
+    compared: int = 0
+    """The read model was compared at this sequence; 0 where it was not."""
+    digest: str = ""
+    """Content digest of the log there."""
+    bodies: int = 0
+    """Bodies in the object store that were hashed."""
+    findings: list[Finding] = []
+
+    @property
+    def faults(self) -> list[Finding]:
+        """The findings that are no mere notes."""
+        return [finding for finding in self.findings if not finding.note]
+
+
+async def verify(
+    connection: Connection,
+    data_dir: Path,
+    encoding: str,
+    progress: Progress = lambda what, done, all: None,
+) -> Verification:
+    """Audit the log of all tenants, and the replica on `data_dir` where there is one.
+
+    Raises `Unavailable`, also for a read model that cannot be read, and `ConfigurationError` where
+    the log was trimmed and no snapshot fits.
+    """
+    done = Verification()
+    trimmed = await trimmed_before(connection)
+    with tempfile.TemporaryDirectory(prefix="weft-verify-") as folder, _replica(data_dir) as live:
+        encoding = live.encoding() if live is not None else encoding
+        generations = Generations(Path(folder))
+        if trimmed:
+            fresh = await starting.start(connection, generations, encoding)
+        else:
+            fresh = await Writer.open(generations.new(), encoding)
+        db = open_reader(fresh.path)
+        try:
+            await _compare(connection, done, live, fresh, db, progress)
+            await _settled(connection, fresh, db, progress)
+            done.sequence = fresh.checkpoint
+            done.findings += content_findings(db)
+            done.findings += await _doubles(connection, fresh.checkpoint)
+            done.findings += gaps(db, await _deleted(connection), trimmed)
+            await _bodies(connection, done, db, progress)
+        finally:
+            db.close()
+            await fresh.close()
+    return done
+
+
+@contextmanager
+def _replica(data_dir: Path) -> Iterator[ReadModel | None]:
+    """The read model that serves on a data folder, None where there is none.
+
+    Raises `Unavailable` where it cannot be read.
+    """
+    if not (data_dir / "replica" / "current").exists():
+        yield None
+        return
+    with Reader(data_dir) as reader:
+        yield reader.model()
+
+
+async def _compare(
+    connection: Connection,
+    done: Verification,
+    live: ReadModel | None,
+    fresh: Writer,
+    db: sqlite3.Connection,
+    progress: Progress,
+) -> None:
+    """Bring the fresh read model to where the live one stands, and compare."""
+    if live is None:
+        what = "there is no read model in this data folder"
+        done.findings.append(Finding("not_compared", what, "name it with --data", note=True))
+        return
+    try:
+        await _check_identity(connection, live)
+    except Corrupt as error:
+        done.findings.append(Finding("other_log", str(error), "weft rebuild"))
+        return
+    look = await _reaching(live, fresh.checkpoint)
+    if look.sequence < fresh.checkpoint:
+        what = f"the read model stands at {look.sequence} and does not move"
+        done.findings.append(Finding("behind", what, "start `weft work indexer`", note=True))
+        return
+    await _fold(connection, fresh, look.sequence, progress)
+    logged = await asyncio.to_thread(look_at, db)
+    done.compared, done.digest = look.sequence, logged.digest
+    done.findings += comparison(look, logged, live.db, db)
+    last = await reading.last_sequence(connection)
+    if last - look.sequence:
+        what = f"the read model is {last - look.sequence} events behind"
+        mend = "nothing, where an indexer runs and catches up"
+        done.findings.append(Finding("behind", what, mend, note=True))
+
+
+async def _check_identity(connection: Connection, live: ReadModel) -> None:
+    """Raises `Corrupt` where the read model is not of this log, or ahead of it."""
+    known = get_meta(live.db, "identity")
+    if known:
+        stored = msgspec.json.decode(str(known), type=StreamIdentity)
+        await identity.check(connection, stored, live.watermark())
+    last = await reading.last_sequence(connection)
+    if live.watermark() > last:
+        raise Corrupt(
+            f"the read model stands at {live.watermark()}, the log ends at {last}: it lost its tail"
+        )
+
+
+async def _reaching(live: ReadModel, sequence: int) -> Look:
+    """The live read model as soon as it has reached a sequence, or after `SETTLE_SECONDS`."""
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + SETTLE_SECONDS
+    while live.watermark() < sequence and clock() < deadline:
+        await asyncio.sleep(_LOOK_SECONDS)
+    return await asyncio.to_thread(look_at, live.db)
+
+
+async def _settled(
+    connection: Connection, fresh: Writer, db: sqlite3.Connection, progress: Progress
+) -> None:
+    """Follow the log to its end, and on for a moment while something waits for its envelope."""
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + SETTLE_SECONDS
+    await _fold(connection, fresh, await reading.last_sequence(connection), progress)
+    while waiting(db) and clock() < deadline:
+        await asyncio.sleep(_LOOK_SECONDS)
+        await _fold(connection, fresh, await reading.last_sequence(connection), progress)
+
+
+async def _fold(connection: Connection, fresh: Writer, target: int, progress: Progress) -> None:
+    await catch_up(
+        connection, fresh, target, lambda at, last: progress("folding the log", at, last)
+    )
+
+
+async def _doubles(connection: Connection, through: int) -> list[Finding]:
+    doubles = Doubles()
+    envelopes = stored_filter(direction="out", event="envelope")
+    async for record in reading.read_matching(connection, envelopes, through=through):
+        doubles.take(record)
+    return doubles.findings
+
+
+async def _deleted(connection: Connection) -> list[int]:
+    """Sequences that the stream does not hold any more, less those that left it by age."""
+    info = await call(connection, f"STREAM.INFO.{STREAM}", {"deleted_details": True})
+    state = info["state"]
+    before = () if info["config"].get("max_age") else range(1, state["first_seq"])
+    return [*before, *(state.get("deleted") or ())]
+
+
+async def _bodies(
+    connection: Connection, done: Verification, db: sqlite3.Connection, progress: Progress
+) -> None:
+    """Every body in the object store is there, with the bytes that its name promises."""
+    found = bodies(db)
+    async with Publisher(connection) as publisher:
+        store = Bodies(connection, publisher)
+        hashed: dict[str, Finding | None] = {}
+        for number, (tenant, session, sequence, item_id, sha256, size) in enumerate(found, 1):
+            if sha256 not in hashed:
+                hashed[sha256] = await _body(store, BodyRef(sha256, size))
+            fault = hashed[sha256]
+            if fault is not None:
+                place = {"tenant": tenant, "session": session, "sequence": sequence}
+                done.findings.append(msgspec.structs.replace(fault, item_id=item_id, **place))
+            progress("hashing bodies", number, len(found))
+        done.bodies = len(hashed)
+
+
+async def _body(store: Bodies, reference: BodyRef) -> Finding | None:
+    mend = "put it back from a backup of the object store, or have the agent publish it again"
+    try:
+        async for _ in store.chunks(reference):
+            pass
+    except NotFound:
+        return Finding("body_missing", f"its body {reference.sha256} is not there", mend)
+    except Corrupt as error:
+        return Finding("body_damaged", str(error), mend)
+    return None
