@@ -7,6 +7,7 @@ from weft.runtime.parking import (
     MOST_ATTEMPTS,
     MOST_DELIVERIES,
     is_final,
+    is_reported,
     parked_event,
     parked_subject,
     retry_delay,
@@ -32,6 +33,15 @@ def test_retries_wait_longer_each_time_and_never_over_a_minute():
     assert delays == sorted(delays)
     assert delays[0] == 0.25
     assert delays[-1] == 60.0
+
+
+@pytest.mark.parametrize("session", ["s1", "=", "x" * 200])
+def test_what_says_that_something_is_parked_is_never_parked_itself(session):
+    bad = LogRecord(7, f"w.out.3.acme.{session}.summary", 0, b"{")
+    assert is_reported(bad, "out")
+    assert not is_reported(bad, "in")
+    parked = LogRecord(8, f"w.out.3.acme.{session}.parked", 0, b"{")
+    assert not is_reported(parked, "out")
 
 
 @pytest.mark.parametrize("error", [InvalidInput("bad"), UnknownVersion("new")])

@@ -61,6 +61,16 @@ def is_final(error: BaseException, deliveries: int) -> bool:
     return deliveries >= MOST_ATTEMPTS
 
 
+def is_reported(record: LogRecord, direction: str) -> bool:
+    """Whether a record that cannot be read is parked by the worker that reports this direction.
+
+    A parked event never is: it stands on its source's subject, so that where the subject cannot be
+    read it would be parked again, and what that makes again, for ever.
+    """
+    subject = record.subject
+    return subject.startswith(f"w.{direction}.") and not subject.endswith(".parked")
+
+
 class _ItemId(msgspec.Struct):
     id: str = ""
 

@@ -180,7 +180,7 @@ class WorkerLoop:
         try:
             address, event = record.address(), record.event()
         except InvalidInput:
-            if record.subject.startswith(f"w.{self._worker.reports}."):
+            if parking.is_reported(record, self._worker.reports):
                 raise
             return []
         self._after_decode()

@@ -27,6 +27,10 @@ PATIENT_ATTEMPTS = 4
 """How often a closed session waits for envelopes that are not there yet, some 3 s in all; then it
 is summarised without them."""
 
+READ_AT_ONCE = 4
+"""Closed sessions that one process reads at a time. All that it holds at once would be more than
+its connection takes, and the server would cut it off."""
+
 
 async def service(process: Process) -> None:
     """Run until the process stops."""
@@ -52,6 +56,7 @@ class _Summaries:
             settings.summary_api_key or "",
         )
         self._remote = settings.summary_url is not None
+        self._reading = asyncio.Semaphore(READ_AT_ONCE)
 
     async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
@@ -93,7 +98,8 @@ class _Summaries:
     async def _of_session(
         self, record: LogRecord, address: Stored, context: WorkContext
     ) -> SummaryEvent | None:
-        stretch = await self._stretch(record, address, context)
+        async with self._reading:
+            stretch = await self._stretch(record, address, context)
         if stretch is None:
             return None
         if stretch.pending and record.deliveries < PATIENT_ATTEMPTS:
