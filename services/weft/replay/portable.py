@@ -39,7 +39,7 @@ class Record(msgspec.Struct, frozen=True, tag="record", tag_field="line", omit_d
     message_id: str = ""
     payload: msgspec.Raw = msgspec.Raw(b"null")
     """The event, where its bytes are JSON on one line."""
-    base64: str = ""
+    base64: str | None = None
     """Its bytes, where they are not."""
 
 
@@ -89,7 +89,7 @@ def line_of(record: LogRecord) -> Record:
     """A record of the log as a line."""
     address = record.address()
     payload = record.payload
-    plain = b"\n" not in payload and b"\r" not in payload and _is_json(payload)
+    plain = payload == payload.strip() and b"\n" not in payload and _is_json(payload)
     return Record(
         sequence=record.sequence,
         session=address.session,
@@ -98,14 +98,15 @@ def line_of(record: LogRecord) -> Record:
         published_ns=record.published_ns,
         message_id=record.message_id,
         payload=msgspec.Raw(payload if plain else b"null"),
-        base64="" if plain else base64.b64encode(payload).decode(),
+        base64=None if plain else base64.b64encode(payload).decode(),
     )
 
 
 def record_of(line: Record, tenant: str) -> tuple[LogRecord, Name]:
     """The record as it stood in its log, and whose it was."""
     place = f"{encode_token(tenant)}.{encode_token(line.session)}"
-    payload = base64.b64decode(line.base64) if line.base64 else bytes(line.payload)
+    encoded = line.base64
+    payload = bytes(line.payload) if encoded is None else base64.b64decode(encoded)
     subject = f"w.{line.direction}.0.{place}.{line.event}"
     record = LogRecord(line.sequence, subject, line.published_ns, payload, line.message_id)
     return record, Name(tenant, line.session)
