@@ -6,9 +6,8 @@ import asyncio
 
 from weft.firewall.views.drill import drill
 from weft.log.bodies import Bodies
-from weft.log.connection import Connection
+from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
-from weft.log.reading import read
 from weft.readmodel.status import Artifact, artifact
 from weft.runtime.answering import Answering, Asked
 from weft.runtime.application import Process
@@ -29,7 +28,7 @@ async def answer(
 
 class _Drilldowns:
     def __init__(self, process: Process, replica: Replica, bodies: Bodies) -> None:
-        self._connection: Connection = process.connection
+        self._log = EventLog(process.connection)
         self._replica = replica
         self._bodies = bodies
         self._key = process.settings.fingerprint_key.encode()
@@ -71,7 +70,7 @@ class _Drilldowns:
         )
 
     async def _item(self, found: Artifact) -> ContextItem:
-        event = (await read(self._connection, found.sequence)).event()
+        event = (await self._log.read(found.sequence)).event()
         if not isinstance(event, ContextItem) or event.id != found.item_id:
             raise Corrupt(
                 f"event {found.sequence} is not item {found.item_id!r}, as the read model says; "

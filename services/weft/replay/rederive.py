@@ -16,6 +16,7 @@ from weft.audit.history import tombstone_of
 from weft.firewall.worker import firewall
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
+from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session, subjects
 from weft.memory.worker import memory
@@ -104,7 +105,7 @@ async def _rework(connection: Connection, settings: Settings, name: str) -> Asyn
         bodies = Bodies(connection, publisher)
         worker = {
             "firewall": lambda: firewall(settings, bodies),
-            "summarizer": lambda: summarizer(settings, connection, bodies),
+            "summarizer": lambda: summarizer(settings, EventLog(connection), bodies),
             "memory": lambda: memory(connection, bodies),
         }[name]()
         model = (settings.summary_model or "") if name == "summarizer" else ""

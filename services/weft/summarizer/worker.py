@@ -6,9 +6,8 @@ import asyncio
 
 from weft import tokens
 from weft.log.bodies import Bodies
-from weft.log.connection import Connection
+from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
-from weft.log.reading import read_session
 from weft.log.record import LogRecord
 from weft.runtime.application import Process
 from weft.runtime.deriving import Derived, WorkContext, Worker
@@ -37,17 +36,19 @@ async def service(process: Process) -> None:
     tokens.encoding(process.settings.encoding)  # loaded here, not by the first event
     async with Publisher(process.connection) as publisher:
         bodies = Bodies(process.connection, publisher)
-        await run_worker(process, summarizer(process.settings, process.connection, bodies))
+        await run_worker(
+            process, summarizer(process.settings, EventLog(process.connection), bodies)
+        )
 
 
-def summarizer(settings: Settings, connection: Connection, bodies: Bodies) -> Worker:
+def summarizer(settings: Settings, log: EventLog, bodies: Bodies) -> Worker:
     """The worker: summaries of long items and of closed sessions."""
-    return Worker(WORKER, VERSION, _Summaries(settings, connection, bodies).derive)
+    return Worker(WORKER, VERSION, _Summaries(settings, log, bodies).derive)
 
 
 class _Summaries:
-    def __init__(self, settings: Settings, connection: Connection, bodies: Bodies) -> None:
-        self._connection = connection
+    def __init__(self, settings: Settings, log: EventLog, bodies: Bodies) -> None:
+        self._log = log
         self._encoding = settings.encoding
         self._bodies = bodies
         self._model = configured(
@@ -116,7 +117,7 @@ class _Summaries:
         self, record: LogRecord, address: Stored, context: WorkContext
     ) -> Stretch | None:
         events: list[tuple[int, Event]] = []
-        async for one in read_session(self._connection, address.tenant, address.session):
+        async for one in self._log.session(address.tenant, address.session):
             try:
                 events.append((one.sequence, one.event()))
             except InvalidInput:

@@ -1,0 +1,30 @@
+"""EventLog: the one totally ordered stream, as those see it who read it at will."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from weft.log import reading
+from weft.log.connection import Connection
+from weft.log.record import LogRecord
+
+
+class EventLog:
+    """The log behind a connection. Following it live is `following.Follower`'s."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def last_sequence(self) -> int:
+        """Of the newest event ever stored, 0 in a new log."""
+        return await reading.last_sequence(self._connection)
+
+    async def read(self, sequence: int) -> LogRecord:
+        """One event. Raises `NotFound` where there is none (any more)."""
+        return await reading.read(self._connection, sequence)
+
+    def session(
+        self, tenant: str, session: str, *, after: int = 0, through: int | None = None
+    ) -> AsyncGenerator[LogRecord, None]:
+        """A session's events in order, `after < sequence <= through` (default: all there are)."""
+        return reading.read_session(self._connection, tenant, session, after=after, through=through)
