@@ -117,7 +117,7 @@ def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
     return ResultEnvelope(
         summary=summary,
         status=_status(task, read),
-        facts=_facts(task, read, found),
+        facts=_facts(task, read, None if whole else found),
         content_type=str(read.detected.form),
         passthrough=whole and not read.cleaned.changed,
         raw_tokens=raw_tokens,
@@ -178,7 +178,7 @@ def _summary(task: _Task, read: _Read, found: list[Leaf]) -> str:
     return shown if shown is text and budget.fits(shown) else budget.cut(shown)
 
 
-def _facts(task: _Task, read: _Read, found: list[Leaf]) -> tuple[ExtractedFact, ...]:
+def _facts(task: _Task, read: _Read, found: list[Leaf] | None) -> tuple[ExtractedFact, ...]:
     facts = facts_of(read.text, read.detected, found, task.item.id, task.rules.max_facts)
     if not read.inside and "\\u" not in read.text:
         return tuple(facts)

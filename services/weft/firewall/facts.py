@@ -9,7 +9,7 @@ from itertools import islice
 import re2
 
 from weft.firewall.detect import Detected, Form
-from weft.firewall.leaves import Leaf, Scalar, first_leaves, leaves, written
+from weft.firewall.leaves import Leaf, Scalar, leaves, named_leaves, written
 from weft.firewall.summarise.code import numbered_lines, outline
 from weft.firewall.tables import read_table
 from weft_schemas.envelope import ExtractedFact
@@ -64,30 +64,35 @@ _TEXT = 100_000
 
 
 def facts_of(
-    text: str, detected: Detected, found: list[Leaf], source: str, limit: int
+    text: str, detected: Detected, found: list[Leaf] | None, source: str, limit: int
 ) -> list[ExtractedFact]:
-    """At most `limit` facts of a body, `source` being its item's id; each value once. `found` are
-    the leaves of a JSON value, empty where it has none or they have not been looked for."""
-    if detected.value is not None:
-        return facts_of_value(detected.value, found, source, limit)
+    """At most `limit` facts of a body, `source` being its item's id; each value once.
+
+    `found` are the leaves of its JSON value, the worthiest of which become facts; None for a body
+    that passes whole, whose first values do, since nothing of it is lost.
+    """
+    value = detected.value
     if detected.form in (Form.CSV, Form.TSV, Form.TABLE):
-        table = read_table(text, detected.form, _ROWS)
-        rows = [dict(zip(table.header, row, strict=False)) for row in table.rows]
-        return facts_of_value(rows, [], source, limit)
+        table = read_table(text, detected.form, _ROWS if found is not None else limit)
+        value = [dict(zip(table.header, row, strict=False)) for row in table.rows]
+        found = leaves(value) if found is not None else None
+    if value is not None:
+        named = _named(value) if found is None else _worthiest(found, limit)
+        return _distinct(named, source, limit)
     if detected.form is Form.CODE:
         return facts_of_code(text, source, limit)
     return facts_of_text(text, source, limit)
 
 
-def facts_of_value(root: object, found: list[Leaf], source: str, limit: int) -> list[ExtractedFact]:
-    """The worthiest leaves of a JSON value, named by their paths; all of a small one in order."""
-    first = first_leaves(root, limit + 1) if not found else []
-    if not found and len(first) > limit:
-        found = leaves(root)
-    if found:
-        ranked = sorted(found, key=lambda leaf: -leaf.worth)
-        return _distinct(((written(x.path), _text(x.value)) for x in ranked), source, limit)
-    return _distinct(((written(path), _text(value)) for path, value in first), source, limit)
+def _named(root: object) -> Iterable[tuple[str, str]]:
+    return ((name, _text(value)) for name, value in named_leaves(root, _NAME))
+
+
+def _worthiest(found: list[Leaf], limit: int) -> Iterable[tuple[str, str]]:
+    """All leaves in order where they are few, else the worthiest first."""
+    if len(found) > limit:
+        found = sorted(found, key=lambda leaf: -leaf.worth)
+    return ((written(leaf.path), _text(leaf.value)) for leaf in found)
 
 
 def facts_of_text(text: str, source: str, limit: int) -> list[ExtractedFact]:

@@ -4,8 +4,7 @@ need each: identifiers before dates before numbers before prose."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -47,11 +46,14 @@ FEW = 3
 """Different values up to which the records of an array count as sharing them."""
 
 
-class _Column(msgspec.Struct):
-    """The leaves that lie under the same names."""
+class _Place(msgspec.Struct):
+    """Where leaves with the same names on their way lie; the elements of an array share one."""
 
-    worth: float
-    values: set[Scalar]
+    pattern: Path
+    children: dict[Step, _Place]
+    worth: float | None = None
+    """By its names; None until a leaf was found here."""
+    values: set[Scalar] = set()
     """At most one more than `FEW`."""
     count: int = 0
 
@@ -66,53 +68,77 @@ class Leaf(msgspec.Struct, frozen=True):
 def leaves(root: object) -> list[Leaf]:
     """Leaves of `root` in order of appearance; long arrays by their first and last elements, at
     most `MAX_LEAVES` in all."""
-    columns: dict[Path, _Column] = {}
-    found: list[tuple[Path, Scalar, _Column]] = []
-    for path, value in _walk(root):
-        pattern = tuple("*" if isinstance(step, int) else step for step in path)
-        column = columns.get(pattern)
-        if column is None:
-            column = columns[pattern] = _Column(key_worth(pattern), set())
-        column.count += 1
-        if len(column.values) <= FEW:
-            column.values.add(value)
-        found.append((path, value, column))
-        if len(found) >= MAX_LEAVES:
-            break
-    return [Leaf(path, value, _worth(path, value, column)) for path, value, column in found]
+    found: list[_Found] = []
+    _gather(root, (), _Place((), {}), -1, found)
+    return [Leaf(path, value, _worth(value, row, place)) for path, value, place, row in found]
 
 
-def _worth(path: Path, value: Scalar, column: _Column) -> float:
-    row = next((step for step in path if isinstance(step, int)), 0)
-    worth = column.worth + value_worth(value) - min(row, 400) * 0.004
+def named_leaves(root: object, longest: int) -> Iterator[tuple[str, Scalar]]:
+    """Name (its path, cut where it is over `longest` characters) and value of each leaf in order
+    of appearance, without its worth; lazily."""
+    stack: list[tuple[str, object, int]] = [("", root, 0)]
+    while stack:
+        name, value, depth = stack.pop()
+        if not isinstance(value, dict | list):
+            yield name, value if isinstance(value, str | int | float) else None
+        elif depth >= MAX_DEPTH:
+            continue
+        elif len(name) > longest:
+            held = value.values() if isinstance(value, dict) else value
+            stack += [(name, inner, depth + 1) for inner in reversed(list(held))]
+        elif isinstance(value, dict):
+            below = [(name + _named(key, name), held) for key, held in value.items()]
+            stack += [(inner, held, depth + 1) for inner, held in reversed(below)]
+        else:
+            indexes = reversed(_looked_at(value))
+            stack += [(f"{name}[{index}]", value[index], depth + 1) for index in indexes]
+
+
+_Found = tuple[Path, Scalar, _Place, int]
+"""The last is the index in the outermost array, -1 outside all arrays."""
+
+
+def _gather(value: object, path: Path, place: _Place, row: int, found: list[_Found]) -> None:
+    """Add the leaves under `value`. Recursion is bounded by `MAX_DEPTH`."""
+    if len(found) >= MAX_LEAVES:
+        return
+    if isinstance(value, dict):
+        if len(path) < MAX_DEPTH:
+            for key, held in value.items():
+                _gather(held, (*path, key), _child(place, key), row, found)
+    elif isinstance(value, list):
+        if len(path) < MAX_DEPTH and value:
+            inner = _child(place, "*")
+            for index in _looked_at(value):
+                outermost = index if row < 0 else row
+                _gather(value[index], (*path, index), inner, outermost, found)
+    elif value is None or isinstance(value, str | int | float):
+        place.count += 1
+        if len(place.values) <= FEW:
+            place.values.add(value)
+        found.append((path, value, place, row))
+
+
+def _child(place: _Place, step: Step) -> _Place:
+    child = place.children.get(step)
+    if child is None:
+        child = place.children[step] = _Place((*place.pattern, step), {})
+    return child
+
+
+def _worth(value: Scalar, row: int, place: _Place) -> float:
+    if place.worth is None:
+        place.worth = key_worth(place.pattern)
+    worth = place.worth + value_worth(value) - min(max(row, 0), 400) * 0.004
     # What many records share is told once for all of them.
-    shared = len(column.values) <= FEW and column.count > 2 * len(column.values)
+    shared = len(place.values) <= FEW and place.count > 2 * len(place.values)
     return worth - 1.2 if shared else worth
 
 
-def first_leaves(root: object, limit: int) -> list[tuple[Path, Scalar]]:
-    """The first `limit` leaves, without their worth."""
-    return list(islice(_walk(root), limit))
-
-
-def _walk(root: object) -> Iterator[tuple[Path, Scalar]]:
-    stack: list[tuple[Path, object]] = [((), root)]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, dict):
-            if len(path) < MAX_DEPTH:
-                stack += [((*path, str(key)), held) for key, held in reversed(value.items())]
-        elif isinstance(value, list):
-            if len(path) < MAX_DEPTH:
-                stack += [((*path, index), value[index]) for index in reversed(_looked_at(value))]
-        elif value is None or isinstance(value, str | int | float | bool):
-            yield path, value
-
-
-def _looked_at(array: list[object]) -> list[int]:
+def _looked_at(array: list[object]) -> Sequence[int]:
     size = len(array)
     if size <= _FIRST + _LAST:
-        return list(range(size))
+        return range(size)
     return [*range(_FIRST), *range(size - _LAST, size)]
 
 
@@ -134,12 +160,14 @@ def key_worth(pattern: Path) -> float:
 
 def value_worth(value: object) -> float:
     """Worth by the look of a value."""
-    if value is None or value == "" or isinstance(value, bool):
+    if isinstance(value, str):
+        return _text_worth(value) if value else -0.8
+    if value is None or isinstance(value, bool):
         return -0.8
-    if isinstance(value, int | float):
-        return 0.2
-    if not isinstance(value, str):
-        return 0.0
+    return 0.2 if isinstance(value, int | float) else 0.0
+
+
+def _text_worth(value: str) -> float:
     if len(value) > 160 or value[0] == "(":
         return -1.2
     if _IDENTIFIER.match(value):
@@ -153,10 +181,12 @@ def written(path: Path) -> str:
     """`a.b[3].c`; a key that is no plain word stands in brackets and quotes."""
     text = ""
     for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif step.isidentifier() or _PLAIN.match(step):
-            text += f".{step}" if text else step
-        else:
-            text += f"[{msgspec.json.encode(step).decode()}]"
+        text += f"[{step}]" if isinstance(step, int) else _named(step, text)
     return text
+
+
+def _named(key: str, before: str) -> str:
+    """A key as it is written behind what stands `before` it."""
+    if key.isidentifier() or _PLAIN.match(key):
+        return f".{key}" if before else key
+    return f"[{msgspec.json.encode(key).decode()}]"
