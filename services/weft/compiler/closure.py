@@ -3,7 +3,7 @@ one; every other item is a group of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -16,11 +16,13 @@ class Group(msgspec.Struct, frozen=True):
     """Items that stand or fall together, in order of sequence."""
 
     rows: tuple[ItemRow, ...]
+    key: int
+    """Its identity within one compile: the sequence of its first item."""
 
-    @property
-    def key(self) -> int:
-        """Its identity within one compile: the sequence of its first item."""
-        return self.rows[0].sequence
+
+def group_of(rows: Sequence[ItemRow]) -> Group:
+    """A group of these rows, which come in order of sequence."""
+    return Group(tuple(rows), rows[0].sequence)
 
 
 class Closed(msgspec.Struct, frozen=True):
@@ -83,11 +85,11 @@ def _group(rows: dict[int, ItemRow]) -> tuple[list[Group], list[ItemRow]]:
                 result for result in results.get(row.id, ()) if result.sequence > row.sequence
             ]
             if answers:
-                groups.append(Group((row, *answers)))
+                groups.append(group_of((row, *answers)))
             else:
                 orphans.append(row)
         elif row.kind is not ItemKind.TOOL_RESULT:
-            groups.append(Group((row,)))
+            groups.append(group_of((row,)))
     grouped = {row.sequence for group in groups for row in group.rows}
     orphans += [
         row

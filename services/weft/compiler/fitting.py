@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from weft.compiler.closure import Group
 from weft.compiler.forms import Form, Shape
 from weft.compiler.packing import Addition
 
@@ -15,7 +14,7 @@ Size = Callable[[Mapping[int, Form]], int]
 
 CLOSE = 0.985
 """Share of the budget from which a fit is good enough."""
-GUESSES = 6
+GUESSES = 4
 """Guesses by proportion before bisection takes over."""
 FILLS = 8
 """Later additions that are tried in what is left."""
@@ -31,25 +30,61 @@ def fit(
     budget: int,
 ) -> Forms:
     """The longest run of additions that fits beside `base`, then later ones that still fit."""
-
-    def forms(chosen: Sequence[Addition]) -> Forms:
-        return {**base, **_choose(chosen, shapes)}
-
-    taken = _longest(additions, lambda count: size(forms(additions[:count])), budget)
-    chosen = list(additions[:taken])
-    room = budget - size(forms(chosen))
+    order = _Order(additions, shapes)
+    taken = _longest(additions, lambda count: size({**base, **order.forms(count)}), budget)
+    forms = {**base, **order.forms(taken)}
+    room = budget - size(forms)
+    if room < 0:
+        return dict(base)
     tried = 0
     for addition in additions[taken:]:
         if room < LEAST_ROOM or tried == FILLS:
             break
-        if addition.tokens > room:
-            continue
-        tried += 1
-        used = size(forms([*chosen, addition]))
-        if used <= budget:
-            chosen.append(addition)
-            room = budget - used
-    return forms(chosen) if size(forms(chosen)) <= budget else dict(base)
+        if addition.tokens <= room and addition.sequence not in forms:
+            tried += 1
+            more = {**forms, **_alone(addition, shapes)}
+            used = size(more)
+            if used <= budget:
+                forms, room = more, budget - used
+    return forms
+
+
+class _Order:
+    """What each prefix of the additions shows. A row's form depends only on how many of its parts
+    the prefix holds, so each is made once."""
+
+    def __init__(self, additions: Sequence[Addition], shapes: Mapping[int, Shape]) -> None:
+        self._additions = additions
+        self._shapes = shapes
+        self._made: dict[tuple[int, int], Form] = {}
+
+    def forms(self, count: int) -> Forms:
+        parts: dict[int, list[int]] = {}
+        for addition in self._additions[:count]:
+            if addition.sequence in parts:
+                parts[addition.sequence].append(addition.part)
+            else:
+                for row in addition.group.rows:
+                    parts.setdefault(row.sequence, [])
+                parts[addition.sequence].append(addition.part)
+        return {sequence: self._form(sequence, chosen) for sequence, chosen in parts.items()}
+
+    def _form(self, sequence: int, chosen: list[int]) -> Form:
+        key = (sequence, len(chosen))
+        form = self._made.get(key)
+        if form is None:
+            form = self._made[key] = self._shapes[sequence].choose(frozenset(chosen))
+        return form
+
+
+def _alone(addition: Addition, shapes: Mapping[int, Shape]) -> Forms:
+    """The addition's group with this one part."""
+    return {
+        row.sequence: shapes[row.sequence].choose(
+            frozenset({addition.part} if row.sequence == addition.sequence else ())
+        )
+        for row in addition.group.rows
+    }
 
 
 def _longest(additions: Sequence[Addition], size: Callable[[int], int], budget: int) -> int:
@@ -61,10 +96,8 @@ def _longest(additions: Sequence[Addition], size: Callable[[int], int], budget: 
     scale = 1.0
     guesses = 0
     while low < high:
-        if guesses < GUESSES:
-            guess = _place(estimates, budget * scale)
-        else:
-            guess = (low + high + 1) // 2
+        middle = (low + high + 1) // 2
+        guess = _place(estimates, budget * scale) if guesses < GUESSES else middle
         guess = min(max(guess, low + 1), high)
         guesses += 1
         used = size(guess)
@@ -88,16 +121,3 @@ def _place(estimates: Sequence[float], target: float) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _choose(additions: Sequence[Addition], shapes: Mapping[int, Shape]) -> Forms:
-    groups: dict[int, Group] = {}
-    chosen: dict[int, set[int]] = {}
-    for addition in additions:
-        groups[addition.group.key] = addition.group
-        chosen.setdefault(addition.sequence, set()).add(addition.part)
-    return {
-        row.sequence: shapes[row.sequence].choose(chosen.get(row.sequence, ()))
-        for group in groups.values()
-        for row in group.rows
-    }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -19,6 +20,9 @@ LONGEST_PART = 320
 """Characters above which a sentence is cut at its clauses."""
 _DEEPEST = 40
 """Levels of JSON that are taken apart; what lies deeper is one part."""
+
+REMEMBERED = 512
+"""Outlines that are kept: those of the recent items of some sessions."""
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[^\s])|\s*\n\s*|(?:\\n)+\s*")
 _LABELLED = re.compile(r"\s*(?:[-*]\s+)?[\"']?(\w[\w.-]*)[\"']?\s*[:=]\s+(?=\S)")
@@ -45,6 +49,7 @@ class Outline(msgspec.Struct, frozen=True):
     """Rewritten as fields: all parts together say what the text says, in other punctuation."""
 
 
+@lru_cache(maxsize=REMEMBERED)
 def outline(text: str) -> Outline:
     """The parts of a text, by its form."""
     if text[:1] in ("{", "["):

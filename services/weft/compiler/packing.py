@@ -112,7 +112,7 @@ def _greedy(
     def rate(offer: Offer) -> float:
         cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)
         gain = 1.0 + (wants.values * new_worth(offer.weights, stated) if offer.weights else 0.0)
-        return offer.score * gain / cost**wants.cheap
+        return float(offer.score * gain / cost**wants.cheap)
 
     # Ties go to the newer item, then to the earlier part.
     heap = [(-rate(offer), -offer.sequence, offer.part, at) for at, offer in enumerate(offers)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from weft.compiler.closure import Group
+from weft.compiler.closure import Group, group_of
 from weft.compiler.redaction import RedactionHook, redaction_hook
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import DroppedItem
@@ -52,7 +52,7 @@ def _redacted(groups: Iterable[Group], floor: Sensitivity, hook: RedactionHook) 
                 redacted.add(row.sequence)
                 row = redact(row, hook)
             rows.append(row)
-        shown.append(Group(tuple(rows)))
+        shown.append(group_of(rows))
     return Cleared(tuple(shown), (), frozenset(redacted))
 
 

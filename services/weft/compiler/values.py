@@ -12,6 +12,9 @@ _WORD = re.compile(r"[^\s\"'`(){}\[\]<>,;=|\\*]+")
 _EDGE = ".:!?-–—#…"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
+REMEMBERED = 8192
+"""Parts whose values are kept: those of the recent items of some sessions."""
+
 MARKED = 1.0
 """Weight of a word that mixes letters with digits or underscores: an identifier."""
 DATE = 0.8
@@ -24,8 +27,9 @@ NAME = 0.2
 """A capitalised word."""
 
 
+@lru_cache(maxsize=REMEMBERED)
 def values(text: str) -> dict[str, float]:
-    """Each value with its weight: how likely it is to be copied, 0 to 1."""
+    """Each value with its weight: how likely it is to be copied, 0 to 1. Not to be changed."""
     found: dict[str, float] = {}
     for word in _WORD.findall(text):
         value = word.strip(_EDGE)
