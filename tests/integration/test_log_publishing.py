@@ -101,6 +101,12 @@ async def test_a_line_break_in_a_header_is_refused(log: Connection) -> None:
             await publisher.publish(SUBJECT, b"{}", "m1\r\nNats-Rollup: all")
 
 
+async def test_headers_over_the_servers_limit_are_refused_before_they_are_sent(log: Connection):
+    async with Publisher(log) as publisher:
+        with pytest.raises(InvalidInput, match="headers"):
+            await publisher.publish(SUBJECT, b"{}", "x" * 64 * 1024)
+
+
 async def test_a_forbidden_subject_is_said_to_be_forbidden(folder: Path) -> None:
     rules = (
         "authorization { users = [ { user: agent, password: pw, permissions: {"

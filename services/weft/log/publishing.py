@@ -31,6 +31,8 @@ WINDOW = 4_096
 WINDOW_BYTES = 16 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 """Handed to the socket at once."""
+HEADER_BYTES = 64 * 1024
+"""A stored message's headers are smaller: a limit of the server's that no setting moves."""
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -78,6 +80,11 @@ def command(message: Message, reply: str, limit: int) -> bytes:
     if message.message_id:
         headers = {**headers, "Nats-Msg-Id": message.message_id}
     block = header_block(headers) if headers else b""
+    if len(block) >= HEADER_BYTES:
+        raise InvalidInput(
+            f"message to {message.subject[:100]}: its headers have {len(block)} bytes, the server "
+            f"takes {HEADER_BYTES - 1}; shorten the ids"
+        )
     if len(block) + len(message.payload) > limit:
         raise InvalidInput(
             f"message {message.message_id or message.subject}: {len(message.payload)} bytes are "

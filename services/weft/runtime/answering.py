@@ -26,6 +26,8 @@ AT_ONCE = 1_000
 wait in the connection."""
 MOST_WAIT = 60.0
 """Seconds that a request may ask to be waited for."""
+MOST = 2**63 - 1
+"""Of any number in a request: what the read model and the log can hold."""
 _ROOM_FOR_HEADERS = 1_024
 
 ERROR_HEADER = "Weft-Error"
@@ -138,8 +140,9 @@ def _check(service: str, request: Any) -> None:
         )
     for field in ("v", "after", "as_of", "budget", "reserve", "first", "last", "max_tokens"):
         value = getattr(request, field, None)
-        if value is not None and value < (1 if field == "v" else 0):
-            raise InvalidInput(f"{service} request: $.{field} is {value}; give 0 or more")
+        least = 1 if field == "v" else 0
+        if value is not None and not least <= value <= MOST:
+            raise InvalidInput(f"{service} request: $.{field} is {value}; give {least} to {MOST}")
     wait = getattr(request, "timeout", 0.0)
     if not 0.0 <= wait <= MOST_WAIT:
         raise InvalidInput(f"{service} request: $.timeout is {wait}; give 0 to {MOST_WAIT:g}")

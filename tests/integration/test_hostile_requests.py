@@ -1,0 +1,105 @@
+"""Thousands of hostile requests from bare NATS to every service: one clear error each, every
+process lives, and everybody else's answers stay as they were."""
+
+import asyncio
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import nats
+from tests.crash.load import turns
+from tests.integration.hostile import spoilt
+from tests.integration.test_supervisor_up import until_answering
+
+from weft.client import Client
+from weft.runtime.answering import ERROR_HEADER
+from weft.runtime.settings import Settings
+from weft.runtime.up import EVERYTHING, running
+from weft_schemas.compile import ErrorReply
+from weft_schemas.routing import Catalog, SelectableItem
+
+SEED = 20_260_102
+COUNT = 3_000
+AT_ONCE = 100
+INNER = {
+    "phase": "answer",
+    "query": "disk",
+    "timeout": 0.05,
+    "budget": 500,
+    "after": 0,
+    "tools": [],
+}
+GOOD: dict[str, dict] = {
+    "compile": INNER,
+    "explain": {"item_id": "r0", "request": INNER},
+    "status": {"after": 0, "first": 0, "last": 0, "ids": ["r0"], "timeout": 0.05},
+    "drilldown": {"handle": "art:x", "view": "lines", "args": {"start": 1}, "max_tokens": 10},
+    "route": {"query": "logs", "catalog": "c", "top_k": 3, "tags": [], "after": 0, "timeout": 0.05},
+    "hydrate": {"tool": "logs", "catalog": "c", "query": "", "after": 0, "timeout": 0.05},
+    "choose": {"decision": "x", "item": "logs"},
+}
+CODES = {
+    "invalid_input", "unknown_version", "not_found", "forbidden", "unavailable", "overloaded",
+}  # fmt: skip
+SESSIONS = ("good", "nobody", "@tenant", "=", "=!!", "x" * 200, "=AA")
+KEPT = frozenset({"timeout", "request"})
+"""A longer wait that is well-formed would be granted; what is in `request` is asked by compile."""
+
+
+def requests(chance: random.Random) -> list[tuple[str, bytes]]:
+    names = sorted(GOOD)
+    found = []
+    for number in range(COUNT):
+        service = names[number % len(names)]
+        subject = f"weft-rpc.acme.{chance.choice(SESSIONS)}.{service}"
+        found.append((subject, spoilt(GOOD[service], chance, KEPT)))
+    return found
+
+
+async def ask(client: nats.NATS, subject: str, payload: bytes) -> tuple[str, str]:
+    """The error's code and text, both empty where there was none."""
+    reply = await client.request(subject, payload, timeout=30)
+    code = (reply.headers or {}).get(ERROR_HEADER, "")
+    if not code:
+        json.loads(reply.data)
+        return "", ""
+    error = msgspec.json.decode(reply.data, type=ErrorReply)
+    assert error.code == code
+    return code, error.message
+
+
+async def test_three_thousand_hostile_requests_get_one_clear_error_each(tmp_path: Path, capsys):
+    settings = Settings(data_dir=tmp_path, tenant="acme")
+    with (tmp_path / "weft.log").open("wb") as log_file:
+        async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
+            await until_answering(c)
+            ack = await c.publish("good", turns(5))
+            tool = SelectableItem("logs", "logs", "Reads the logs of a worker.")
+            version = (await c.publish_catalog(Catalog("c", (tool,)))).sequence
+            await c.route("logs", "c", after=version, timeout=20)
+            before = await c.compile("good", "answer", after=ack.sequence, timeout=20)
+            bare = await nats.connect(up.settings.nats_url)
+            room = asyncio.Semaphore(AT_ONCE)
+
+            async def one(subject: str, payload: bytes) -> tuple[str, str, str]:
+                async with room:
+                    return (subject, *await ask(bare, subject, payload))
+
+            made = requests(random.Random(SEED))
+            answers = await asyncio.gather(*(one(*request) for request in made))
+            await bare.close()
+            after = await c.compile("good", "answer", after=ack.sequence)
+            assert (await c.route("logs", "c")).cards[0].name == "logs"
+            restarts = {state.name: state.restarts for state in up.supervisor.states()}
+    codes = Counter(code or "answered" for _, code, _ in answers)
+    with capsys.disabled():
+        told = ", ".join(f"{count} {code}" for code, count in codes.most_common())
+        print(f"\nseed {SEED}: {len(answers)} hostile requests: {told}")
+    unclear = [answer for answer in answers if answer[1] and answer[1] not in CODES]
+    assert unclear == []
+    assert all(text for _, code, text in answers if code)
+    assert codes["invalid_input"] > COUNT // 2
+    assert not any(restarts.values()), restarts
+    assert after.prompt == before.prompt
