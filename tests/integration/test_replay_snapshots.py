@@ -8,6 +8,8 @@ import pytest
 from tests.integration.indexer_process import folded, indexer, publish
 
 from weft.indexer.rebuild import rebuild
+from weft.log.bodies import Bodies
+from weft.log.bodies import erase as erase_message
 from weft.log.connection import Connection
 from weft.log.consuming import Consumer
 from weft.log.publishing import Publisher
@@ -17,6 +19,7 @@ from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
+from weft.replay.erasing import erase, plan
 from weft.replay.snapshots import KEPT, Bucket, take
 from weft.replay.trimming import trim, trimmed_before
 from weft_schemas.errors import ConfigurationError, Conflict, NotFound
@@ -24,7 +27,7 @@ from weft_schemas.events import ErasedEvent, encode_event
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
-from weft_schemas.subjects import derived_subject
+from weft_schemas.subjects import STREAM, derived_subject
 
 ENCODING = "cl100k_base"
 
@@ -38,6 +41,11 @@ async def snapshot_of(log: Connection, folder: Path):
     """A replica made without an indexer process, and its snapshot."""
     await rebuild(log, folder, ENCODING)
     return await take(log, folder)
+
+
+def files_with_canary(folder: Path) -> list[Path]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in files if b"zanzibarcanary" in path.read_bytes()]
 
 
 def digest_in(folder: Path) -> str:
@@ -168,5 +176,83 @@ async def test_what_was_erased_after_the_snapshot_is_gone_before_it_serves(
             # The first generation that anybody can read is scrubbed already.
             assert int(get_meta(reader.model().db, "scrubbed") or 0) >= tombstone
             assert reader.model().view("t", "gone").item_count() == 0
-            files = [path for path in (tmp_path / "b").rglob("*") if path.is_file()]
-            assert not [path for path in files if b"zanzibarcanary" in path.read_bytes()]
+            assert files_with_canary(tmp_path / "b") == []
+
+
+async def test_an_erasure_after_trimming_writes_the_snapshot_anew_without_the_session(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    async with Publisher(log) as publisher:
+        body = await Bodies(log, publisher).put(b"zanzibarcanary " * 20_000)
+    copy = {"forked_from": {"session": "gone"}}
+    await publish(log, "gone", [ContextItem("g", ItemKind.USER_TURN, "zanzibarcanary")])
+    await publish(log, "gone", [ContextItem("b", ItemKind.DOC_SNIPPET, body=body)])
+    await publish(
+        log, "copy", [ContextItem("g", ItemKind.USER_TURN, "zanzibarcanary", metadata=copy)]
+    )
+    await publish(log, "kept", turns(30))
+    await acknowledge_all(log)
+    old = await snapshot_of(log, tmp_path / "a")
+    assert (await trim(log, 20, ENCODING)).bodies == 1
+    done = await erase(log, await plan(log, "t", "gone"))
+    assert done.forks == ("copy",)
+    async with Bucket(log) as bucket:
+        [made] = await bucket.snapshots()
+    assert made.name != old.name
+    assert files_with_canary(server.data_dir) == []
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+            assert reader.model().view("t", "kept").item_count() == 30
+            assert reader.model().view("t", "gone").item_count() == 0
+
+
+async def test_an_erasure_that_was_interrupted_is_finished_by_the_next(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    for session in ("s", "fork"):
+        origin = {"forked_from": {"session": "s"}} if session == "fork" else {}
+        items = [
+            ContextItem(f"i{n}", ItemKind.USER_TURN, "zanzibarcanary", metadata=origin)
+            for n in range(80)
+        ]
+        await publish(log, session, items)
+
+    class Killed(Exception):
+        pass
+
+    def kill(what: str, done: int, total: int) -> None:
+        if what == "erasing events" and done:
+            raise Killed
+
+    found = await plan(log, "t", "s")
+    with pytest.raises(Killed):
+        await erase(log, found, told=kill)
+    left = [record async for record in read_matching(log, "w.in.>")]
+    assert 0 < len(left) < 160
+    for record in left:
+        if b"forked_from" in record.payload:
+            await erase_message(log, STREAM, record.sequence)
+    again = await plan(log, "t", "s")
+    assert again.forks == ("fork",)
+    done = await erase(log, again)
+    assert done.removed["events"] == again.events
+    assert not [record async for record in read_matching(log, "w.in.>")]
+    stones = [record async for record in read_matching(log, "w.out.*.t.@tenant.erased")]
+    assert len(stones) == 2
+
+
+async def test_a_replica_that_was_down_serves_nothing_that_was_erased_meanwhile(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    await publish(log, "gone", [ContextItem("g", ItemKind.USER_TURN, "zanzibarcanary")])
+    await publish(log, "kept", turns(3))
+    await rebuild(log, folder, ENCODING)
+    done = await erase(log, await plan(log, "t", "gone"))
+    assert done.removed["replicas"] == 0
+    with Reader(folder) as reader:
+        async with indexer(server.url, folder):
+            await folded(log, reader)
+            assert reader.model().view("t", "gone").item_count() == 0
+            assert reader.model().view("t", "kept").item_count() == 3
+            assert files_with_canary(folder) == []

@@ -59,8 +59,10 @@ def trim(before: int, as_json: bool, settings: Settings) -> None:
     if as_json:
         print_json(done)
     else:
-        click.echo(f"{done.erased:,} events before {done.before:,} are erased; "
-                   f"snapshot {done.snapshot[:12]} holds them")  # fmt: skip
+        click.echo(
+            f"{done.erased:,} events before {done.before:,} are erased, and {done.bodies:,} bodies; "
+            f"snapshot {done.snapshot[:12]} holds what they came to"
+        )
 
 
 async def _snapshots(settings: Settings, data_dir: Path | None) -> list[Any]:

@@ -12,3 +12,8 @@ DELETE FROM policies WHERE tenant = ? AND session = ?
 
 -- name: newest_tombstone
 SELECT coalesce(max(version), 0) FROM tombstones
+
+-- name: forks
+SELECT DISTINCT i.metadata ->> '$.forked_from.session', s.session
+FROM sessions s JOIN items i ON i.session = s.number
+WHERE s.tenant = ? AND i.metadata ->> '$.forked_from.session' IS NOT NULL

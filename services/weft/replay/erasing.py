@@ -17,13 +17,15 @@ from weft.log.api import call
 from weft.log.bodies import Bodies, erase_all
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher, event_headers
-from weft.log.reading import last_sequence, read_matching
+from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.log.topology import WORKERS
-from weft.replay.forgetting import forget_in_snapshots
+from weft.replay.forgetting import forget_in_snapshots, forks_in_snapshot
 from weft.replay.replicas import ReplicaState, replicas
 from weft.replay.survey import Survey, Victims, family
+from weft.replay.surveying import extend
 from weft.replay.tombstones import tombstones
+from weft.replay.trimming import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import ErasedEvent, ErasureReceiptEvent, Event, encode_event
 from weft_schemas.ids import TENANT_SESSION, digest, encode_token
@@ -93,10 +95,13 @@ async def plan(
     if session == TENANT_SESSION:
         raise InvalidInput("the tenant's own session is erased with the tenant only")
     survey = Survey()
-    await _extend(connection, survey, told)
+    await extend(connection, survey, told)
     stones = await tombstones(connection, tenant)
     forks: list[str] = []
+    trimmed = await trimmed_before(connection) > 0
     if session is not None:
+        if trimmed:
+            survey.add_forks(await forks_in_snapshot(connection, tenant))
         for fork, (_, reason) in stones.items():
             if reason.startswith(_FORK_OF):
                 survey.forks.setdefault((tenant, reason[len(_FORK_OF) :]), set()).add(fork)
@@ -104,7 +109,7 @@ async def plan(
     known = {name: sequence for name, (sequence, _) in stones.items()}
     made = Plan(tenant, session, tuple(forks), 0, survey, known)
     events = sum([len(found) async for _, found in _events(connection, made)])
-    if not events and (session or "") not in known:
+    if not (events or trimmed or (session or "") in known):
         what = f"session {session!r} of tenant" if session is not None else "tenant"
         raise NotFound(f"{what} {tenant!r} has no events; is it spelt right?")
     return msgspec.structs.replace(made, events=events)
@@ -146,19 +151,6 @@ class _Counts:
 
     def add(self, name: str, number: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + number
-
-
-async def _extend(connection: Connection, survey: Survey, told: Told) -> None:
-    """Survey what was published since."""
-    last = await last_sequence(connection)
-    after = survey.through
-    catalogs = stored_filter(session=TENANT_SESSION, direction="out", event="catalog")
-    for subjects in (stored_filter(direction="in"), catalogs):
-        async for record in read_matching(connection, subjects, after=after, through=last):
-            survey.take(record)
-            if record.sequence % 1_000 == 0:
-                told("looking through the log", record.sequence, last)
-    survey.through = last
 
 
 async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]:
@@ -206,7 +198,7 @@ async def _sweep(
     connection: Connection, publisher: Publisher, plan: Plan, count: _Counts, told: Told
 ) -> int:
     """One pass over bodies and events. Returns how many events it found."""
-    await _extend(connection, plan.survey, told)
+    await extend(connection, plan.survey, told)
     bodies = Bodies(connection, publisher)
     for name in plan.survey.lone_bodies(plan.victims):
         messages = await bodies.delete(name)

@@ -12,12 +12,12 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
-from weft.log.record import LogRecord
 from weft.replay.copying import finished
 from weft.replay.likeness import Likeness
 from weft.replay.portable import Body, Chunk, End, Line, Start, line_of, written
+from weft.replay.references import body_of
 from weft.replay.renaming import Name
-from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.errors import NotFound
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import stored_filter
 
@@ -69,17 +69,6 @@ async def export(
     digest = likeness.hexdigest()
     _write(file, End(likeness.count, bodies, digest))
     return Exported(tenant, session, likeness.count, bodies, tuple(missing), digest)
-
-
-def body_of(record: LogRecord) -> BodyRef | None:
-    """The body that a record's item or catalogue lies in."""
-    if b'"sha256"' not in record.payload:
-        return None
-    try:
-        body = getattr(record.event(), "body", None)
-    except InvalidInput:
-        return None
-    return body if isinstance(body, BodyRef) else None
 
 
 async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool:

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from weft.log.connection import Connection
 from weft.readmodel.erasure import erase_session, erase_tenant
+from weft.readmodel.sql import statements
 from weft.readmodel.store import get_meta, open_writer, schema_version, scrub, transaction
 from weft.replay.snapshots import Bucket, Snapshot
-from weft.replay.survey import Victims
+from weft.replay.survey import Place, Victims
 from weft.replay.trimming import trimmed_before
 from weft_schemas.errors import NotFound
+
+_sql = statements("erasure")
 
 
 async def forget_in_snapshots(connection: Connection, victims: Victims) -> tuple[int, list[str]]:
@@ -32,6 +35,18 @@ async def forget_in_snapshots(connection: Connection, victims: Victims) -> tuple
         for old in found:
             await bucket.delete(old)
     return len(found), []
+
+
+async def forks_in_snapshot(connection: Connection, tenant: str) -> set[tuple[Place, str]]:
+    """Session and fork, of those whose items only the newest snapshot may hold any more."""
+    async with Bucket(connection) as bucket:
+        found = await bucket.snapshots()
+        if not found or found[0].schema_version != schema_version():
+            return set()
+        with tempfile.TemporaryDirectory(prefix="weft-erase-") as folder:
+            path = Path(folder) / "snapshot.sqlite"
+            await bucket.fetch(found[0], path)
+            return await asyncio.to_thread(_forks, path, tenant)
 
 
 async def _rewritten(bucket: Bucket, found: list[Snapshot], victims: Victims) -> list[Snapshot]:
@@ -56,5 +71,13 @@ def _forget(path: Path, victims: Victims) -> None:
                 erase_tenant(db, victims.tenant, at)
         scrub(db)
         db.execute("PRAGMA journal_mode = delete")
+    finally:
+        db.close()
+
+
+def _forks(path: Path, tenant: str) -> set[tuple[Place, str]]:
+    db = open_writer(path)
+    try:
+        return {((tenant, source), fork) for source, fork in db.execute(_sql.forks, (tenant,))}
     finally:
         db.close()

@@ -44,7 +44,12 @@ class Survey:
             self.bodies.setdefault(seen.body.sha256, set()).add(place)
         origin = seen.metadata.forked_from
         if origin is not None and origin.session != address.session:
-            self.forks.setdefault((address.tenant, origin.session), set()).add(address.session)
+            self.add_forks([((address.tenant, origin.session), address.session)])
+
+    def add_forks(self, pairs: Iterable[tuple[Place, str]]) -> None:
+        """Add forks that are known from elsewhere: session, and the session that is its copy."""
+        for place, fork in pairs:
+            self.forks.setdefault(place, set()).add(fork)
 
     def lone_bodies(self, victims: Victims) -> list[str]:
         """Bodies that nothing refers to but what is to be erased, by name."""

@@ -12,11 +12,15 @@ from collections.abc import Callable
 import msgspec
 
 from weft.log.api import call
-from weft.log.bodies import Meta, erase_all
+from weft.log.bodies import Bodies, Meta, erase_all
 from weft.log.connection import Connection
+from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching
 from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, WORKERS
+from weft.replay.references import body_of
 from weft.replay.snapshots import Bucket, newest
+from weft.replay.survey import Survey
+from weft.replay.surveying import extend
 from weft_schemas.errors import ConfigurationError, Conflict, NotFound
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM
@@ -33,6 +37,8 @@ class Trimmed(msgspec.Struct, frozen=True):
     before: int
     """The log's sessions begin at this sequence now."""
     erased: int
+    bodies: int
+    """Large bodies that went with them."""
     snapshot: str
     """Name of the snapshot that holds what went."""
 
@@ -64,8 +70,8 @@ async def trim(
         )
     await _check_workers(connection, before)
     await _mark(connection, max(before, await trimmed_before(connection)))
-    erased = await _erase(connection, before, told)
-    return Trimmed(before, erased, snapshot.name)
+    erased, bodies = await _erase(connection, before, told)
+    return Trimmed(before, erased, await _erase_bodies(connection, bodies), snapshot.name)
 
 
 async def _check_workers(connection: Connection, before: int) -> None:
@@ -88,16 +94,29 @@ async def _mark(connection: Connection, before: int) -> None:
         await bucket.publisher.publish(_MARK, payload, headers={"Nats-Rollup": "sub"})
 
 
-async def _erase(connection: Connection, before: int, told: Told) -> int:
-    erased = 0
+async def _erase(connection: Connection, before: int, told: Told) -> tuple[int, set[str]]:
+    """How many events went, and which bodies they referred to."""
+    erased, bodies = 0, set[str]()
     page: list[int] = []
     async for record in read_matching(connection, ">", through=before - 1):
-        if record.subject.split(".")[4] != TENANT_SESSION:
-            page.append(record.sequence)
+        if record.subject.split(".")[4] == TENANT_SESSION:
+            continue
+        page.append(record.sequence)
+        if (body := body_of(record)) is not None:
+            bodies.add(body.sha256)
         if len(page) == _PAGE:
             erased += await erase_all(connection, STREAM, page)
             told(page[-1], before - 1)
             page = []
     erased += await erase_all(connection, STREAM, page)
     told(before - 1, before - 1)
-    return erased
+    return erased, bodies
+
+
+async def _erase_bodies(connection: Connection, names: set[str]) -> int:
+    """Those to which nothing in the log refers any more: no later erasure would find them."""
+    survey = Survey()
+    await extend(connection, survey, lambda *_: None)
+    async with Publisher(connection) as publisher:
+        store = Bodies(connection, publisher)
+        return sum([await store.delete(name) > 0 for name in sorted(names - set(survey.bodies))])
