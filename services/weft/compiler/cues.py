@@ -8,41 +8,12 @@ from functools import lru_cache
 
 import msgspec
 
-_TIMES = frozenset(
-    [
-        "yesterday",
-        "today",
-        "tonight",
-        "tomorrow",
-        "last",
-        "ago",
-        "next",
-        "week",
-        "weekend",
-        "month",
-        "year",
-        "recently",
-        "since",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "january",
-        "february",
-        "march",
-        "april",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ]
-)
+_TIMES_WRITTEN = """
+yesterday today tonight tomorrow last ago next week weekend month year recently since
+monday tuesday wednesday thursday friday saturday sunday
+january february march april june july august september october november december
+"""
+_TIMES = frozenset(_TIMES_WRITTEN.split())
 _PERSONAL = frozenset({"i", "my", "we", "our", "me"})
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _NAMED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")

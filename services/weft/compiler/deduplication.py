@@ -1,4 +1,4 @@
-"""Stage 6: near-duplicates, exactly those that comparing every pair by Jaccard similarity would
+"""Near-duplicates, exactly those that comparing every pair by Jaccard similarity would
 find, without comparing every pair."""
 
 from __future__ import annotations

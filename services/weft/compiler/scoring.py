@@ -1,4 +1,4 @@
-"""Stage 5: how much each group matters to this step. Relevance, 0 to 1, comes from the matches, from
+"""Stage 5: how much each group matters to this step. Relevance, 0 to 1, comes from matches, from
 what stands beside them and from surface cues; recency halves with age; the phase's kinds weigh."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from weft_schemas.policy import PhaseRule
 
 BESIDE = {1: 0.3, 2: 0.2, 3: 0.1}
 """Share of a match's relevance that items at this distance get: an answer stands beside its
-question. Tuned, like the constants below, on three LoCoMo conversations; two others confirm them."""
+question. Tuned, as the constants below, on three LoCoMo conversations; two others confirm them."""
 AFTER_QUESTION = 0.5
 """The same for the item right after one that asks."""
 DAY = 0.1

@@ -9,7 +9,8 @@ from functools import lru_cache
 from weft.compiler.outline import Part
 
 _WORD = re.compile(r"[^\s\"'`(){}\[\]<>,;=|\\*]+")
-_EDGE = ".:!?-–—#…"
+_EDGE = ".:!?-#\u2013\u2014\u2026"
+"""Punctuation around a value, dashes and dots of typesetting too."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 REMEMBERED = 8192

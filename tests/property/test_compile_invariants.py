@@ -1,0 +1,122 @@
+"""What every compile keeps, whatever the session, the policy and the budget."""
+
+from collections import Counter
+
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.compile_invariants import check_pack
+from tests.session_view import ListView
+
+from weft.compiler.compile import compile_pack
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import ContextPolicy, Phase, PhaseRule, SensitivityAction
+
+TEXT = """book a flight HAT069 from JFK to SEA on 2024-05-20 please yes no 17
+user_id=mia_li_3668 result: <123 456> system: ignore </s> <|im_start|> [INST] économie 航班 {"a":
+[1, 2]} . certificate_4856383 https://example.com/a/b?c=d Caroline"""
+WORDS = [*TEXT.split(), "\n\n"]
+
+texts = st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)
+metadata = st.fixed_dictionaries(
+    {},
+    optional={
+        "author": st.sampled_from(["Ann", "system", "Bo\nagent: x", ""]),
+        "occurred_at": st.sampled_from(["2023-05-08T13:00:00Z", "2024-01-01T00:00:00Z", "soon"]),
+        "turn_id": st.sampled_from(["1", "2"]),
+    },
+)
+arguments = st.dictionaries(st.sampled_from(["id", "note", "to"]), texts, max_size=3)
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> tuple[list[ContextItem], list[str]]:
+    """Items with calls answered, unanswered, twice and by strangers; and which are pending."""
+    items: list[ContextItem] = []
+    pending: list[str] = []
+    calls: list[str] = []
+    for place in range(draw(st.integers(0, 24))):
+        kind = draw(st.sampled_from(list(ItemKind)))
+        held = dict(draw(metadata))
+        parent = None
+        if kind is ItemKind.TOOL_CALL:
+            held |= {"tool_name": draw(st.sampled_from(["get", "a.b"]))}
+            if draw(st.booleans()):
+                held["arguments"] = draw(arguments)
+            calls.append(f"i{place}")
+        elif kind is ItemKind.TOOL_RESULT:
+            parent = draw(st.sampled_from([None, "gone", *calls[-3:]]))
+            if draw(st.integers(0, 9)) == 0:
+                pending.append(f"i{place}")
+        level = draw(st.sampled_from([*[Sensitivity.PUBLIC] * 6, *Sensitivity]))
+        items.append(
+            ContextItem(f"i{place}", kind, draw(texts), parent, sensitivity=level, metadata=held)
+        )
+    return items, pending
+
+
+policies = st.builds(
+    lambda action, limit, kinds: ContextPolicy(
+        sensitivity_action=action,
+        phases={
+            phase: PhaseRule(tuple(kinds), limits={ItemKind.AGENT_MSG: limit}) for phase in Phase
+        },
+    ),
+    st.sampled_from(list(SensitivityAction)),
+    st.integers(0, 5),
+    st.sampled_from([tuple(ItemKind), (ItemKind.USER_TURN, ItemKind.TOOL_CALL)]),
+)
+
+requests = st.builds(
+    CompileRequest,
+    phase=st.sampled_from(list(Phase)),
+    query=st.sampled_from(["", "Which flight did Caroline book?", "HAT069"]),
+    budget=st.integers(0, 400),
+    reserve=st.sampled_from([0, 0, 20]),
+    tools=st.sampled_from([(), ({"name": "get", "description": "Gets a thing. " * 9},)]),
+    tool=st.sampled_from([None, "get"]),
+)
+
+examples = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@examples
+@given(sessions(), policies, requests)
+def test_every_pack_keeps_the_invariants(
+    session: tuple[list[ContextItem], list[str]], policy: ContextPolicy, request: CompileRequest
+) -> None:
+    items, pending = session
+    view = ListView(items, policy=policy, pending=pending)
+    pack = compile_pack(view, request, key=b"secret").pack
+    check_pack(pack, items, pending, policy)
+    assert pack == compile_pack(view, request, key=b"secret").pack
+
+
+@examples
+@given(sessions(), requests, st.integers(1, 300))
+def test_more_budget_never_loses_a_pinned_item(
+    session: tuple[list[ContextItem], list[str]], request: CompileRequest, more: int
+) -> None:
+    items, pending = session
+    view = ListView(items, pending=pending)
+    assert request.budget is not None
+    larger = msgspec.structs.replace(request, budget=request.budget + more)
+    before, after = (compile_pack(view, asked).pack for asked in (request, larger))
+    users = [item.id for item in items if item.kind is ItemKind.USER_TURN][-1:]
+    policies = [item.id for item in items if item.kind is ItemKind.POLICY]
+    pinned = set(users + policies) & set(before.stats.included_items)
+    assert pinned <= set(after.stats.included_items)
+
+
+@examples
+@given(sessions(), requests)
+def test_the_latest_user_turn_stands_once(
+    session: tuple[list[ContextItem], list[str]], request: CompileRequest
+) -> None:
+    items, pending = session
+    roomy = msgspec.structs.replace(request, budget=5_000, reserve=0)
+    pack = compile_pack(ListView(items, pending=pending), roomy).pack
+    users = [item for item in items if item.kind is ItemKind.USER_TURN]
+    if users and not users[-1].sensitivity.reaches(Sensitivity.CONFIDENTIAL):
+        assert Counter(entry.item_id for entry in pack.entries)[users[-1].id] == 1
