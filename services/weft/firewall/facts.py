@@ -9,7 +9,7 @@ from itertools import islice
 import re2
 
 from weft.firewall.detect import Detected, Form
-from weft.firewall.leaves import Leaf, Scalar, leaves, named_leaves, written
+from weft.firewall.leaves import Leaf, Scalar, leaves, named_values, written
 from weft.firewall.summarise.code import numbered_lines, outline
 from weft.firewall.tables import read_table
 from weft_schemas.envelope import ExtractedFact
@@ -77,15 +77,13 @@ def facts_of(
         value = [dict(zip(table.header, row, strict=False)) for row in table.rows]
         found = leaves(value) if found is not None else None
     if value is not None:
-        named = _named(value) if found is None else _worthiest(found, limit)
-        return _distinct(named, source, limit)
+        if found is not None:
+            return _distinct(_worthiest(found, limit), source, limit)
+        first = named_values(value, limit, _VALUE)
+        return [ExtractedFact(name[:_NAME] or "value", x, source) for x, name in first.items()]
     if detected.form is Form.CODE:
         return facts_of_code(text, source, limit)
     return facts_of_text(text, source, limit)
-
-
-def _named(root: object) -> Iterable[tuple[str, str]]:
-    return ((name, _text(value)) for name, value in named_leaves(root, _NAME))
 
 
 def _worthiest(found: list[Leaf], limit: int) -> Iterable[tuple[str, str]]:

@@ -4,7 +4,7 @@ need each: identifiers before dates before numbers before prose."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -73,25 +73,36 @@ def leaves(root: object) -> list[Leaf]:
     return [Leaf(path, value, _worth(value, row, place)) for path, value, place, row in found]
 
 
-def named_leaves(root: object, longest: int) -> Iterator[tuple[str, Scalar]]:
-    """Name (its path, cut where it is over `longest` characters) and value of each leaf in order
-    of appearance, without its worth; lazily."""
-    stack: list[tuple[str, object, int]] = [("", root, 0)]
-    while stack:
-        name, value, depth = stack.pop()
-        if not isinstance(value, dict | list):
-            yield name, value if isinstance(value, str | int | float) else None
-        elif depth >= MAX_DEPTH:
-            continue
-        elif len(name) > longest:
-            held = value.values() if isinstance(value, dict) else value
-            stack += [(name, inner, depth + 1) for inner in reversed(list(held))]
-        elif isinstance(value, dict):
-            below = [(name + _named(key, name), held) for key, held in value.items()]
-            stack += [(inner, held, depth + 1) for inner, held in reversed(below)]
-        else:
-            indexes = reversed(_looked_at(value))
-            stack += [(f"{name}[{index}]", value[index], depth + 1) for index in indexes]
+def named_values(root: object, most: int, longest: int) -> dict[str, str]:
+    """The first `most` different values of at most `longest` characters, each with its name (the
+    path at which it first stands), in order of appearance. Booleans, nulls, and what lies under a
+    path of more than `longest` characters are passed over."""
+    found: dict[str, str] = {}
+    _name(root, "", 0, most, longest, found)
+    return found
+
+
+def _name(
+    value: object, name: str, depth: int, most: int, longest: int, found: dict[str, str]
+) -> None:
+    if isinstance(value, str | int | float):
+        if value is True or value is False:
+            return
+        text = value if isinstance(value, str) else str(value)
+        if 0 < len(text) <= longest and text not in found and len(found) < most:
+            found[text] = name
+    elif value is None or depth >= MAX_DEPTH or len(name) > longest:
+        return
+    elif isinstance(value, dict):
+        for key, held in value.items():
+            if len(found) >= most:
+                return
+            _name(held, name + _named(key, name), depth + 1, most, longest, found)
+    elif isinstance(value, list):
+        for index in _looked_at(value):
+            if len(found) >= most:
+                return
+            _name(value[index], f"{name}[{index}]", depth + 1, most, longest, found)
 
 
 _Found = tuple[Path, Scalar, _Place, int]
