@@ -1,0 +1,64 @@
+"""Real sessions, compiled at every few events for every phase and at tight budgets, render again
+byte for byte from the log as it is later."""
+
+from itertools import product
+
+import msgspec
+import pytest
+from tests.audited import KEY
+from tests.data import DATA, needs_data
+
+from weft.audit.history import fresh_model
+from weft.audit.reproduce import SAME, reproduce
+from weft.compiler.compile import compile_pack
+from weft.evaluation.transcripts import read_transcripts
+from weft.firewall.derive import envelope_for
+from weft.log.record import LogRecord
+from weft.readmodel.model import records_of
+from weft_schemas.compile import CompileAudit, CompileRequest
+from weft_schemas.events import Event, Origin
+from weft_schemas.items import ItemKind
+from weft_schemas.policy import ContextPolicy, Phase
+
+FILES = ("taubench/gpt-4o-airline.json", "livemcpbench/trajectories_claude-sonnet-4.json")
+SESSIONS = 4
+"""Of each file."""
+EVERY = 9
+"""Events between two compiles."""
+
+
+def logged(items) -> list[LogRecord]:
+    """A session's items, each result followed by its envelope."""
+    events: list[Event] = []
+    for item in items:
+        events.append(item)
+        if item.kind is ItemKind.TOOL_RESULT:
+            origin = Origin(len(events), item.id, "firewall", "1")
+            rules = ContextPolicy().firewall
+            envelope = envelope_for(
+                item, item.text, origin=origin, rules=rules, fingerprint_key=KEY,
+                encoding="cl100k_base", tenant="default", session="session",
+            )  # fmt: skip
+            events.append(envelope)
+    return records_of(events)
+
+
+@needs_data
+@pytest.mark.parametrize("file", FILES)
+def test_every_compile_of_a_real_session_reproduces(file: str) -> None:
+    count = 0
+    for transcript in read_transcripts(DATA / file)[:SESSIONS]:
+        records = logged(transcript.items)
+        model = fresh_model(records, len(records), "cl100k_base")
+        for at in range(1, len(records) + 1, EVERY):
+            for phase, budget in product(Phase, (150, 700, None)):
+                view = model.view("default", "session", at)
+                request = CompileRequest(phase, budget=budget)
+                audit = compile_pack(view, request, key=KEY).audit
+                stored = msgspec.json.decode(msgspec.json.encode(audit), type=CompileAudit)
+                again = reproduce(stored, model.view("default", "session", at), key=KEY)
+                assert again.identical, (transcript.name, at, phase, budget, again.reasons)
+                assert again.selection == SAME, again.selection_reasons
+                count += 1
+        model.close()
+    assert count > 100
