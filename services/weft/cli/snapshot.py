@@ -60,7 +60,7 @@ def trim(before: int, as_json: bool, settings: Settings) -> None:
         print_json(done)
     else:
         click.echo(
-            f"{done.erased:,} events before {done.before:,} are erased, and {done.bodies:,} bodies; "
+            f"{done.erased:,} events before {done.before:,} and {done.bodies:,} bodies are erased; "
             f"snapshot {done.snapshot[:12]} holds what they came to"
         )
 
