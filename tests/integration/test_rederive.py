@@ -118,6 +118,17 @@ async def test_summaries_are_shortened_or_withdrawn(server, log: Connection):
     assert (await rework(server, log, "summarizer")).published == 0
 
 
+async def test_a_session_is_summarised_from_the_items_new_summaries(server, log: Connection):
+    await publish(log, "s1", [ContextItem("a", ItemKind.AGENT_MSG, LONG)])
+    closing = encode_event(SessionClosedEvent())
+    await publish_raw(log, item_subject("acme", "s1", "session_closed"), closing)
+    await rework(server, log, "summarizer")
+    await put_in_force(log, ContextPolicy(summaries=SummaryRules(item_tokens=20)))
+    await rework(server, log, "summarizer")
+    of_item, of_session = of(await stored(log), SummaryEvent)[2:]
+    assert " ".join(of_item.text.split()) in of_session.text
+
+
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
     server = Endpoint()

@@ -3,6 +3,7 @@ function of the session's records, so any process can take any session."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -211,10 +212,11 @@ def prefix_share(previous: str, following: str) -> float:
     can use again."""
     if not previous:
         return 1.0
-    pairs = zip(previous, following, strict=False)
-    same = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
-    shared = min(len(previous), len(following)) if same is None else same
-    return shared / len(previous)
+    most = min(len(previous), len(following))
+    differs = bisect_left(
+        range(most), True, key=lambda at: previous[: at + 1] != following[: at + 1]
+    )
+    return differs / len(previous)
 
 
 def _share(part: float, whole: int, digits: int) -> float | None:

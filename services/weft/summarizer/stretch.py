@@ -62,9 +62,9 @@ def stretch_of(
     items = _items(ordered, *_bounds(ordered, closing))
     if not items:
         return None
-    envelopes = _first_by_source(ordered, EnvelopeEvent)
+    envelopes = _counting(ordered, EnvelopeEvent)
     results = [(sequence, item) for sequence, item in items if item.kind in untrusted]
-    told = _told(items, _first_by_source(ordered, SummaryEvent), floor, untrusted)
+    told = _told(items, _counting(ordered, SummaryEvent), floor, untrusted)
     sensitivity = Sensitivity.PUBLIC
     for item, _ in told:
         sensitivity = sensitivity.raised_to(item.sensitivity)
@@ -81,12 +81,16 @@ def stretch_of(
     )
 
 
-def _first_by_source(ordered: list[tuple[int, Event]], kind: type[_Derived]) -> dict[int, _Derived]:
-    """Source sequence → the first event of `kind` derived from it, the one that counts."""
+def _counting(ordered: list[tuple[int, Event]], kind: type[_Derived]) -> dict[int, _Derived]:
+    """Source sequence → the event of `kind` derived from it that counts: the first of its latest
+    run."""
     found: dict[int, _Derived] = {}
+    runs: set[tuple[int, str]] = set()
     for _, event in ordered:
-        if isinstance(event, kind):
-            found.setdefault(event.origin.sequence, event)
+        if isinstance(event, kind) and (event.origin.sequence, event.origin.run) not in runs:
+            runs.add((event.origin.sequence, event.origin.run))
+            if event.origin.run or event.origin.sequence not in found:
+                found[event.origin.sequence] = event
     return found
 
 
