@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests.crash.killing import kill_under_load, server_of
 from tests.crash.test_random_kills import seed
-
 from weft.client import Client
 from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, running

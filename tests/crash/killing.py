@@ -47,9 +47,11 @@ async def kill_under_load(
     kills: int,
     pause: float,
     clustered: bool = False,
+    only: str = "",
 ) -> Report:
-    """Publish `items` into each of so many sessions at once while `kills` processes are killed,
-    `pause` seconds apart on average; then wait until all is settled, and check."""
+    """Publish `items` into each of so many sessions at once while `kills` processes are killed
+    (`only` those of this name), `pause` seconds apart on average; then wait until all is settled,
+    and check."""
     report, chance = Report(seed), random.Random(seed)
     settings = Settings(data_dir=folder, tenant="acme")
     with (folder / "weft.log").open("wb") as log_file:
@@ -61,7 +63,7 @@ async def kill_under_load(
                     own = random.Random(f"{seed}-{number}")
                     rate = kills * pause / items
                     group.create_task(publish(up, report, f"s{number}", items, rate, own))
-                group.create_task(kill(up, report, chance, kills, pause))
+                group.create_task(kill(up, report, chance, kills, pause, only))
             with Reader(folder) as reader:
                 await settled(log, reader)
                 report.faults = faults(report.attempts, held_in(reader.model().db))
@@ -87,9 +89,11 @@ async def publish(
             await asyncio.sleep(rate * chance.uniform(0.5, 1.5))
 
 
-async def kill(up: Up, report: Report, chance: random.Random, kills: int, pause: float) -> None:
+async def kill(
+    up: Up, report: Report, chance: random.Random, kills: int, pause: float, only: str
+) -> None:
     """SIGKILL all processes in random order, the nats-server among them, again and again."""
-    names = [SERVER, *(state.name for state in up.supervisor.states())]
+    names = [only] if only else [SERVER, *(state.name for state in up.supervisor.states())]
     for number in range(kills):
         if number % len(names) == 0:
             chance.shuffle(names)
