@@ -192,9 +192,12 @@ def gaps(db: sqlite3.Connection, deleted: Sequence[int], trimmed_before: int) ->
     ]
 
 
-def bodies(db: sqlite3.Connection) -> list[tuple[str, str, int, str, str, int]]:
-    """Tenant, session, sequence, item, SHA-256 and size of every body in the object store."""
-    return db.execute(_sql.bodies).fetchall()
+def bodies(
+    db: sqlite3.Connection, trimmed_before: int
+) -> list[tuple[str, str, int, str, str, int]]:
+    """Tenant, session, sequence, item, SHA-256 and size of every body that should be in the object
+    store: those of trimmed items went with them."""
+    return db.execute(_sql.bodies, (trimmed_before,)).fetchall()
 
 
 def comparison(

@@ -28,7 +28,7 @@ FROM collisions c JOIN sessions s ON s.number = c.session WHERE c.conflict ORDER
 -- name: bodies
 SELECT s.tenant, s.session, i.sequence, i.id, i.body, i.size
 FROM items i JOIN sessions s ON s.number = i.session
-WHERE i.body IS NOT NULL ORDER BY i.sequence
+WHERE i.body IS NOT NULL AND i.sequence >= ? ORDER BY i.sequence
 
 -- name: receipts
 SELECT body FROM receipts ORDER BY version

@@ -97,7 +97,7 @@ async def verify(
             done.findings += content_findings(db)
             done.findings += await _doubles(connection, fresh.checkpoint)
             done.findings += gaps(db, await _deleted(connection), trimmed)
-            await _bodies(connection, done, db, progress)
+            await _bodies(connection, done, bodies(db, trimmed), progress)
         finally:
             db.close()
             await fresh.close()
@@ -208,10 +208,12 @@ async def _deleted(connection: Connection) -> list[int]:
 
 
 async def _bodies(
-    connection: Connection, done: Verification, db: sqlite3.Connection, progress: Progress
+    connection: Connection,
+    done: Verification,
+    found: list[tuple[str, str, int, str, str, int]],
+    progress: Progress,
 ) -> None:
     """Every body in the object store is there, with the bytes that its name promises."""
-    found = bodies(db)
     async with Publisher(connection) as publisher:
         store = Bodies(connection, publisher)
         hashed: dict[str, Finding | None] = {}

@@ -1,0 +1,50 @@
+"""After trimming: what went with the log's old end is named, and the rest still holds together."""
+
+from pathlib import Path
+
+from tests.audited import KEY, answer, call, turn
+from tests.integration.logged import publish, until, until_finished
+from tests.integration.test_audit_backtest import compile_and_record
+from tests.integration.test_worker_services import working
+
+from weft.audit.backtesting import backtest_policy
+from weft.audit.compiles import all_compiles
+from weft.audit.reproducing import reproduce_compile
+from weft.audit.verifying import verify
+from weft.indexer.rebuild import rebuild
+from weft.log.bodies import Bodies
+from weft.log.connection import Connection
+from weft.log.publishing import Publisher
+from weft.replay.snapshots import take
+from weft.replay.trimming import trim
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextPolicy, Phase
+
+ENCODING = "cl100k_base"
+
+
+async def test_a_trimmed_log_is_named_as_the_reason_and_verifies(
+    server, log: Connection, tmp_path: Path
+):
+    first = [turn("u1", "Which invoice is open?"), call("c1", "u1", n=1), answer("r1", "c1", "ok")]
+    async with Publisher(log) as publisher:
+        body = await Bodies(log, publisher).put(b"long " * 60_000)
+    document = ContextItem("d1", ItemKind.DOC_SNIPPET, body=body)
+    await publish(log, "s1", [*first, document])
+    async with working(server.url, "firewall", "summarizer", "memory"):
+        await until(log, bool)
+        await compile_and_record(log, "s1", Phase.ANSWER)
+        for worker in ("firewall", "summarizer", "memory"):
+            await until_finished(log, worker)
+    await rebuild(log, tmp_path, ENCODING)
+    await take(log, tmp_path)
+    await trim(log, 5, ENCODING)
+    [logged] = await all_compiles(log, "acme")
+    done = await reproduce_compile(log, "acme", logged.audit.id, KEY)
+    assert not done.identical
+    assert "the log was trimmed and begins at 5" in done.reasons[0]
+    found = await verify(log, tmp_path, ENCODING)
+    assert found.faults == []
+    assert found.compared == found.sequence > 5
+    tested = (await backtest_policy(log, "acme", ContextPolicy(), KEY, 1)).summary()
+    assert (tested["compiles"], tested["skipped"]) == (0, {"trimmed": 1})
