@@ -1,19 +1,22 @@
-"""Events per second through each worker, alone on a full log, with one and two firewall processes,
-beside a bare loop of nats-py that consumes, publishes and acks one by one.
+"""Events per second through each worker, on a full log that is let go when all processes are warm;
+the firewall with one and two processes, in turns with a bare loop of nats-py that consumes,
+publishes and acks one by one and does nothing else.
 
-`python -m tests.bench.workers [EVENTS]`. Two workers and the server share the machine's cores, so
-the table says what the server took.
+`python -m tests.bench.workers [EVENTS]`. Workers, server and whatever else the machine does share
+its cores: CPU time per event tells what a worker and the server took.
 """
 
 import asyncio
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import median
 
+import msgspec
 import nats
 
 from tests.bench.stack import stack
-from tests.bench.table import show
+from tests.bench.table import ratio, show
 from weft.client import Client
 from weft.log.api import call
 from weft.runtime.supervisor import Supervisor, work_children
@@ -22,8 +25,8 @@ from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import STREAM
 
 EVENTS = 10_000
-FROM_SHARE = 0.1
-"""Of the events, before the clock starts: processes start and warm up meanwhile."""
+ROUNDS = 3
+"""Of bare loop, one and two firewalls: drift of the machine cancels out in the ratios."""
 SESSIONS = 50
 BARE_EVENTS = 3_000
 
@@ -54,6 +57,14 @@ def long_message(number: int) -> ContextItem:
     return ContextItem(f"a{number}", ItemKind.AGENT_MSG, text)
 
 
+class Rate(msgspec.Struct, frozen=True):
+    per_second: float
+    worker: float
+    """CPU seconds per event, of all processes of the worker."""
+    server: float
+    """The same of the nats-server."""
+
+
 MADE = {"firewall": result, "memory": turn, "summarizer": long_message}
 
 
@@ -71,33 +82,58 @@ async def left(client: Client, worker: str) -> int:
     return int(info["num_pending"] + info["num_ack_pending"])
 
 
-async def rate(client: Client, up: Up, worker: str) -> tuple[float, float]:
-    """Events per second until nothing is left, and the server's share of one core meanwhile."""
-    total = await left(client, worker)
-    while (begun_at := await left(client, worker)) > total * (1 - FROM_SHARE):
-        await asyncio.sleep(0.02)
-    begun, used = time.perf_counter(), cpu_seconds(up)
+async def rate(client: Client, up: Up, worker: str, supervisor: Supervisor) -> Rate:
+    """Let the workers at what is there, and wait until nothing is left."""
+    waiting = await left(client, worker)
+    begun, server, own = time.perf_counter(), cpu_seconds(up), workers_cpu(supervisor)
+    await call(client.connection, f"CONSUMER.PAUSE.{STREAM}.{worker}", {})
     while await left(client, worker) > 0:
         await asyncio.sleep(0.02)
     seconds = time.perf_counter() - begun
-    return begun_at / seconds, (cpu_seconds(up) - used) / seconds
+    return Rate(
+        waiting / seconds,
+        (workers_cpu(supervisor) - own) / waiting,
+        (cpu_seconds(up) - server) / waiting,
+    )
+
+
+async def ready(client: Client, worker: str, processes: int) -> None:
+    """Return when so many processes wait for the paused consumer's events."""
+    while True:
+        info = await call(client.connection, f"CONSUMER.INFO.{STREAM}.{worker}")
+        if info["num_waiting"] >= processes:
+            return
+        await asyncio.sleep(0.05)
 
 
 def cpu_seconds(up: Up) -> float:
-    """Of the nats-server, user and system, since its start (Linux)."""
-    assert up.server is not None
-    with open(f"/proc/{up.server.pid}/stat") as file:
+    """Of the nats-server since its start."""
+    assert up.server is not None and up.server.pid is not None
+    return cpu_of(up.server.pid)
+
+
+def workers_cpu(supervisor: Supervisor) -> float:
+    """Of all workers since their start."""
+    pids = [state.pid for state in supervisor.states()]
+    return sum(cpu_of(pid) for pid in pids if pid is not None)
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds of a process, user and system (Linux)."""
+    with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
 
 
-async def measure(worker: str, processes: int, events: int) -> list[object]:
+async def measure(worker: str, processes: int, events: int) -> Rate:
+    """Of processes that are up and warm when the first event comes."""
     async with stack({}) as (up, client):
+        pause = {"pause_until": "2100-01-01T00:00:00Z"}
+        await call(client.connection, f"CONSUMER.PAUSE.{STREAM}.{worker}", pause)
         await fill(client, worker, events)
-        counts: Mapping[str, int] = {worker: processes}
-        async with workers(up, counts):
-            per_second, server = await rate(client, up, worker)
-    return [f"{worker}, {processes} process(es)", per_second, f"{server:.0%} of a core", events]
+        async with workers(up, {worker: processes}) as supervisor:
+            await ready(client, worker, processes)
+            return await rate(client, up, worker, supervisor)
 
 
 def workers(up: Up, counts: Mapping[str, int]) -> Supervisor:
@@ -110,38 +146,72 @@ def workers(up: Up, counts: Mapping[str, int]) -> Supervisor:
     return Supervisor(work_children(counts, environ))
 
 
-async def bare() -> list[object]:
+async def bare() -> Rate:
     """The loop that one would write first: fetch one, publish one, ack one."""
     async with stack({}) as (up, client):
         await fill(client, "firewall", BARE_EVENTS)
         connection = await nats.connect(up.settings.nats_url)
         stream = connection.jetstream()
         source = await stream.pull_subscribe_bind("firewall", STREAM)
-        begun, used = time.perf_counter(), cpu_seconds(up)
+        begun, server, own = time.perf_counter(), cpu_seconds(up), time.process_time()
         for _ in range(BARE_EVENTS):
             (message,) = await source.fetch(1)
             await stream.publish("weft.default.bare.out.copy", message.data)
             await message.ack()
         seconds = time.perf_counter() - begun
-        server = (cpu_seconds(up) - used) / seconds
+        rate = Rate(
+            BARE_EVENTS / seconds,
+            (time.process_time() - own) / BARE_EVENTS,
+            (cpu_seconds(up) - server) / BARE_EVENTS,
+        )
         await connection.close()
+    return rate
+
+
+def row(name: str, rates: Sequence[Rate]) -> list[object]:
+    """Medians of the rounds."""
     return [
-        "nats-py, one by one, no work",
-        BARE_EVENTS / seconds,
-        f"{server:.0%} of a core",
-        BARE_EVENTS,
+        name,
+        median(rate.per_second for rate in rates),
+        median(rate.worker for rate in rates) * 1e6,
+        median(rate.server for rate in rates) * 1e6,
+        len(rates),
     ]
 
 
 async def main(events: int) -> None:
-    rows = [await bare()]
-    for worker, processes in (("firewall", 1), ("firewall", 2), ("summarizer", 1), ("memory", 1)):
-        rows.append(await measure(worker, processes, events))
+    loops, ones, twos = [], [], []
+    for _ in range(ROUNDS):
+        loops.append(await bare())
+        ones.append(await measure("firewall", 1, events))
+        twos.append(await measure("firewall", 2, events))
+    rows = [row("nats-py, one by one, no work", loops)]
+    rows += [row("firewall, 1 process", ones), row("firewall, 2 processes", twos)]
+    for worker in ("summarizer", "memory"):
+        rows.append(row(f"{worker}, 1 process", [await measure(worker, 1, events)]))
     show(
-        "Events per second through each worker (firewall: results of 1 KB)",
-        ["worker", "events/s", "nats-server", "n"],
+        f"Workers on {events:,} events (firewall: results of 1 KB)",
+        ["worker", "events/s", "its CPU µs/event", "nats-server's", "rounds"],
         rows,
     )
+    show(
+        "Ratios round by round (median)",
+        ["of", "times"],
+        [
+            ["firewall to bare loop, events/s", _ratio(ones, loops)],
+            ["two firewalls to one, events/s", _ratio(twos, ones)],
+            ["two firewalls to one, events per CPU second of each", _efficiency(twos, ones)],
+        ],
+    )
+
+
+def _ratio(these: Sequence[Rate], those: Sequence[Rate]) -> float:
+    return ratio([x.per_second for x in these], [x.per_second for x in those])
+
+
+def _efficiency(twos: Sequence[Rate], ones: Sequence[Rate]) -> float:
+    """What two processes would do beside one, each with a core of its own."""
+    return 2 * ratio([1 / x.worker for x in twos], [1 / x.worker for x in ones])
 
 
 if __name__ == "__main__":

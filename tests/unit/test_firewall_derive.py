@@ -61,6 +61,11 @@ def test_a_secret_behind_escapes_does_not_reach_summary_or_facts() -> None:
     assert all(key not in fact.value for fact in found.facts)
 
 
+def test_the_tokens_of_a_very_large_result_are_estimated_closely() -> None:
+    body = invoices(2_000)
+    assert envelope(body).raw_tokens == pytest.approx(count(body), rel=0.02)
+
+
 def test_a_large_result_is_summarised_within_the_cap() -> None:
     body = invoices(200)
     found = envelope(body)

@@ -69,4 +69,9 @@ def _markdown(text: str, limit: int) -> Table:
 def as_number(cell: str) -> float | None:
     """The value of a number in a cell; None for anything else."""
     text = cell.strip()
-    return float(text.replace(",", "").rstrip("%")) if _NUMBER.match(text) else None
+    if _NUMBER.match(text) is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return float(text.replace(",", "").rstrip("%"))

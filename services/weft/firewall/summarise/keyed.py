@@ -10,7 +10,8 @@ from weft.firewall.summarise.budget import Budget, Piece, compose, line_cap
 
 _LINE = 160
 """Characters of a line that are shown."""
-_MAX_LINES = 20_000
+_MAX_LINES = 2_500
+"""Lines that are looked at: a later one is worth less than any of the first."""
 _PAIR = re.compile(r"(\s*(?:- )?)[\"']?([\w./@ -]{1,60}?)[\"']?\s{0,4}[:=](?:\s+(.*))?\Z")
 _ELEMENT = re.compile(r"(\s*)<([\w:.-]{1,60})([^<>]{0,400})/?>([^<]{0,400})")
 

@@ -43,12 +43,14 @@ def _row_worth(number: int, last: int) -> float:
 
 
 def _described(name: str, column: list[str]) -> str:
-    filled = [cell.strip() for cell in column if cell.strip()]
+    filled = [stripped for cell in column if (stripped := cell.strip())]
     empty = len(column) - len(filled)
     missing = f", {empty} empty" if empty else ""
-    numbers = [(n, cell) for cell in filled if (n := as_number(cell)) is not None]
-    if filled and len(numbers) == len(filled):
-        return f"{name}: number {min(numbers)[1]}..{max(numbers)[1]}{missing}"
+    # One cell that is no number is enough, and most columns show one at once.
+    if filled and as_number(filled[0]) is not None:
+        numbers = [(n, cell) for cell in filled if (n := as_number(cell)) is not None]
+        if len(numbers) == len(filled):
+            return f"{name}: number {min(numbers)[1]}..{max(numbers)[1]}{missing}"
     distinct = list(dict.fromkeys(filled))
     if len(distinct) <= _DISTINCT:
         return f"{name}: {'|'.join(shorten(cell, 30) for cell in distinct)}{missing}"
