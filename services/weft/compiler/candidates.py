@@ -17,18 +17,24 @@ SAMPLE = 64
 """Newest items, always looked at; their length tells how many more the budget can hold."""
 LABEL = 4
 """Tokens that an item costs beside its text."""
-DEEPER = 3.0
-"""Recent items per one that fits whole: shortened, more of them fit."""
-MATCHES, MATCHES_LEAST = 2.0, 24
-"""Matches per item that fits, and at least."""
-EXPANDED, EXPANDED_LEAST = 0.5, 16
-"""Best matches whose neighbours come along, the same way."""
+MATCHES_LEAST = 24
+EXPANDED_LEAST = 16
 FEEDBACK = 10
 """Best matches whose common terms search again."""
 FEEDBACK_SHARE = 0.1
 """Weight of what that second search finds."""
 PINNED_POLICIES = 8
 """Newest policy items that are always looked at."""
+
+
+class Reach(msgspec.Struct, frozen=True):
+    """How many items are looked at, per item that the budget would hold whole."""
+
+    recent: float
+    """Newest ones; more than 1 where they are shortened."""
+    matches: float
+    expanded: float
+    """Best matches whose neighbours come along."""
 
 
 class Candidates(msgspec.Struct, frozen=True):
@@ -42,21 +48,21 @@ class Candidates(msgspec.Struct, frozen=True):
 
 
 def find_candidates(
-    view: SessionView, question: Question, rules: SelectionRules, budget: int
+    view: SessionView, question: Question, rules: SelectionRules, reach: Reach, budget: int
 ) -> Candidates:
     """The recent window, the best matches with their neighbours, policies, and the latest user
     turn and plan however long ago they were."""
     recent = view.recent(min(rules.recent, SAMPLE))
     fits = _fitting(recent, budget)
     found = {row.sequence: row for row in recent}
-    _add(found, _further_back(view, recent, min(rules.recent, int(DEEPER * fits))))
+    _add(found, _further_back(view, recent, min(rules.recent, int(reach.recent * fits))))
     users = view.of_kind(ItemKind.USER_TURN, 1)
     _add(found, users)
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
-    limit = min(rules.matches, MATCHES_LEAST + int(MATCHES * fits))
+    limit = min(rules.matches, MATCHES_LEAST + int(reach.matches * fits))
     matches, scores = _matches(view, question, recent, limit)
-    expanded = matches[: EXPANDED_LEAST + int(EXPANDED * fits)]
+    expanded = matches[: EXPANDED_LEAST + int(reach.expanded * fits)]
     for first, last in _spans(expanded, rules.neighbours):
         _add(found, view.span(first, last))
     missing = [match.sequence for match in matches if match.sequence not in found]

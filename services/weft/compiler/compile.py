@@ -12,7 +12,7 @@ from weft.compiler.auditing import audit_of, manifest_of
 from weft.compiler.blocks import entry
 from weft.compiler.candidates import Candidates, find_candidates
 from weft.compiler.closure import Closed, Group, close
-from weft.compiler.counting import Count, counter, message_tokens, prompt_tokens
+from weft.compiler.counting import Count, counter
 from weft.compiler.forms import Form
 from weft.compiler.header import memory_header
 from weft.compiler.limits import apply_limits, pool, showable
@@ -23,7 +23,7 @@ from weft.compiler.repetition import drop_repetitions
 from weft.compiler.scoring import score_groups
 from weft.compiler.selecting import select
 from weft.compiler.sensitivity import apply_floor
-from weft.compiler.sheet import Sheet
+from weft.compiler.sheet import Sheet, Weighed
 from weft.compiler.tools import parameter_names, tools_entry
 from weft.compiler.worth import asked_fields
 from weft.readmodel.rows import ItemRow, SessionView
@@ -77,7 +77,7 @@ def compile_pack(
     look = LOOKS[request.phase]
 
     question = understand(request.query or _situation(view))
-    candidates = find_candidates(view, question, policy.selection, budget)
+    candidates = find_candidates(view, question, policy.selection, look.reach, budget)
     closed = close(view, candidates.rows)
     cleared = apply_floor(closed.groups, policy)
     allowed = showable(cleared.groups, request.phase, rule)
@@ -110,12 +110,15 @@ def compile_pack(
         sheet,
         budget,
         view.encoding,
+        _current(limited.groups, candidates),
+        look.current,
     )
-    entries = sheet.entries(selected.forms)
+    weighed = sheet.weigh(selected.forms)
+    entries = weighed.entries
     dropped = [*closed.dropped, *cleared.dropped, *allowed.dropped]
     dropped += [*distinct.dropped, *limited.dropped]
     dropped += _unselected(allowed.groups, entries, dropped)
-    stats = _stats(closed, entries, dropped, selected.notes, budget, view.encoding, count)
+    stats = _stats(closed, weighed, dropped, selected.notes, budget, view.encoding, count)
     pack = _pack(view, request, version, entries, stats)
     manifest = manifest_of(entries, rows, selected.forms)
     return Compilation(pack, audit_of(pack, request, manifest), _named(allowed.groups, scores))
@@ -140,6 +143,12 @@ def _pinned(groups: Sequence[Group], candidates: Candidates) -> frozenset[int]:
         for group in groups
         if group.key == candidates.latest_user or group.rows[0].kind is ItemKind.POLICY
     )
+
+
+def _current(groups: Sequence[Group], candidates: Candidates) -> list[Group]:
+    """Calls with their results since the latest user turn, newest first."""
+    since = candidates.latest_user or 0
+    return [group for group in reversed(groups) if group.key > since and len(group.rows) > 1]
 
 
 def _above(
@@ -180,20 +189,20 @@ def _unselected(
 
 def _stats(
     closed: Closed,
-    entries: Sequence[PackEntry],
+    weighed: Weighed,
     dropped: Sequence[DroppedItem],
     notes: tuple[str, ...],
     budget: int,
     encoding: str,
     count: Count,
 ) -> BuildStats:
+    entries = weighed.entries
     included = tuple(shown.item_id for shown in entries if shown.item_id)
-    prompt = prompt_tokens(entries, count)
     sections: Counter[str] = Counter()
     for shown in entries:
         sections[shown.section] += count(shown.text)
     if entries:
-        sections["frame"] = max(prompt - sum(sections.values()), 0)
+        sections["frame"] = weighed.prompt - sum(sections.values())
     elif closed.total:
         notes = (*notes, f"a budget of {budget} tokens is too small for any item")
     return BuildStats(
@@ -206,8 +215,8 @@ def _stats(
         tokens_per_section=dict(sections),
         dependency_closures=closed.added,
         included_items=included,
-        prompt_tokens=prompt,
-        message_tokens=message_tokens(entries, count) if entries else {},
+        prompt_tokens=weighed.prompt,
+        message_tokens=weighed.messages,
         budget=budget,
         encoding=encoding,
         notes=notes,

@@ -34,24 +34,50 @@ def select(
     sheet: Sheet,
     budget: int,
     encoding: str,
+    current: Sequence[Group] = (),
+    current_share: float = 0.0,
 ) -> Selected:
-    """Everything whole where it fits; else the pinned, then the parts worth most."""
+    """Everything whole where it fits; else the pinned, then the parts worth most.
+
+    Of the `current` groups, newest first, as many stand whole as take `current_share` of the
+    budget.
+    """
     everything = _everything(groups, redacted, sheet, budget)
     if everything is not None:
         return Selected(everything, ())
     pins = _pins(groups, pinned, redacted, sheet, budget, encoding)
-    stated = Counter(value for form in pins.forms.values() for value in values(form.text))
-    rest = [group for group in groups if group.key not in pinned]
-    room = budget - sheet.size(pins.forms)
+    base = _with_current(pins.forms, current, redacted, sheet, budget, current_share)
+    stated = Counter(value for form in base.values() for value in values(form.text))
+    rest = [
+        group for group in groups if group.key not in pinned and group.rows[0].sequence not in base
+    ]
+    room = budget - sheet.size(base)
     additions, shapes = order_parts(rest, scores, redacted, wants, asked, stated, room)
     target = budget
     for _ in range(CORRECTIONS):
-        forms = fit(additions, shapes, pins.forms, sheet.size, target)
+        forms = fit(additions, shapes, base, sheet.size, target)
         over = sheet.exact(forms) - budget
         if over <= 0:
             return Selected(forms, pins.notes)
         target -= over
-    return Selected(fit(additions, shapes, pins.forms, sheet.exact, budget), pins.notes)
+    return Selected(fit(additions, shapes, base, sheet.exact, budget), pins.notes)
+
+
+def _with_current(
+    pinned: Forms,
+    current: Sequence[Group],
+    redacted: frozenset[int],
+    sheet: Sheet,
+    budget: int,
+    share: float,
+) -> Forms:
+    limit = min(budget, sheet.exact(pinned) + int(budget * share))
+    forms = dict(pinned)
+    for group in current:
+        more = {row.sequence: whole(row, row.sequence in redacted) for row in group.rows}
+        if sheet.exact({**forms, **more}) <= limit:
+            forms.update(more)
+    return forms
 
 
 def _pins(

@@ -22,6 +22,8 @@ Forms = Mapping[int, Form]
 
 ROLE = 2
 """Tokens of a label that messages have no need of."""
+FILLERS = 10
+"""Tokens of what a provider's rules add: a first user message, a last one."""
 CALL_IDS = 4
 """Tokens of a call's id, with the call and with its result."""
 
@@ -40,6 +42,15 @@ class Cost(msgspec.Struct, frozen=True):
     day: str
 
 
+class Weighed(msgspec.Struct, frozen=True):
+    """A finished sheet, in tokens."""
+
+    entries: tuple[PackEntry, ...]
+    prompt: int
+    messages: dict[str, int]
+    """Per provider."""
+
+
 class Sheet:
     """`above` are the entries of header and tools; `rows` all that may be shown."""
 
@@ -56,6 +67,7 @@ class Sheet:
         self._count = count
         self._entries: dict[tuple[int, str, str], tuple[PackEntry, Cost]] = {}
         self._above = sum(count(made.text + "\n") for made in self.above)
+        self._weighed: tuple[Forms, Weighed] | None = None
         self._dated = (
             len({day_of(str(row.metadata.get("occurred_at"))) for row in rows.values()}) > 1
         )
@@ -65,13 +77,19 @@ class Sheet:
         shown = [self._entry(sequence, forms[sequence])[0] for sequence in sorted(forms)]
         return [*self.above, *undated(shown)]
 
+    def weigh(self, forms: Forms) -> Weighed:
+        """The entries and what is really sent of them, counted."""
+        if self._weighed is None or self._weighed[0] is not forms:
+            entries = self.entries(forms)
+            messages = message_tokens(entries, self._count) if entries else {}
+            prompt = prompt_tokens(entries, self._count)
+            self._weighed = forms, Weighed(tuple(entries), prompt, messages)
+        return self._weighed[1]
+
     def exact(self, forms: Forms) -> int:
         """Tokens of the prompt, or of the longest provider's messages where that is more."""
-        entries = self.entries(forms)
-        if not entries:
-            return 0
-        messages = message_tokens(entries, self._count)
-        return max(prompt_tokens(entries, self._count), *messages.values())
+        weighed = self.weigh(forms)
+        return max(weighed.prompt, *weighed.messages.values(), 0)
 
     def size(self, forms: Forms) -> int:
         """The same, added up from the blocks: exact for the prompt, close for messages."""
@@ -87,7 +105,7 @@ class Sheet:
                 prompt += self._count(written(cost.day, day) + "\n")
                 day = cost.day
             previous = made
-        return prompt + max(extra, 0)
+        return prompt + max(extra + FILLERS, 0)
 
     def _entry(self, sequence: int, form: Form) -> tuple[PackEntry, Cost]:
         key = (sequence, form.view, form.recipe)
