@@ -4,12 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test bench lint lock clean
+.PHONY: demo test chaos soak bench lint lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   a recorded session through every service, killed and replayed"
 	@echo "make test   every quick test, on a real nats-server"
+	@echo "make chaos  the slow tests: clusters, lost servers, full disks, minutes of kills"
+	@echo "make soak   a steady load with kills for MINUTES (10), memory and files reported"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  the measurements, with baselines in the same run"
 
@@ -25,6 +27,12 @@ demo: $(STAMP)
 
 test: $(STAMP) lint
 	$(BIN)/python -m pytest -q -m "not slow"
+
+chaos: $(STAMP)
+	$(BIN)/python -m pytest -q -m slow tests/chaos tests/crash
+
+soak: $(STAMP)
+	$(BIN)/python -m tests.soak $(MINUTES)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
