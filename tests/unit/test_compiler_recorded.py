@@ -87,3 +87,10 @@ def test_every_kind_but_memory_stands_in_a_large_prompt(view):
     """Memory facts stand in the header, in few words."""
     kinds = {entry.kind for entry in compiled(view, Phase.ANSWER, budget=60_000).entries}
     assert kinds - {ItemKind.MEMORY_FACT} == set(ItemKind) - {ItemKind.MEMORY_FACT}
+
+
+@pytest.mark.parametrize("phase", [Phase.ROUTE, Phase.INTERPRET, Phase.ANSWER])
+def test_what_came_after_the_latest_turn_is_there_whatever_else_matches(view, phase):
+    question = "Which order is the largest of them, and in which country was it placed?"
+    pack = compiled(view, phase, budget=700, query=question)
+    assert 'O-20614,2026-11-14T00:31:00-03:00,C-001,BR,"2,060.09"' in pack.prompt

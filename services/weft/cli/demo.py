@@ -229,7 +229,8 @@ async def _check_envelopes(client: Any, session: str, items: int, results: int) 
         async for record in client.events(session)
         if record.subject.endswith(".envelope")
     }
-    _check(f"{session}: one envelope for each result", len(enveloped) == results)
+    claim = f"{session}: one envelope for each of {results} results, found {len(enveloped)}"
+    _check(claim, len(enveloped) == results)
 
 
 async def _rebuild(up: Any, client: Any) -> None:
