@@ -22,6 +22,8 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
 from weft.log.topology import provision
 from weft.readmodel.generations import Generations
+from weft.replay.erasing import erase as erase_planned
+from weft.replay.erasing import plan
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import (
     EnvelopeEvent,
@@ -153,6 +155,13 @@ async def test_what_an_erasure_removed_is_no_gap(sound: Connection, tmp_path: Pa
     subject = derived_subject("acme", TENANT_SESSION, "erasure_receipt")
     await publish_raw(sound, subject, encode_event(receipt))
     assert kinds(await verify(sound, tmp_path, "cl100k_base")) == []
+
+
+async def test_after_a_real_erasure_all_is_well(sound: Connection, tmp_path: Path):
+    await publish(sound, "s2", [turn("u1", "one"), turn("u2", "two")])
+    await erase_planned(sound, await plan(sound, "acme", "s2"))
+    done = await verify(sound, tmp_path, "cl100k_base")
+    assert kinds(done) == [], done.faults
 
 
 async def test_bodies_that_are_missing_or_damaged(sound: Connection, tmp_path: Path):

@@ -178,18 +178,22 @@ def gaps(db: sqlite3.Connection, deleted: Sequence[int], trimmed_before: int) ->
     explained = sum(receipt.removed.get("events", 0) for receipt in receipts)
     if len(missing) <= explained:
         return []
-    unfinished = db.execute(_sql.tombstones).fetchone()[0] > len(receipts)
+    graves = db.execute(_sql.tombstones).fetchone()[0]
+    what = f"{len(missing)} messages are missing ({_named(missing)}); receipts of erasures explain"
     return [
-        Finding(
-            "gap",
-            f"{len(missing)} messages are missing ({_named(missing)}); receipts of erasures "
-            f"explain {explained}",
-            "finish the erasure with `weft erase`"
-            if unfinished
-            else "somebody deleted them: put them back from a backup, and look at who may",
-            sequence=missing[0],
-        )
+        Finding("gap", f"{what} {explained}", _mend_gap(graves, len(receipts)), "", "", missing[0])
     ]
+
+
+def _mend_gap(graves: int, receipts: int) -> str:
+    if graves > receipts:
+        return "finish the erasure with `weft erase`"
+    if graves:
+        return (
+            "an erasure that was interrupted, and finished later, counted only its last part; "
+            "otherwise somebody deleted them: put them back from a backup, and look at who may"
+        )
+    return "somebody deleted them: put them back from a backup, and look at who may"
 
 
 def bodies(
