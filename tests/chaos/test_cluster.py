@@ -1,6 +1,7 @@
 """Three nodes with every service on them: leaders die, a node is cut off, and nobody helps."""
 
 import asyncio
+import re
 import signal
 import time
 from pathlib import Path
@@ -9,11 +10,15 @@ import pytest
 
 from tests.crash.killing import kill_under_load, server_of
 from tests.crash.test_random_kills import seed
+from tests.integration.processes import started
 from weft.client import Client
+from weft.log.api import call
+from weft.log.connection import connect
 from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, running
-from weft_schemas.errors import WeftError
+from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.subjects import STREAM
 
 pytestmark = pytest.mark.slow
 
@@ -28,6 +33,26 @@ async def test_leaders_and_processes_die_again_and_again_under_load(tmp_path: Pa
     with capsys.disabled():
         print(f"\n{report}")
     assert report.faults == []
+
+
+async def test_one_command_starts_a_cluster_and_ends_with_all_of_it(tmp_path: Path):
+    command = ("weft.cli.main", "up", "--cluster", "3", "--data", str(tmp_path))
+    async with started(*command) as up:
+        async with asyncio.timeout(GAP_SECONDS):
+            while not any("ready" in line["message"] for line in up.log):
+                assert up.process.returncode is None, up.log
+                await asyncio.sleep(0.1)
+        told = " ".join(line["message"] for line in up.log)
+        addresses = re.findall(r"nats://127\.0\.0\.1:\d+", told)
+        assert len(addresses) == 3
+        async with Client(Settings(nats_url=",".join(addresses), tenant="acme")) as client:
+            await first_compile(client)
+            stream = await call(client.connection, f"STREAM.INFO.{STREAM}")
+            assert stream["config"]["num_replicas"] == 3
+        assert await up.end(signal.SIGINT) == 0
+    for address in addresses:
+        with pytest.raises(Unavailable):
+            await connect(address, timeout=0.5)
 
 
 @pytest.mark.parametrize("way", ["killed", "cut off"])
