@@ -89,11 +89,12 @@ def _strongest_request(lowered: bytes, limit: int) -> float:
 
 def _request_score(lowered: bytes, match: object) -> float:
     """How much a request reads like an order in the user's name rather than like a manual."""
-    start, end = match.span()  # type: ignore[attr-defined]
+    opener, asked, told = match.groups()  # type: ignore[attr-defined]
+    start = match.start()  # type: ignore[attr-defined]
+    end = match.end(3 if opener is None else 2)  # type: ignore[attr-defined]
     rest = _sentence(lowered[end : end + _REQUEST])
     if not rest.strip():
-        return 0.0  # a key of JSON, most often
-    opener, asked, told = match.groups()  # type: ignore[attr-defined]
+        return 0.0
     score = 0.0
     if opener is not None:
         score += 1.0
@@ -112,8 +113,6 @@ def _request_score(lowered: bytes, match: object) -> float:
 
 def _sentence(rest: bytes) -> bytes:
     """Up to the end of the sentence or of the value."""
-    if rest[:1] == b'"':
-        return b""
     for end in (b". ", b'"', b"\n", b"\\n", b"! ", b"? "):
         at = rest.find(end)
         if at >= 0:

@@ -14,6 +14,7 @@ asyncio's TimeoutError and stood still for over 30 s, at 20 and at 100 ms alike.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from time import perf_counter
 
@@ -60,6 +61,7 @@ async def run_worker(process: Process, worker: Worker) -> None:
         Consumer(connection, worker.name, batch=BATCH) as consumer,
     ):
         loop = WorkerLoop(process, worker, publisher, policies)
+        gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
         process.started()
         try:
             await _together(process, consumer, loop, Watchdog(process, worker.name))
