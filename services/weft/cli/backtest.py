@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 @click.option("--policy", type=click.Path(path_type=Path), required=True, metavar="FILE",
               help="JSON or YAML, as for `weft policy publish`.")  # fmt: skip
 @click.option("--since", default="", metavar="TIME",
-              help="`36h`, `7d` or `2026-01-31T08:00`; else all.")  # fmt: skip
+              help="`36h`, `7d` or `2026-01-31T08:00:00Z`; else all.")  # fmt: skip
 @click.option("--processes", type=click.IntRange(1, 64), default=os.cpu_count() or 1,
               show_default="all cores")  # fmt: skip
 @json_option
@@ -61,17 +60,17 @@ def backtest(policy: Path, since: str, processes: int, as_json: bool, settings: 
 
 def since_ns(text: str) -> int:
     """Nanoseconds since 1970 UTC of a time, or of so long ago. Raises `InvalidInput`."""
+    from weft.log.moments import parse_time
+
     if not text:
         return 0
     ago = re.fullmatch(r"(\d+)([smhd])", text)
     if ago:
         return time.time_ns() - int(ago[1]) * _UNITS[ago[2]] * 1_000_000_000
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidInput(f"--since {text}: give 36h, 7d or 2026-01-31T08:00") from None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return int(moment.timestamp()) * 1_000_000_000
+        return parse_time(text)
+    except InvalidInput:
+        raise InvalidInput(f"--since {text}: give 36h, 7d or 2026-01-31T08:00:00Z") from None
 
 
 async def _backtested(

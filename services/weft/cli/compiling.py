@@ -69,11 +69,11 @@ def compile(format: str, as_json: bool, settings: Settings, **request: Any) -> N
 
 async def _compile(settings: Settings, session: str, **request: Any) -> Any:
     async with client(settings) as log:
-        request["as_of"] = await _sequence(log, request["as_of"])
+        request["as_of"] = await sequence_of(log, request["as_of"])
         return await log.compile(session, **request)
 
 
-async def _sequence(log: Any, as_of: str | None) -> int | None:
+async def sequence_of(log: Any, as_of: str | None) -> int | None:
     """A sequence as given, or that of a time, for which the log itself is asked."""
     if as_of is None or as_of.isdigit():
         return None if as_of is None else int(as_of)
@@ -138,7 +138,7 @@ async def _explain(
     settings: Settings, session: str, item: str, request: Any, as_of: str | None
 ) -> Any:
     async with client(settings) as log:
-        request = msgspec.structs.replace(request, as_of=await _sequence(log, as_of))
+        request = msgspec.structs.replace(request, as_of=await sequence_of(log, as_of))
         return await log.explain(session, item, request)
 
 

@@ -20,8 +20,8 @@ from weft_schemas.policy import Phase
 @click.option("--phase", "-p", type=click.Choice([str(phase) for phase in Phase]))
 @click.option("--query", "-q", default="", help="With --session.")
 @click.option("--budget", type=int, metavar="TOKENS", help="With --session.")
-@click.option("--as-of", "sequences", type=int, multiple=True, metavar="SEQ",
-              help="The world at this sequence; twice for both sides.")  # fmt: skip
+@click.option("--as-of", "places", multiple=True, metavar="SEQ|TIME",
+              help="The world at this sequence or time; twice for both sides.")  # fmt: skip
 @click.option("--policy", "policies", type=click.Path(path_type=Path), multiple=True,
               metavar="FILE", help="Another policy; twice for both sides.")  # fmt: skip
 @json_option
@@ -66,16 +66,17 @@ async def _compared(
     phase: str | None,
     query: str,
     budget: int | None,
-    sequences: tuple[int, ...],
+    places: tuple[str, ...],
     policies: tuple[Path, ...],
 ) -> Any:
     import msgspec
 
     from weft.audit.differing import Input, compare, logged_input
+    from weft.cli.compiling import sequence_of
     from weft.cli.policy import read_policy
     from weft_schemas.compile import CompileRequest
 
-    _check(ids, session, phase, sequences, policies)
+    _check(ids, session, phase, places, policies)
     read = [read_policy(file) for file in policies]
     async with client(settings) as log:
         sides = [await logged_input(log.connection, settings.tenant, one) for one in ids]
@@ -83,7 +84,8 @@ async def _compared(
             request = CompileRequest(Phase(phase), query=query, budget=budget)
             sides = [Input(session, request, encoding=settings.encoding)]
         sides = [sides[0], sides[-1]]
-        for at, sequence in _spread(sequences):
+        for at, place in _spread(places):
+            sequence = await sequence_of(log, place)
             sides[at] = msgspec.structs.replace(sides[at], sequence=sequence)
         for at, policy in _spread(read):
             request = msgspec.structs.replace(sides[at].request, policy=policy)
@@ -101,14 +103,14 @@ def _check(
     ids: tuple[str, ...],
     session: str | None,
     phase: str | None,
-    sequences: tuple[int, ...],
+    places: tuple[str, ...],
     policies: tuple[Path, ...],
 ) -> None:
     if bool(ids) == (session is not None) or len(ids) > 2:
         raise InvalidInput("name one or two recorded compiles, or a --session with its --phase")
     if session is not None and phase is None:
         raise InvalidInput("--session needs the --phase to compile for")
-    if len(sequences) > 2 or len(policies) > 2:
+    if len(places) > 2 or len(policies) > 2:
         raise InvalidInput("--as-of and --policy stand at most twice, once for each side")
-    if len(ids) < 2 and not sequences and not policies:
+    if len(ids) < 2 and not places and not policies:
         raise InvalidInput("nothing differs: give a second compile, --as-of or --policy")
