@@ -199,3 +199,38 @@ def test_a_path_at_which_nothing_stands_is_not_found() -> None:
 def test_a_column_that_there_is_not_is_answered_with_those_there_are() -> None:
     with pytest.raises(InvalidInput, match="id, name, city"):
         slice_of(CSV, "rows", "text/csv", columns="price")
+
+
+ORDERS = json.dumps(
+    {"orders": [{"order": f"O-{n}", "to": {"city": "Köln"}} for n in range(9_000)]},
+    ensure_ascii=False,
+)
+
+
+def test_search_in_one_long_line_of_json_shows_the_record_around_the_match_with_its_path() -> None:
+    part = slice_of(ORDERS, "search", "application/json", pattern="O-4711")
+    assert part.text.startswith("1: orders[4711].order ")
+    assert '{"order": "O-4711", "to": {"city": "Köln"}}' in part.text
+    assert part.tokens < 60
+    assert not part.truncated
+
+
+def test_search_in_one_long_line_goes_on_after_what_it_has_shown() -> None:
+    found = everything(ORDERS, "search", "application/json", pattern="O-471[0-9]\\b")
+    assert [f"orders[{n}].order" in found for n in range(4710, 4720)] == [True] * 10
+    assert found.count("O-4713") == 1
+
+
+def test_search_in_one_long_line_of_words_shows_what_surrounds_the_match() -> None:
+    body = "word " * 4_000 + "the needle is here " + "word " * 4_000
+    part = slice_of(body, "search", pattern="needle")
+    assert "word the needle is here word" in part.text
+    assert len(part.text) < 600
+
+
+def test_search_in_one_long_line_guesses_no_secret() -> None:
+    secret = "ghp_" + "aB3dE5gH7j" * 4
+    body = json.dumps({"filling": "x y " * 3_000, "note": f"use {secret} now"})
+    assert slice_of(body, "search", "application/json", pattern="ghp_aB3").text == ""
+    shown = slice_of(body, "search", "application/json", pattern="use").text
+    assert "use [secret:github_token:" in shown

@@ -59,6 +59,14 @@ class Artifact:
             self._scanned, self._secrets = (low, high), [one.moved(low) for one in found]
         return self._secrets
 
+    def whole_character(self, at: int) -> int:
+        """`at`, moved back so that it does not stand inside a UTF-8 character."""
+        for _ in range(3):
+            if at <= 0 or at >= self.size or self.data[at] & 0xC0 != 0x80:
+                break
+            at -= 1
+        return at
+
     def line_end(self, start: int) -> int:
         """Where the line that `start` lies in ends, its line feed included."""
         found = self.data.find(b"\n", start)

@@ -23,6 +23,11 @@ def skip_space(data: Data, at: int) -> int:
     return match.end() if match else at
 
 
+def tokens_of(data: Data, start: int, end: int) -> Iterator[re.Match[bytes]]:
+    """Strings, scalars (no group) and brackets (groups `open` and `close`) between two offsets."""
+    return _TOKEN.finditer(data, start, end)
+
+
 def value_end(data: Data, at: int) -> int:
     """Where the value that starts at `at` ends (exclusive), at the latest where the data does."""
     depth = 0
@@ -43,7 +48,7 @@ def elements(data: Data, at: int) -> Iterator[tuple[str | int, int, int]]:
         name: str | int = index
         if is_object:
             end = value_end(data, at)
-            name = _text(data[at : min(end, at + _ITEM)])
+            name = key_text(data[at : min(end, at + _ITEM)])
             at = skip_space(data, end)
         end = value_end(data, at)
         yield name, at, end
@@ -53,7 +58,8 @@ def elements(data: Data, at: int) -> Iterator[tuple[str | int, int, int]]:
         at, index = following, index + 1
 
 
-def _text(raw: bytes) -> str:
+def key_text(raw: bytes) -> str:
+    """A key as it stands in the text, decoded."""
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -8,17 +8,17 @@ from typing import Any
 
 import re2
 
+from weft.firewall.leaves import written
 from weft.firewall.views.arguments import Value, number, words
 from weft.firewall.views.artifact import Artifact
 from weft.firewall.views.registry import Part, ViewRegistry
+from weft.firewall.views.surroundings import surroundings
 from weft_schemas.errors import InvalidInput
 
 _CHUNK = 2_000
 """Bytes of a piece where a text has no lines of its own."""
 _LINE = 4_000
 """Bytes of one line that are shown by number; the rest is reached by `head` with its offset."""
-_SEARCHED = 1 << 20
-"""Bytes of one line that are searched."""
 _ERROR = (
     r"(?i)\b(?:error|fatal|critical|severe|panic|exception|traceback|failed|failure|denied|refused"
     r"|timed? ?out|not found|cannot|unable)\b|[a-z](?:Error|Exception)\b"
@@ -30,10 +30,11 @@ def register(views: ViewRegistry) -> None:
     views.register("*", "tail", "the end, or what stands before byte `before`", ("before",), tail)
     views.register("*", "lines", "`count` lines from line `start` (1 is the first)",
                    ("start", "count"), lines)  # fmt: skip
-    views.register("*", "search", "lines that match `pattern` (RE2), `context` lines around each",
-                   ("pattern", "context", "start"), search, True)  # fmt: skip
+    views.register("*", "search", "lines that match `pattern` (RE2), `context` lines around each; "
+                   "of a long line what surrounds each match, with its JSON path",
+                   ("pattern", "context", "start", "offset"), search, True)  # fmt: skip
     views.register("*", "errors", "lines that tell of an error, `context` lines around each",
-                   ("context", "start"), errors, True)  # fmt: skip
+                   ("context", "start", "offset"), errors, True)  # fmt: skip
 
 
 def head(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
@@ -42,7 +43,7 @@ def head(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
         most = min(at + min(_CHUNK, artifact.piece), artifact.size)
         found = artifact.data.find(b"\n", at, most)
         end = found + 1 if found >= 0 else most
-        end = max(_whole_character(artifact, end), at + 1)
+        end = max(artifact.whole_character(end), at + 1)
         yield Part(artifact.text(at, end), {"offset": end} if end < artifact.size else None)
         at = end
 
@@ -50,7 +51,7 @@ def head(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
 def tail(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
     """One piece: the last bytes, from the start of a line where one is near."""
     end = min(number(args, "before", artifact.size), artifact.size)
-    start = _whole_character(artifact, max(0, end - min(_CHUNK, artifact.piece)))
+    start = artifact.whole_character(max(0, end - min(_CHUNK, artifact.piece)))
     found = artifact.data.find(b"\n", start, end)
     if 0 <= found < end - 1 and start > 0:
         start = found + 1
@@ -81,11 +82,12 @@ def errors(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
 
 
 def _compiled(pattern: str) -> Any:
+    """Of bytes: their offsets are the artifact's."""
     options = re2.Options()
     options.log_errors = False
     for attempt in (pattern, re2.escape(pattern)):
         try:
-            return re2.compile(attempt, options)
+            return re2.compile(attempt.encode(), options)
         except re2.error:
             continue
     raise InvalidInput("drill-down: the pattern is too large; give a shorter one")
@@ -102,7 +104,14 @@ def _matching(
     for line, (start, end) in enumerate(artifact.lines(), 1):
         if line < first:
             continue
-        found = _matches(artifact, pattern, start, min(end, start + _SEARCHED))
+        more = _following(args, line + 1) if end < artifact.size else None
+        if end - start > _LINE:
+            after = number(args, "offset", 0) if line == first else 0
+            yield from _in_long_line(artifact, pattern, args, (line, start, end), after)
+            earlier.clear()
+            left, shown = 0, line
+            continue
+        found = _matches(artifact, pattern, start, end)
         if found:
             gap = "…\n" if shown and earlier and earlier[0][0] > shown + 1 else ""
             text = gap + "".join(_numbered(artifact, *held) for held in earlier)
@@ -114,26 +123,35 @@ def _matching(
             earlier.append((line, start, end))
             continue
         shown = line
-        more = {**args, "start": line + 1} if end < artifact.size else None
         yield Part(text + _numbered(artifact, line, start, end), more)
+
+
+def _following(args: dict[str, Value], line: int) -> dict[str, Value]:
+    return {name: value for name, value in args.items() if name != "offset"} | {"start": line}
+
+
+def _in_long_line(
+    artifact: Artifact, pattern: Any, args: dict[str, Value], at: tuple[int, int, int], after: int
+) -> Iterator[Part]:
+    """What surrounds each match, where the line as a whole would be too much."""
+    line, start, end = at
+    for found in surroundings(artifact, pattern, start, end, after):
+        shown = artifact.text(found.low, found.high).rstrip("\r\n")
+        if not pattern.search(shown.encode()):
+            continue  # a masked secret cannot be guessed by searching
+        where = f" {written(found.path)}" if found.path else ""
+        more = _following(args, line) | {"offset": found.high}
+        yield Part(f"{line}:{where} (offset {found.low}): {shown}\n", more)
 
 
 def _matches(artifact: Artifact, pattern: Any, start: int, end: int) -> bool:
     """Whether a line matches as it is shown: a masked secret cannot be guessed by searching."""
-    raw = artifact.data[start:end].decode("utf-8", "replace")
-    return bool(pattern.search(raw)) and bool(pattern.search(artifact.text(start, end)))
+    if not pattern.search(artifact.data[start:end]):
+        return False
+    return bool(pattern.search(artifact.text(start, end).encode()))
 
 
 def _numbered(artifact: Artifact, line: int, start: int, end: int) -> str:
     shown = artifact.text(start, min(end, start + _LINE)).rstrip("\r\n")
     rest = f"…(offset {start + _LINE})" if end - start > _LINE else ""
     return f"{line}: {shown}{rest}\n"
-
-
-def _whole_character(artifact: Artifact, at: int) -> int:
-    """`at`, moved back so that it does not stand inside a UTF-8 character."""
-    for _ in range(3):
-        if at <= 0 or at >= artifact.size or artifact.data[at] & 0xC0 != 0x80:
-            break
-        at -= 1
-    return at

@@ -1,0 +1,134 @@
+"""Matches in a line that is too long to show: what stands around each, and in JSON the whole record
+around it with its path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from weft.firewall.leaves import Path, Step
+from weft.firewall.views.artifact import Artifact
+from weft.firewall.views.navigate import Data, key_text, tokens_of, value_end
+
+_SEARCHED = 1 << 20
+"""Bytes that are searched at once; stretches overlap by `_OVERLAP`."""
+_OVERLAP = 4_096
+"""Bytes that a match may have to be found wherever it stands."""
+_BEFORE, _AFTER = 160, 320
+"""Bytes around a match that are shown."""
+_RECORD = 1_000
+"""Bytes up to which the JSON value around a match is shown whole."""
+_WALKED = 4 << 20
+"""Bytes of JSON that are walked through for the paths: at some 20 MB/s, a fifth of a second."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What to show of one match, or of several beside each other."""
+
+    low: int
+    high: int
+    """Bytes of the artifact, `high` exclusive."""
+    path: Path | None
+    """Of the JSON value that is matched; None outside JSON."""
+
+
+def surroundings(
+    artifact: Artifact, pattern: Any, start: int, end: int, after: int = 0
+) -> Iterator[Found]:
+    """The matches of a byte `pattern` in the line from `start` to `end` (exclusive), in order, from
+    byte `after` on. What overlaps is shown once. Linear, but for the paths' own bound."""
+    is_json = artifact.data[start : start + 1] in (b"{", b"[") and end - start <= _WALKED
+    places = _Places(artifact.data, start, end) if is_json else None
+    shown = max(start, after)
+    for low, high in _spans(artifact.data, pattern, shown, end):
+        if low < shown:
+            continue
+        found = _around(artifact, places, low, high, start, end)
+        yield found
+        shown = found.high
+
+
+def _spans(data: Data, pattern: Any, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Matches that are not empty; one in an overlap comes twice."""
+    while start < end:
+        stop = min(end, start + _SEARCHED)
+        for match in pattern.finditer(data[start:stop]):
+            low, high = match.span()
+            if low < high:
+                yield start + low, start + high
+        start = stop if stop == end else stop - _OVERLAP
+
+
+def _around(
+    artifact: Artifact, places: _Places | None, low: int, high: int, start: int, end: int
+) -> Found:
+    if places is not None:
+        path, record = places.at(low, min(_RECORD, 2 * artifact.piece))
+        if record is not None and record[1] >= high:
+            return Found(*record, path)
+    else:
+        path = None
+    before = max(start, low - min(_BEFORE, artifact.piece // 4))
+    behind = min(end, max(high, low + min(_AFTER, artifact.piece)), low + _RECORD)
+    return Found(artifact.whole_character(before), artifact.whole_character(behind), path)
+
+
+class _Frame(msgspec.Struct):
+    """An object or array that is open."""
+
+    start: int
+    is_object: bool
+    step: Step | None = None
+    """The key or index of the member that the walk is at."""
+    expects_key: bool = True
+
+
+class _Places:
+    """Where in a JSON text an offset lies, asked in rising order: one pass over its tokens."""
+
+    def __init__(self, data: Data, start: int, end: int) -> None:
+        self._data = data
+        self._tokens = tokens_of(data, start, end)
+        self._next: re.Match[bytes] | None = next(self._tokens, None)
+        self._open: list[_Frame] = []
+
+    def at(self, offset: int, longest: int) -> tuple[Path, tuple[int, int] | None]:
+        """The path of what stands at `offset`, and the span of the largest value around it of at
+        most `longest` bytes, None where the innermost is larger."""
+        while self._next is not None and self._next.start() <= offset:
+            self._pass(self._next)
+            self._next = next(self._tokens, None)
+        path = tuple(frame.step for frame in self._open if frame.step is not None)
+        return path, self._record(longest)
+
+    def _pass(self, token: re.Match[bytes]) -> None:
+        kind = token.lastgroup
+        if kind == "close":
+            if self._open:
+                self._open.pop()
+            return
+        if self._open:
+            self._step(self._open[-1], token)
+        if kind == "open":
+            self._open.append(_Frame(token.start(), token.group() == b"{"))
+
+    def _step(self, frame: _Frame, token: re.Match[bytes]) -> None:
+        if not frame.is_object:
+            frame.step = frame.step + 1 if isinstance(frame.step, int) else 0
+        elif frame.expects_key:
+            frame.step, frame.expects_key = key_text(token.group()), False
+        else:
+            frame.expects_key = True
+
+    def _record(self, longest: int) -> tuple[int, int] | None:
+        best: tuple[int, int] | None = None
+        for frame in reversed(self._open):
+            # A piece of the data bounds what a huge value costs.
+            size = value_end(self._data[frame.start : frame.start + longest + 1], 0)
+            if size > longest:
+                break
+            best = (frame.start, frame.start + size)
+        return best
