@@ -32,6 +32,11 @@ READY_SECONDS = 20.0
 STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.01
 
+_TAIL_BYTES = 64 * 1024
+_STARTING = b"Starting nats-server"
+_NO_SPACE = b"no space left on device"
+"""As the server's log says it."""
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -117,6 +122,21 @@ class EmbeddedServer:
         """Send a signal to the running server (SIGSTOP and SIGCONT cut it off and back)."""
         if self.pid is not None:
             os.kill(self.pid, number)
+
+    def ran_out_of_space(self) -> bool:
+        """Whether a write failed since the start because the disk was full. The server (2.15.1)
+        then refuses every further write to that stream, room or not, until it is restarted."""
+        try:
+            with self._log_file.open("rb") as log:
+                log.seek(max(0, self._log_file.stat().st_size - _TAIL_BYTES))
+                tail = log.read()
+        except OSError:
+            return False
+        return _NO_SPACE in tail.rpartition(_STARTING)[2]
+
+    def free_bytes(self) -> int:
+        """Room on the disk of the data folder."""
+        return shutil.disk_usage(self.data_dir).free
 
     @property
     def _log_file(self) -> Path:

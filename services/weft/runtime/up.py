@@ -24,6 +24,10 @@ from weft_schemas.errors import WeftError
 _log = logging.getLogger(__name__)
 
 SERVER_LOOK_SECONDS = 0.5
+ROOM_BYTES = 16 * 1024 * 1024
+"""Free again after a full disk: two of the blocks that the server writes."""
+ROOM_PAUSE_SECONDS = 10.0
+"""Between two such restarts, where something else than room is wanting."""
 SECONDS_PER_DAY = 86_400.0
 
 REPLICA = {"indexer": 1, "compiler": 1}
@@ -101,15 +105,24 @@ async def provision_log(settings: Settings) -> list[Change]:
 
 
 async def _keep_alive(server: EmbeddedServer) -> None:
-    """Start the embedded server again where it died; the clients reconnect to the same port."""
+    """Start the embedded server again where it died, or refuses writes after a full disk though
+    there is room again; the clients reconnect to the same port."""
     while True:
         await asyncio.sleep(SERVER_LOOK_SECONDS)
         if server.pid is None:
             _log.warning("the nats-server ended; it is started again")
-            try:
-                await server.restart()
-            except WeftError as error:
-                _log.error("nats-server: %s", error)
+            await _restart(server)
+        elif server.ran_out_of_space() and server.free_bytes() > ROOM_BYTES:
+            _log.warning("the nats-server's disk was full and has room; it is started again")
+            await _restart(server)
+            await asyncio.sleep(ROOM_PAUSE_SECONDS)
+
+
+async def _restart(server: EmbeddedServer) -> None:
+    try:
+        await server.restart()
+    except WeftError as error:
+        _log.error("nats-server: %s", error)
 
 
 async def _cancelled(task: asyncio.Task[None]) -> None:

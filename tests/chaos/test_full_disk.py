@@ -1,0 +1,90 @@
+"""The disk of the log is full: publishers are told so, what is stored stays, and when
+there is room again all goes on without a hand."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.checker import Attempt, Outcome, faults, held_in, outcome_of
+from tests.crash.lives import settled
+from tests.integration.test_supervisor_up import until_answering
+from weft.client import Client
+from weft.readmodel.generations import Reader
+from weft.runtime.settings import Settings
+from weft.runtime.up import EVERYTHING, running
+from weft_schemas.errors import Overloaded, Unavailable, WeftError
+from weft_schemas.items import ContextItem, ItemKind
+
+pytestmark = pytest.mark.slow
+
+DISK_MIB = 64
+BALLAST_MIB = 40
+PATIENCE = 120.0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own for the log, `DISK_MIB` large."""
+    folder = tmp_path / "nats"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting a tmpfs needs root")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+async def test_a_full_disk_refuses_and_keeps_and_passes(tmp_path: Path, small_disk: Path, capsys):
+    ballast = small_disk / "ballast"
+    attempts: list[Attempt] = []
+    refusals: list[WeftError] = []
+    with (tmp_path / "weft.log").open("wb") as log_file:
+        settings = Settings(data_dir=tmp_path, tenant="acme")
+        async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
+            await until_answering(c)
+            # Only now: the server sets itself a limit by what is free when it starts.
+            ballast.write_bytes(b"x" * BALLAST_MIB * 1024 * 1024)
+
+            async def publish(number: int) -> Outcome:
+                item = ContextItem(f"i{number}", ItemKind.TOOL_RESULT, f"{number} " * 50_000)
+                error: WeftError | None = None
+                try:
+                    await asyncio.wait_for(c.publish("s1", item), 30)
+                except WeftError as caught:
+                    error = caught
+                    refusals.append(caught)
+                attempts.append(Attempt("s1", item, outcome_of(error)))
+                return attempts[-1].outcome
+
+            number = 0
+            while await publish(number) == "acknowledged":
+                number += 1
+            folded = (await c.status("s1")).items
+            compiled = await compile_or_refusal(c)
+            ballast.unlink()
+            async with asyncio.timeout(PATIENCE):
+                while await publish(number := number + 1) != "acknowledged":
+                    await asyncio.sleep(0.5)
+            with Reader(tmp_path) as reader:
+                await settled(c.connection, reader)
+                found = faults(attempts, held_in(reader.model().db))
+    with capsys.disabled():
+        told = [attempt.outcome for attempt in attempts]
+        said = {str(error)[:100] for error in refusals}
+        print(f"\n{told.count('acknowledged')} acknowledged, {len(refusals)} refused: {said}")
+    assert folded
+    assert compiled
+    assert found == []
+    assert all(error.retryable for error in refusals)
+
+
+async def compile_or_refusal(client: Client) -> bool:
+    """Each compile is recorded, so without room for that it is refused, as retryable."""
+    try:
+        return (await client.compile("s1", "answer", timeout=0.5)).sequence > 0
+    except (Overloaded, Unavailable):
+        return True
