@@ -45,13 +45,18 @@ SESSION: list[Event] = [
 
 
 def recorded(
-    records: Sequence[LogRecord], at: int, phase: Phase = Phase.ANSWER, **request: object
+    records: Sequence[LogRecord],
+    at: int,
+    phase: Phase = Phase.ANSWER,
+    base: CompileAudit | None = None,
+    **request: object,
 ) -> tuple[ContextPack, CompileAudit]:
     """A compile of the session at a sequence, as a live one would be."""
     seen = [record for record in records if record.sequence <= at]
     model = fresh_model(seen, at, "cl100k_base")
     view = model.view("default", "session", at)
-    made = compile_pack(view, CompileRequest(phase, **request), key=KEY)  # type: ignore[arg-type]
+    asked = CompileRequest(phase, stable_from=base.id if base else None, **request)  # type: ignore[arg-type]
+    made = compile_pack(view, asked, key=KEY, base=base)
     model.close()
     return made.pack, made.audit
 

@@ -62,3 +62,21 @@ def test_every_compile_of_a_real_session_reproduces(file: str) -> None:
                 count += 1
         model.close()
     assert count > 100
+
+
+@needs_data
+@pytest.mark.parametrize("file", FILES)
+def test_prompts_that_grow_from_each_other_reproduce(file: str) -> None:
+    transcript = read_transcripts(DATA / file)[0]
+    records = logged(transcript.items)
+    model = fresh_model(records, len(records), "cl100k_base")
+    base: CompileAudit | None = None
+    for at in range(1, len(records) + 1, 2):
+        view = model.view("default", "session", at)
+        request = CompileRequest(Phase.ANSWER, budget=700, stable_from=base.id if base else None)
+        audit = compile_pack(view, request, key=KEY, base=base).audit
+        again = reproduce(audit, model.view("default", "session", at), key=KEY, base=base)
+        assert again.identical, (at, again.reasons)
+        assert again.selection == SAME
+        base = audit
+    model.close()

@@ -60,6 +60,18 @@ def test_a_smaller_budget_costs_fewer_tokens():
     assert result.proposed.compiles == 1
 
 
+def test_each_way_goes_on_from_its_own_prompts():
+    records = log_of(*LATER)
+    _, first = recorded(records, 5)
+    _, second = recorded(records, 9, base=first)
+    policy = ContextPolicy(budgets=ContextBudget(500, 500, 500, 500))
+    made = Task("session", (second,), tuple(records), policy, KEY, 9, (first,))
+    alone = backtest(made)
+    assert alone.unlike == []
+    both = backtest(msgspec.structs.replace(made, audits=(first, second), bases=()))
+    assert (both.unlike, both.recorded.followed) == ([], 1)
+
+
 def test_a_record_that_this_release_would_not_make_is_named():
     made = task(ContextPolicy(), (Phase.ANSWER, 9))
     odd = tuple(msgspec.structs.replace(audit, digest="0" * 64) for audit in made.audits)

@@ -40,6 +40,18 @@ def test_a_compile_made_while_a_result_was_pending_reproduces():
     assert "INV-4711" not in done.prompt
 
 
+@pytest.mark.parametrize("budget", [120, 4_000])
+def test_a_prompt_that_kept_another_as_its_prefix_reproduces(budget):
+    records = log_of(turn("u3", "And what is due next?"))
+    _, first = recorded(records, 3, budget=budget)
+    pack, second = recorded(records, 6, base=first, budget=budget)
+    model = fresh_model(records, 6, "cl100k_base")
+    done = reproduce(second, model.view("default", "session", 6), key=KEY, base=first)
+    model.close()
+    assert done.identical, done.reasons
+    assert (done.prompt, done.selection) == (pack.prompt, SAME)
+
+
 def test_the_manifest_decides_and_not_the_selection():
     pack, audit = recorded(log_of(), 5)
     fewer = tuple(one for one in audit.manifest if one.item_id != "u2")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -99,12 +99,14 @@ class Task(msgspec.Struct, frozen=True):
     policy: ContextPolicy
     key: bytes
     through: int
+    bases: tuple[CompileAudit, ...] = ()
+    """Recorded compiles of the session that others name in `stable_from`."""
 
 
 def backtest(task: Task) -> SessionResult:
     """Compile every recorded compile of the task under its own and under the other policy."""
     result = SessionResult(task.session, Tally(), Tally(), [], [])
-    audits = {audit.id: audit for audit in task.audits}
+    bases = _Bases({audit.id: audit for audit in (*task.bases, *task.audits)}, {})
     items = items_of(task.session, task.records)
     earlier: dict[tuple[Phase, bool], str] = {}
     for encoding in dict.fromkeys(audit.encoding for audit in task.audits):
@@ -113,26 +115,38 @@ def backtest(task: Task) -> SessionResult:
             if audit.encoding == encoding:
                 view = model.view(audit.tenant, task.session, audit.sequence)
                 if view.item_count():
-                    _one(audit, view, task, audits, items, earlier, result)
+                    _one(audit, view, task, bases, items, earlier, result)
                 else:
                     result.missing += 1
         model.close()
     return result
 
 
+class _Bases(msgspec.Struct):
+    """Compiles by recorded id, for `stable_from`: as they were, and as the other policy made them,
+    so that each way goes on from its own prompts."""
+
+    recorded: dict[str, CompileAudit]
+    proposed: dict[str, CompileAudit]
+
+
 def _one(
     audit: CompileAudit,
     view: SessionView,
     task: Task,
-    audits: Mapping[str, CompileAudit],
+    bases: _Bases,
     items: Sequence[tuple[int, ContextItem]],
     earlier: dict[tuple[Phase, bool], str],
     result: SessionResult,
 ) -> None:
-    base = audits.get(audit.request.stable_from or "")
-    own = audit.request
+    own, stable = audit.request, audit.request.stable_from or ""
+    base = bases.recorded.get(stable)
+    was = compile_pack(view, own, key=task.key, base=base).pack
     proposed = msgspec.structs.replace(own, policy=task.policy)
-    packs = [compile_pack(view, one, key=task.key, base=base).pack for one in (own, proposed)]
+    base = bases.proposed.get(stable, base)
+    made = compile_pack(view, proposed, key=task.key, base=base)
+    bases.proposed[audit.id] = made.audit
+    packs = (was, made.pack)
     if audit.code_version == CODE_VERSION and packs[0].digest != audit.digest:
         result.unlike.append(audit.id)
     for pack, tally, other in (

@@ -83,9 +83,11 @@ async def backtest_policy(
 
     Raises `NotFound` where nothing was compiled.
     """
+    compiles = await all_compiles(connection, tenant)
     by_session: dict[str, list[CompileAudit]] = {}
-    for logged in await all_compiles(connection, tenant, since_ns):
-        by_session.setdefault(logged.audit.session, []).append(logged.audit)
+    for logged in compiles:
+        if logged.published_ns >= since_ns:
+            by_session.setdefault(logged.audit.session, []).append(logged.audit)
     total = sum(map(len, by_session.values()))
     if not total:
         raise NotFound(f"no compile of tenant {tenant!r} is recorded since then")
@@ -94,7 +96,8 @@ async def backtest_policy(
     try:
         await _started(pool, processes)
         begun = perf_counter()
-        tasks = _tasks(connection, tenant, by_session, policy, key, done.skipped)
+        bases = {logged.audit.id: logged.audit for logged in compiles}
+        tasks = _tasks(connection, tenant, by_session, bases, policy, key, done.skipped)
         async for result in _results(pool, tasks, AHEAD * processes):
             done.recorded.add(result.recorded)
             done.proposed.add(result.proposed)
@@ -113,6 +116,7 @@ async def _tasks(
     connection: Connection,
     tenant: str,
     by_session: Mapping[str, list[CompileAudit]],
+    bases: Mapping[str, CompileAudit],
     policy: ContextPolicy,
     key: bytes,
     skipped: dict[str, int],
@@ -125,8 +129,10 @@ async def _tasks(
         if tombstone_of(tenants, session):
             skipped["erased"] = skipped.get("erased", 0) + len(audits)
             continue
-        records = await histories.of(session)
-        yield Task(session, tuple(audits), tuple(records), policy, key, through)
+        records = tuple(await histories.of(session))
+        named = {audit.request.stable_from or "" for audit in audits}
+        kept = tuple(bases[one] for one in sorted(named) if one in bases)
+        yield Task(session, tuple(audits), records, policy, key, through, kept)
 
 
 async def _results(

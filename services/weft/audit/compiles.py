@@ -32,11 +32,11 @@ async def find_compile(connection: Connection, tenant: str, compile_id: str) -> 
     )
 
 
-async def all_compiles(connection: Connection, tenant: str, since_ns: int = 0) -> list[Logged]:
-    """Every recorded compile of a tenant from a time on, each once, in order of recording."""
+async def all_compiles(connection: Connection, tenant: str) -> list[Logged]:
+    """Every recorded compile of a tenant, each once, in order of recording."""
     found: dict[str, Logged] = {}
     async for record in read_matching(connection, _subjects(tenant), stream=AUDIT_STREAM):
-        if record.published_ns >= since_ns and record.message_id not in found:
+        if record.message_id not in found:
             found[record.message_id] = Logged(audit_in(record), record.published_ns)
     return list(found.values())
 
