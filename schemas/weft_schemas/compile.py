@@ -206,6 +206,8 @@ class DrilldownReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     views: tuple[str, ...] = ()
     next: dict[str, str | int | float | bool | None] | None = None
     """Arguments that give the following slice."""
+    seal: str = ""
+    """For `metadata.slice_seal` where the text is published as an item."""
     v: int = 1
 
 

@@ -82,6 +82,10 @@ class ReservedMetadata(msgspec.Struct, frozen=True):
     """MIME type of a tool result, where the tool says it."""
     is_error: bool | None = None
     """The tool says that the call failed."""
+    slice_of: str | None = None
+    """Handle of the artifact of which this text is a drilled-down slice."""
+    slice_seal: str | None = None
+    """What the drill-down gave with the slice: proof that it is one, unchanged."""
 
 
 class ContextItem(

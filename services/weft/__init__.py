@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from weft.client import Client as Client
     from weft.client import connect as connect
     from weft.confirming import Confirmation as Confirmation
+    from weft.drilldown import drilldown_tool as drilldown_tool
+    from weft.drilldown import slice_item as slice_item
     from weft.outgoing import PublishAck as PublishAck
     from weft.pack import Pack as Pack
     from weft_schemas.errors import Conflict as Conflict
@@ -33,6 +35,8 @@ _HOMES = {
     "connect": "weft.client",
     "Client": "weft.client",
     "Confirmation": "weft.confirming",
+    "drilldown_tool": "weft.drilldown",
+    "slice_item": "weft.drilldown",
     "PublishAck": "weft.outgoing",
     "Pack": "weft.pack",
     "ContextItem": "weft_schemas.items",

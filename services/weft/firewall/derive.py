@@ -15,6 +15,7 @@ from weft.firewall.detect import Detected, Form, detect
 from weft.firewall.facts import facts_of
 from weft.firewall.leaves import Leaf, leaves
 from weft.firewall.scan import Scanned, scan, without_secrets
+from weft.firewall.seal import sealed_level
 from weft.firewall.status import status_of
 from weft.firewall.summarise import summarise
 from weft.firewall.summarise.binary import binary_type, summarise_binary
@@ -48,6 +49,8 @@ class _Task(msgspec.Struct, frozen=True):
     key: bytes
     encoding: str
     limits: Bounds
+    sealed: Sensitivity | None
+    """The level of the source that this is a proven slice of."""
 
 
 class _Read(msgspec.Struct, frozen=True):
@@ -81,7 +84,8 @@ def envelope_for(
     `body` is a path that cannot be read, and nothing else.
     """
     rule = rule_for(rules, item.reserved.tool_name)
-    task = _Task(item, rules, rule, fingerprint_key, encoding, limits)
+    sealed = sealed_level(fingerprint_key, tenant, item)
+    task = _Task(item, rules, rule, fingerprint_key, encoding, limits, sealed)
     taken = window(body, limits.analyse_bytes)
     mime = binary_type(taken.data)
     envelope = _of_binary(task, taken, mime) if mime is not None else _of_text(task, taken)
@@ -108,7 +112,7 @@ def _views_of(content_type: str) -> tuple[View, ...]:
 def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
     read = _read(task, taken)
     raw_tokens = _raw_tokens(task, read)
-    small = raw_tokens <= _threshold(task) or (task.rule is not None and task.rule.passthrough)
+    small = raw_tokens <= _threshold(task) or _passes(task)
     whole = small and taken.whole and taken.size <= task.limits.whole_bytes
     if whole and taken.size > task.limits.count_bytes:
         raw_tokens = tokens.count(read.cleaned.text, task.encoding)  # no estimate of what is shown
@@ -172,6 +176,12 @@ _SAMPLES = 8
 was within 1 % of the count on made texts of 200 KB of every form."""
 
 
+def _passes(task: _Task) -> bool:
+    """Whether it is not summarised however long it is: by a rule, or as a slice, which is what
+    somebody asked for instead of a summary."""
+    return task.sealed is not None or (task.rule is not None and task.rule.passthrough)
+
+
 def _threshold(task: _Task) -> int:
     own = task.rule.threshold if task.rule is not None else None
     return task.rules.threshold if own is None else own
@@ -211,6 +221,8 @@ def _status(task: _Task, read: _Read) -> ResultStatus:
 
 def _sensitivity(task: _Task, found: Sensitivity) -> Sensitivity:
     level = task.item.sensitivity.raised_to(found)
+    if task.sealed is not None:
+        level = level.raised_to(task.sealed)
     own = task.rule.sensitivity if task.rule is not None else None
     return level if own is None else level.raised_to(own)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from weft.firewall.seal import seal_of
 from weft.firewall.views.drill import drill
 from weft.log.bodies import Bodies
 from weft.log.event_log import EventLog
@@ -67,6 +68,7 @@ class _Drilldowns:
             content_type=found.content_type,
             views=shown.views,
             next=shown.next,
+            seal=seal_of(self._key, asked.tenant, found.handle, found.sensitivity, shown.text),
         )
 
     async def _item(self, found: Artifact) -> ContextItem:

@@ -31,6 +31,8 @@ THRESHOLD_BYTES = 256 * 1024
 """A body over it goes here, a smaller one stays in its event."""
 CHUNK_BYTES = 128 * 1024
 """As Object Store clients use by default."""
+PAGE_BYTES = 512 * 1024
+"""Read at once: small events on the same connection wait for no more than this, 1 to 2 ms."""
 AT_ONCE = 64
 """Erasures without an answer: the server's time for each is most of it, not the way there."""
 
@@ -122,7 +124,9 @@ class Bodies:
             )
         state = hashlib.sha256()
         subject = self._chunk_subject(meta.nuid)
-        pieces = read_matching(self._connection, subject, stream=self._stream)
+        pieces = read_matching(
+            self._connection, subject, stream=self._stream, page_bytes=PAGE_BYTES
+        )
         async with aclosing(pieces) as records:
             async for record in records:
                 state.update(record.payload)

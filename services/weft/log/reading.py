@@ -111,11 +111,13 @@ async def read_matching(
     after: int = 0,
     through: int | None = None,
     stream: str = STREAM,
+    page_bytes: int = PAGE_BYTES,
 ) -> AsyncGenerator[LogRecord, None]:
-    """Records whose stored subject matches, in order, `after < sequence <= through`."""
+    """Records whose stored subject matches, in order, `after < sequence <= through`; `page_bytes`
+    of them come at once, and whatever else the connection carries waits behind them."""
     position = after
     limit = through if through is not None else await last_sequence(connection, stream)
-    async with _Pages(connection, stream) as pages:
+    async with _Pages(connection, stream, page_bytes) as pages:
         while position < limit:
             page = await pages.get(position + 1, subjects)
             for record in page:
@@ -142,8 +144,9 @@ async def subjects(connection: Connection, matching: str, stream: str = STREAM) 
 class _Pages:
     """Direct gets of many messages at a time, over one inbox."""
 
-    def __init__(self, connection: Connection, stream: str) -> None:
+    def __init__(self, connection: Connection, stream: str, page_bytes: int) -> None:
         self._connection = connection
+        self._page_bytes = page_bytes
         self._subject = f"$JS.API.DIRECT.GET.{stream}"
         self._stream = stream
         self._inbox = connection.new_inbox()
@@ -163,7 +166,12 @@ class _Pages:
         self._page = []
         self._number += 1
         self._news = asyncio.Queue()
-        body = {"seq": first, "next_by_subj": subjects, "batch": PAGE, "max_bytes": PAGE_BYTES}
+        body = {
+            "seq": first,
+            "next_by_subj": subjects,
+            "batch": PAGE,
+            "max_bytes": self._page_bytes,
+        }
         reply = f"{self._inbox}.{self._number}"
         payload = msgspec.json.encode(body)
         await self._connection.write(publish_command(self._subject, reply, b"", payload))

@@ -22,11 +22,16 @@ def summary_of_item(
     encoding: str,
     untrusted: tuple[ItemKind, ...] = (ItemKind.TOOL_RESULT,),
 ) -> SummaryEvent | None:
-    """The summary of one item, None where it is short enough or the firewall's to shorten.
+    """The summary of one item, None where it is short enough, the firewall's to shorten, or a slice
+    that was asked for instead of a summary.
 
     `text` is its whole text (fetched, where the item holds a BodyRef); `origin.item_id` is its id.
     """
-    if item.kind in untrusted or not _exceeds(text, rules.item_threshold, encoding):
+    if (
+        item.kind in untrusted
+        or item.reserved.slice_of
+        or not _exceeds(text, rules.item_threshold, encoding)
+    ):
         return None
     summary = summarizer.summarise(text, rules.item_tokens, encoding)
     if not summary:
