@@ -7,6 +7,7 @@ import asyncio
 import multiprocessing
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.synchronize import Barrier
 from time import perf_counter
 from typing import Any
 
@@ -24,6 +25,9 @@ from weft_schemas.policy import ContextPolicy
 
 AHEAD = 2
 """Sessions per process that are read from the log before a process is free for them."""
+
+START_SECONDS = 60.0
+"""Until all processes must have started."""
 
 Progress = Callable[[int, int], None]
 """Called with the compiles done and how many there are."""
@@ -92,7 +96,9 @@ async def backtest_policy(
     if not total:
         raise NotFound(f"no compile of tenant {tenant!r} is recorded since then")
     done = Backtest(policy.name, Tally(), Tally(), [], {}, processes, 0.0)
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _warm)
+    context = multiprocessing.get_context("spawn")
+    ready = context.Barrier(processes)
+    pool = ProcessPoolExecutor(processes, context, _warm, (ready,))
     try:
         await _started(pool, processes)
         begun = perf_counter()
@@ -152,17 +158,16 @@ async def _results(
 
 
 async def _started(pool: ProcessPoolExecutor, processes: int) -> None:
-    """Let every process load the tokenizer before the time is taken."""
+    """Return when every process has loaded what it needs."""
     loop = asyncio.get_running_loop()
-    await asyncio.gather(*(loop.run_in_executor(pool, _pause) for _ in range(processes)))
+    await asyncio.gather(*(loop.run_in_executor(pool, _nothing) for _ in range(processes)))
 
 
-def _warm() -> None:
+def _warm(ready: Barrier) -> None:
+    """Load the tokenizer, and wait for the others: else the first would take their first tasks."""
     tokens.encoding()
+    ready.wait(START_SECONDS)
 
 
-def _pause() -> None:
-    """Long enough that no process takes two of these."""
-    import time
-
-    time.sleep(0.2)
+def _nothing() -> None:
+    pass
