@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,8 +29,12 @@ async def body_of(item: ContextItem, bodies: Bodies) -> AsyncIterator[str | Path
     if item.body is None:
         yield item.text
         return
-    with tempfile.TemporaryDirectory(prefix="weft-") as folder:
-        path = Path(folder) / "body"
+    folder = tempfile.TemporaryDirectory(prefix="weft-")
+    try:
+        path = Path(folder.name) / "body"
         with path.open("wb") as file:
             await bodies.write_into(item.body, file)
         yield path
+    finally:
+        # Freeing a large file takes milliseconds, for which small items would wait.
+        await asyncio.to_thread(folder.cleanup)

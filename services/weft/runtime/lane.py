@@ -22,6 +22,8 @@ from weft_schemas.errors import WeftError
 P = ParamSpec("P")
 T = TypeVar("T")
 
+NICENESS = 5
+"""A third of an ordinary process's share where cores are short: small items go first."""
 LANE_SECONDS = 60.0
 """Longest that one piece of work may take: far above the slowest real body (a few seconds), far
 below a human's patience with a stuck worker."""
@@ -94,6 +96,7 @@ def _ask(pipe: Connection, call: object) -> object:
 
 def _serve(pipe: Connection, parent: int) -> None:
     die_with_parent(parent)
+    os.nice(NICENESS)
     # Ctrl-C reaches the whole group; the worker decides when its lane ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
