@@ -7,6 +7,7 @@ import asyncio
 import multiprocessing
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.synchronize import Barrier
 from time import perf_counter
 from typing import Any
@@ -20,7 +21,7 @@ from weft.audit.history import Histories, tombstone_of
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence
 from weft_schemas.compile import CompileAudit
-from weft_schemas.errors import NotFound
+from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.policy import ContextPolicy
 
 AHEAD = 2
@@ -85,7 +86,7 @@ async def backtest_policy(
 ) -> Backtest:
     """Compile again what a tenant's agents had compiled since a time, under `policy`.
 
-    Raises `NotFound` where nothing was compiled.
+    Raises `NotFound` where nothing was compiled, and `Unavailable` where a process was lost.
     """
     compiles = await all_compiles(connection, tenant)
     by_session: dict[str, list[CompileAudit]] = {}
@@ -112,6 +113,11 @@ async def backtest_policy(
                 done.skipped["trimmed"] = done.skipped.get("trimmed", 0) + result.missing
             progress(done.recorded.compiles + sum(done.skipped.values()), total)
         done.seconds = perf_counter() - begun
+    except BrokenProcessPool:
+        raise Unavailable(
+            "a process of the backtest ended: too little memory, or a script without "
+            "`if __name__ == '__main__'`; try again with fewer processes"
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
     done.sessions.sort(key=lambda one: one.session)
