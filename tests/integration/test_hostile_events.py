@@ -21,7 +21,7 @@ from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, running
 
 SEED = 20_260_101
-COUNT = 8_000
+COUNT = 7_000
 HOSTS = [f"hostile-{number}" for number in range(40)]
 GOOD = turns(10)
 
@@ -46,7 +46,7 @@ async def publish_all(log: Connection, messages: list[Message]) -> list[Ack]:
     return [outcome for outcome in outcomes if isinstance(outcome, Ack)]
 
 
-async def test_eight_thousand_hostile_events_touch_no_other_session(tmp_path: Path, capsys):
+async def test_thousands_of_hostile_events_touch_no_other_session(tmp_path: Path, capsys):
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
         async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
