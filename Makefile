@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test chaos soak bench lint lock clean
+.PHONY: demo test chaos soak fuzz bench lint lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   a recorded session through every service, killed and replayed"
 	@echo "make test   every quick test, on a real nats-server"
 	@echo "make chaos  the slow tests: clusters, lost servers, full disks, minutes of kills"
+	@echo "make fuzz   hostile events and requests by SEEDS (1 2 3 4 5)"
 	@echo "make soak   a steady load with kills for MINUTES (10), memory and files reported"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  the measurements, with baselines in the same run"
@@ -30,6 +31,11 @@ test: $(STAMP) lint
 
 chaos: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow tests/chaos tests/crash
+
+SEEDS ?= 1 2 3 4 5
+fuzz: $(STAMP)
+	for seed in $(SEEDS); do \
+	  WEFT_SEED=$$seed $(BIN)/python -m pytest -q tests/integration/test_hostile_*.py || exit 1; done
 
 soak: $(STAMP)
 	$(BIN)/python -m tests.soak $(MINUTES)

@@ -3,6 +3,7 @@ session is touched, and what is no event is parked or counted as a fault."""
 
 import itertools
 import json
+import os
 import random
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, running
 
-SEED = 20_260_101
+SEED = int(os.environ.get("WEFT_SEED") or 20_260_101)
 COUNT = 7_000
 HOSTS = [f"hostile-{number}" for number in range(40)]
 GOOD = turns(10)

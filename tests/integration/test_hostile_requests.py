@@ -3,6 +3,7 @@ process lives, and everybody else's answers stay as they were."""
 
 import asyncio
 import json
+import os
 import random
 from collections import Counter
 from pathlib import Path
@@ -20,7 +21,7 @@ from weft.runtime.up import EVERYTHING, running
 from weft_schemas.compile import ErrorReply
 from weft_schemas.routing import Catalog, SelectableItem
 
-SEED = 20_260_102
+SEED = int(os.environ.get("WEFT_SEED") or 20_260_102)
 COUNT = 3_000
 AT_ONCE = 100
 INNER = {
