@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -80,6 +80,7 @@ class Fold:
         self._derived = DerivedFold(db, encoding, self._add_document, self._supersede)
         self._tombstones: set[tuple[str, str]] = set(db.execute(_sql.tombstones))
         self._untrusted: dict[tuple[str, str], tuple[ItemKind, ...]] = {}
+        self._counted: dict[int, int] = {}
 
     def apply(
         self,
@@ -98,6 +99,7 @@ class Fold:
         folded = Folded()
         decoded = [_decode(record) for record in self._new(records, folded)]
         checkpoint = max([self.checkpoint, through, *(one.record.sequence for one in decoded[-1:])])
+        self._counted = self._count(decoded)
         step("decode")
         try:
             with transaction(self._db):
@@ -124,6 +126,24 @@ class Fold:
                 yield record
             else:
                 folded.skipped += 1
+
+    def _count(self, decoded: Sequence[_Decoded]) -> dict[int, int]:
+        """Tokens by sequence of the items whose text is kept as it is, counted together."""
+        items = [
+            (one.record.sequence, one.event.text)
+            for one in decoded
+            if isinstance(one.event, ContextItem)
+            and one.event.text
+            and one.event.kind is not ItemKind.TOOL_RESULT
+        ]
+        counts = tokens.count_many([text for _, text in items], self.encoding)
+        return {sequence: count for (sequence, _), count in zip(items, counts, strict=True)}
+
+    def _tokens_of(self, sequence: int, text: str) -> int:
+        if not text:
+            return 0
+        known = self._counted.get(sequence)
+        return tokens.count(text, self.encoding) if known is None else known
 
     def _forget(self) -> None:
         self._index.discard()
@@ -237,7 +257,7 @@ class Fold:
             item.parent_id,
             item.kind.value,
             text,
-            tokens.count(text, self.encoding) if text else 0,
+            self._tokens_of(record.sequence, text),
             size,
             item.sensitivity.value,
             untrusted,
