@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from tests.firewall_made import KEY, envelope, invoices
 
+from weft.cli.demo_session import load
 from weft.firewall.views import Slice, drill
 from weft.firewall.views.arguments import Value
 from weft.tokens import DEFAULT_ENCODING
@@ -234,3 +235,10 @@ def test_search_in_one_long_line_guesses_no_secret() -> None:
     assert slice_of(body, "search", "application/json", pattern="ghp_aB3").text == ""
     shown = slice_of(body, "search", "application/json", pattern="use").text
     assert "use [secret:github_token:" in shown
+
+
+def test_search_in_the_demos_largest_result_shows_the_order_that_is_asked_for() -> None:
+    largest = max(load(), key=lambda item: len(item.text)).text
+    part = slice_of(largest, "search", "application/json", most=120, pattern="O-20614", context=0)
+    assert "O-20614" in part.text
+    assert part.tokens <= 120

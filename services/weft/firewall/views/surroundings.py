@@ -17,8 +17,10 @@ _SEARCHED = 1 << 20
 """Bytes that are searched at once; stretches overlap by `_OVERLAP`."""
 _OVERLAP = 4_096
 """Bytes that a match may have to be found wherever it stands."""
-_BEFORE, _AFTER = 160, 320
-"""Bytes around a match that are shown."""
+_SHOWN, _BEFORE = 480, 160
+"""Bytes that are shown of a match with what stands around it, and of what stands before it."""
+_BYTES_PER_TOKEN = 3
+"""About, of JSON: a piece of so many bytes fits a slice of that many tokens."""
 _RECORD = 1_000
 """Bytes up to which the JSON value around a match is shown whole."""
 _WALKED = 4 << 20
@@ -65,15 +67,16 @@ def _spans(data: Data, pattern: Any, start: int, end: int) -> Iterator[tuple[int
 def _around(
     artifact: Artifact, places: _Places | None, low: int, high: int, start: int, end: int
 ) -> Found:
+    longest = min(_RECORD, _BYTES_PER_TOKEN * artifact.piece)
+    path: Path | None = None
     if places is not None:
-        path, record = places.at(low, min(_RECORD, 2 * artifact.piece))
+        path, innermost, record = places.at(low, longest)
         if record is not None and record[1] >= high:
             return Found(*record, path)
-    else:
-        path = None
-    before = max(start, low - min(_BEFORE, artifact.piece // 4))
-    behind = min(end, max(high, low + min(_AFTER, artifact.piece)), low + _RECORD)
-    return Found(artifact.whole_character(before), artifact.whole_character(behind), path)
+        start = max(start, innermost)
+    first = max(start, low - min(_BEFORE, longest // 4))
+    last = min(end, max(first + min(_SHOWN, longest), min(high, low + _RECORD)))
+    return Found(artifact.whole_character(first), artifact.whole_character(last), path)
 
 
 class _Frame(msgspec.Struct):
@@ -95,14 +98,16 @@ class _Places:
         self._next: re.Match[bytes] | None = next(self._tokens, None)
         self._open: list[_Frame] = []
 
-    def at(self, offset: int, longest: int) -> tuple[Path, tuple[int, int] | None]:
-        """The path of what stands at `offset`, and the span of the largest value around it of at
-        most `longest` bytes, None where the innermost is larger."""
+    def at(self, offset: int, longest: int) -> tuple[Path, int, tuple[int, int] | None]:
+        """The path of what stands at `offset`, where the innermost object or array around it
+        starts, and the span of the largest one of at most `longest` bytes, None where even the
+        innermost is larger."""
         while self._next is not None and self._next.start() <= offset:
             self._pass(self._next)
             self._next = next(self._tokens, None)
         path = tuple(frame.step for frame in self._open if frame.step is not None)
-        return path, self._record(longest)
+        innermost = self._open[-1].start if self._open else offset
+        return path, innermost, self._record(longest)
 
     def _pass(self, token: re.Match[bytes]) -> None:
         kind = token.lastgroup
