@@ -83,7 +83,7 @@ def test_a_sessions_summary_becomes_an_episode_and_an_items_does_not() -> None:
     episode = episode_of("s1", summary, Origin(9))
     assert episode is not None
     assert (episode.episode_id, episode.scope, episode.text) == (
-        "s1:8",
+        "s1:u1",
         "user:42",
         "User: a flight",
     )

@@ -60,7 +60,7 @@ def episode_of(session: str, summary: SummaryEvent, origin: Origin) -> EpisodeEv
         return None
     return EpisodeEvent(
         origin=origin,
-        episode_id=f"{session}:{summary.last_sequence or summary.origin.sequence}",
+        episode_id=_episode_id(session, summary),
         scope=summary.scope or f"session:{session}",
         text=summary.text,
         tokens=summary.tokens,
@@ -70,6 +70,13 @@ def episode_of(session: str, summary: SummaryEvent, origin: Origin) -> EpisodeEv
         sources=summary.sources,
         sensitivity=summary.sensitivity,
     )
+
+
+def _episode_id(session: str, summary: SummaryEvent) -> str:
+    """By the last item that it tells of, which is another in every stretch: a sequence number would
+    meet those of other episodes in a log that this session is copied to."""
+    last = summary.sources[-1] if summary.sources else summary.origin.sequence
+    return f"{session}:{last}"
 
 
 def _facts(

@@ -57,23 +57,22 @@ def _session_digest(db: sqlite3.Connection, number: int) -> str:
             content = row[:-1] if table == "facts" else row
             state.update(_line(table, content))
             empty = False
-    for content in _episodes(db, number):
+    for content in sorted(_episodes(db, number), key=_json.encode):
         state.update(_line("episodes", content))
         empty = False
     return "" if empty else state.hexdigest()
 
 
 def _episodes(db: sqlite3.Connection, number: int) -> Iterator[tuple[object, ...]]:
-    for scope, name, body, in_force, withdrawn, _ in db.execute(
-        _sql.episodes, (number,)
-    ).fetchall():
+    """Without their ids: those that older releases gave hold sequence numbers."""
+    for scope, body, in_force, withdrawn in db.execute(_sql.episodes, (number,)).fetchall():
         episode = _episode.decode(body)
         stretch = [
             db.execute(_sql.ordinal_at, (number, max(0, min(sequence, OPEN)))).fetchone()[0]
             for sequence in (episode.first_sequence, episode.last_sequence)
         ]
         own = (episode.text, episode.sources, episode.sensitivity)
-        yield (scope, name, *own, stretch, in_force, withdrawn)
+        yield (scope, *own, stretch, in_force, withdrawn)
 
 
 def _tenant_digest(db: sqlite3.Connection, tenant: str) -> str:

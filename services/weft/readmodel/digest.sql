@@ -35,9 +35,9 @@ FROM memories WHERE session = ? AND type = 'fact'
 GROUP BY scope, name, version, withdrawn IS NOT NULL ORDER BY 1, 2, 3, 4, 5
 
 -- name: episodes
-SELECT scope, name, body, max(until) = (1 << 62) - 1, withdrawn IS NOT NULL, number
+SELECT scope, body, max(until) = (1 << 62) - 1, withdrawn IS NOT NULL
 FROM memories WHERE session = ? AND type = 'episode'
-GROUP BY scope, name, version, withdrawn IS NOT NULL ORDER BY 1, 2, 3, 4, 5
+GROUP BY scope, name, version, withdrawn IS NOT NULL
 
 -- name: parked
 SELECT p.item_id, p.worker, p.code, p.revived IS NOT NULL, p.dropped
