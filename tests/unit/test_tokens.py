@@ -1,7 +1,10 @@
 """Token counts: tiktoken's own, without network, in bounded time."""
 
+import random
+
 import pytest
 import tiktoken
+from tests.firewall_texts import FORMS, made_text
 
 from weft import tokens
 from weft_schemas.errors import ConfigurationError
@@ -38,3 +41,17 @@ def test_many_texts_count_as_each_alone() -> None:
     texts = ["", "plain words", "日本語", "a" * 250_000, "<|endoftext|>"]
     assert tokens.count_many(texts) == [tokens.count(text) for text in texts]
     assert tokens.count_many([]) == []
+
+
+_TRICKY = " \n\r\t'sSdDlLvVeErRmM1239aZ_-.,\"\\/{}\x0b\x0c\x1c\x1f\x00\x7f"
+
+
+@pytest.mark.parametrize("name", tokens.ENCODINGS)
+def test_ascii_counts_as_tiktoken_encodes_it(name: str) -> None:
+    rng = random.Random(name)
+    encode = tokens.encoding(name).encode_ordinary
+    texts = ["".join(rng.choices(_TRICKY, k=rng.randint(0, 30))) for _ in range(5_000)]
+    texts += [made_text(form, 5_000) for form in FORMS]
+    texts += ["a" * 9_000, " " * 9_000 + "a", "\n" * 900 + " ", "HTTPServer'LL don'T camelCase"]
+    assert all(text.isascii() for text in texts)
+    assert [tokens.count(text, name) for text in texts] == [len(encode(text)) for text in texts]
