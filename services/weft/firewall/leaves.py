@@ -97,6 +97,8 @@ def _name(
         for key, held in value.items():
             if len(found) >= most:
                 return
+            if isinstance(held, str) and (held in found or not 0 < len(held) <= longest):
+                continue  # most often, what the records of an array share
             _name(held, name + _named(key, name), depth + 1, most, longest, found)
     elif isinstance(value, list):
         for index in _looked_at(value):
