@@ -7,6 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 
 import msgspec
 
+from weft.encoding import checked
 from weft.log.api import call
 from weft.log.bodies import THRESHOLD_BYTES, Bodies
 from weft.log.connection import Connection
@@ -16,7 +17,7 @@ from weft.runtime.crashpoints import crash_point
 from weft_schemas.errors import Forbidden, InvalidInput
 from weft_schemas.events import Event, SessionClosedEvent, encode_event
 from weft_schemas.ids import TENANT_SESSION, encode_token, item_message_ids
-from weft_schemas.items import ContextItem, ItemKind, check_item
+from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.routing import Catalog
 from weft_schemas.subjects import SESSION_CLOSED, derived_subject, item_subject
 
@@ -77,6 +78,7 @@ class Outgoing:
 
     async def catalogue(self, catalog: Catalog) -> Message:
         """A message that a catalogue has a new version; the items of a large one lie apart."""
+        checked(catalog)
         items = msgspec.json.encode(catalog.items, order="deterministic")
         if len(items) > THRESHOLD_BYTES:
             reference = await self._bodies.put(items)
@@ -96,7 +98,7 @@ class Outgoing:
         tag = str(type(event).__struct_config__.tag)
         source = f"/weft/{encode_token(self.tenant)}/{encode_token(session)}"
         headers = event_headers(message_id, f"weft.{tag}", source)
-        return Message(subject, encode_event(event), message_id, headers)
+        return Message(subject, checked(event), message_id, headers)
 
     async def _lightened(self, item: ContextItem, payload: bytes) -> bytes:
         """The item with its text in the object store, where that is large and the store open."""
@@ -138,4 +140,4 @@ async def _encoded(items: Items) -> AsyncIterator[tuple[ContextItem, bytes]]:
 def _checked(item: ContextItem) -> bytes:
     if not isinstance(item, ContextItem):
         raise InvalidInput(f"expected a ContextItem, got {type(item).__name__}: {item!r:.60}")
-    return encode_event(check_item(item))
+    return checked(item)

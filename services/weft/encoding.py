@@ -1,0 +1,64 @@
+"""An event's bytes, read back before they are sent: a Struct does not look at the types it is made
+with, so only a strict reader says whether the log's readers will take it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft_schemas.errors import InvalidInput, UnknownVersion
+from weft_schemas.events import Event, decode_event, encode_event
+from weft_schemas.items import ContextItem, check_item
+from weft_schemas.routing import Catalog
+
+
+def checked(event: Event) -> bytes:
+    """Its bytes, which decode to the same. Raises `InvalidInput` naming the item and the field."""
+    try:
+        payload = encode_event(event)
+        same = decode_event(payload) == event
+    except UnknownVersion:
+        raise
+    except InvalidInput as error:
+        raise _named(event, error) from None
+    if not same:
+        _check_types(event)  # else it only differs as JSON does: a tuple comes back as a list
+    return payload
+
+
+def _named(event: Event, error: InvalidInput) -> InvalidInput:
+    """The same fault, told by the item and the field where they can be found."""
+    try:
+        _check_types(event)
+        if isinstance(event, ContextItem):
+            check_item(event)
+    except InvalidInput as found:
+        return found
+    return InvalidInput(f"{_name(event)}: {error}")
+
+
+def _check_types(event: msgspec.Struct) -> None:
+    """Raises `InvalidInput` for the first field that holds another type than it says."""
+    if isinstance(event, Catalog) and isinstance(event.items, (tuple, list)):
+        for item in event.items:
+            if isinstance(item, msgspec.Struct):
+                _check_types(item)
+    try:
+        msgspec.convert(_plain(event), type(event))
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"{_name(event)}: {error}; send the type that it says") from None
+
+
+def _plain(value: object) -> object:
+    """Structs as dicts all the way down, so that their fields are looked at."""
+    if isinstance(value, msgspec.Struct):
+        fields = {key: _plain(field) for key, field in msgspec.structs.asdict(value).items()}
+        config = value.__struct_config__
+        return fields if config.tag is None else {config.tag_field: config.tag} | fields
+    return [_plain(one) for one in value] if isinstance(value, (tuple, list)) else value
+
+
+def _name(event: msgspec.Struct) -> str:
+    """`item 'u1'`, `catalog 'tools'`, …"""
+    kind = event.__struct_config__.tag or "item"
+    known = getattr(event, "id", None) or getattr(event, "name", None)
+    return f"{kind} {known!r:.60}" if known else str(kind)
