@@ -39,7 +39,7 @@ budget_option = click.option(
 )
 
 
-@evaluate.command()
+@evaluate.command(short_help="What calls take from the past, in their context.")
 @files_argument
 @budget_option
 @json_option
@@ -49,14 +49,20 @@ def grounding(
 ) -> None:
     """Of the argument values of the next call that appeared before, the share in the context.
 
-    FILES hold chats with tool calls; a context is compiled for phase `call` before each.
+    FILES hold chats with tool calls; a context is compiled for phase `call` before each. Of the
+    `values`, `found` stand beside their field or in their sentence and make the `share`,
+    `in_source` anywhere in the item that stated them; `frame` are the tokens of no item.
+
+    \b
+    Example:
+      weft eval grounding runs.json --budget 1000
     """
     from weft.evaluation.grounding import measure_grounding
 
     _report(_measured(measure_grounding, files, budgets, settings), as_json)
 
 
-@evaluate.command()
+@evaluate.command(short_help="What answers rest on, in their context.")
 @files_argument
 @budget_option
 @json_option
@@ -67,13 +73,18 @@ def evidence(
     """Of the turns that hold an answer's evidence, the share that stands whole in the context.
 
     FILES hold conversations with questions; a context is compiled for phase `answer` with each.
+    `found` of the `turns` make the `share`; turns of a few words are counted apart.
+
+    \b
+    Example:
+      weft eval evidence conversations.json --json
     """
     from weft.evaluation.evidence import measure_evidence
 
     _report(_measured(measure_evidence, files, budgets, settings), as_json)
 
 
-@evaluate.command()
+@evaluate.command(short_help="What later calls take, in a result's envelope.")
 @files_argument
 @click.option("--threshold", type=int, default=500, show_default=True, help="Tokens of a result.")
 @click.option("--cap", type=int, default=300, show_default=True, help="Tokens of a summary.")
@@ -124,9 +135,15 @@ def _measured(
     from weft.evaluation.transcripts import read_transcripts
 
     transcripts = [one for file in files for one in read_transcripts(file)]
-    if not transcripts:
-        raise InvalidInput(f"{', '.join(map(str, files))}: no transcripts to measure on")
-    return running(_measure_all(measure, transcripts, budgets or BUDGETS, settings))
+    rows = []
+    if transcripts:
+        rows = running(_measure_all(measure, transcripts, budgets or BUDGETS, settings))
+    if not any(row.get("values") or row.get("turns") for row in rows):
+        raise InvalidInput(
+            f"{', '.join(map(str, files))}: holds nothing to measure on; see what FILES are to "
+            "hold in `weft eval COMMAND --help`"
+        )
+    return rows
 
 
 async def _measure_all(

@@ -19,7 +19,7 @@ files_argument = click.argument(
 )
 
 
-@click.command()
+@click.command(short_help="Recall of the router, beside its baselines.")
 @files_argument
 @click.option("--baselines/--alone", default=True, help="Flat BM25 and contextweaver beside it.")
 @json_option
@@ -69,7 +69,7 @@ def _recalls(one: RoutingSet, baselines: bool) -> list[dict[str, Any]]:
     return rows
 
 
-@click.command()
+@click.command(short_help="Stated arguments among a tool's candidates.")
 @files_argument
 @json_option
 def hydration(files: Sequence[Path], as_json: bool) -> None:

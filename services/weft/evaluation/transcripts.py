@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
 
@@ -39,16 +40,28 @@ class Transcript(msgspec.Struct, frozen=True):
 
 
 def read_transcripts(path: Path) -> list[Transcript]:
-    """The sessions of a file: chat trajectories (`traj` or `messages`) or LoCoMo conversations."""
-    content = json.loads(path.read_text())
+    """The sessions of a file: chats (a list of messages, or `traj` or `messages`) or LoCoMo
+    conversations. Raises `InvalidInput` naming file and session."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidInput(f"{path}: not JSON: {error}") from None
     cases = content if isinstance(content, list) else [content]
-    return [_transcript(f"{path.stem}-{index}", case) for index, case in enumerate(cases)]
+    if cases and isinstance(cases[0], dict) and "role" in cases[0]:
+        cases = [{"messages": cases}]
+    return [_transcript(path, index, case) for index, case in enumerate(cases)]
 
 
-def _transcript(name: str, case: dict[str, Any]) -> Transcript:
-    if "conversation" in case:
-        return _conversation(name, case)
-    return chat(name, case.get("traj") or case["messages"])
+def _transcript(path: Path, index: int, case: Any) -> Transcript:
+    name = f"{path.stem}-{index}"
+    try:
+        if "conversation" in case:
+            return _conversation(name, case)
+        return chat(name, case.get("traj") or case["messages"])
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InvalidInput(
+            f"{path}, session {index}: neither an OpenAI chat nor a LoCoMo conversation ({error!r})"
+        ) from None
 
 
 def chat(name: str, messages: list[dict[str, Any]]) -> Transcript:
