@@ -191,7 +191,8 @@ class EmbeddedServer:
     def _last_complaint(self) -> str:
         lines = self._log_file.read_text().splitlines() if self._log_file.exists() else []
         grave = [line for line in lines if "[FTL]" in line or "[ERR]" in line]
-        return (grave or lines or [f"no log in {self._log_file}"])[-1]
+        last = (grave or lines or [f"no log in {self._log_file}"])[-1]
+        return last.rpartition("] ")[2]
 
     async def _end(self, number: signal.Signals) -> None:
         process, self._process = self._process, None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ SECRETS = frozenset({"password", "token", "fingerprint_key", "summary_api_key", 
 """Fields that are never shown."""
 
 MASK = "********"
+_IN_ADDRESS = re.compile(r"//[^/@,]*@")
+"""A user, password or token that stands in an address."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +100,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         value = getattr(self, name)
         if value is None:
             return ""
-        return MASK if name in SECRETS else str(value)
+        return MASK if name in SECRETS else _IN_ADDRESS.sub(f"//{MASK}@", str(value))
 
 
 def read_settings(environ: Mapping[str, str] = os.environ, **overrides: Any) -> Settings:
