@@ -37,6 +37,7 @@ async def test_a_chat_becomes_a_session_once(
 ) -> None:
     first = await weft("publish", str(chat), "--session", "s1", url=server.url)
     assert (first.code, first.out) == (0, "s1: 4 items, up to sequence 4\n")
+    assert first.err == "", "no bar, nor its empty line, where nobody looks"
     again = await weft("publish", str(chat), "-s", "s1", "--json", url=server.url)
     assert again.json == {
         "session": "s1", "sequence": 4, "first": 5, "count": 4, "duplicates": 4,

@@ -72,6 +72,37 @@ async def test_an_item_is_explained(up: Up) -> None:
     assert done.out.startswith("r1: included")
     absent = await weft("explain", "-s", "s1", "-i", "zz", "-p", "answer", "--json", url=up.url)
     assert absent.json["included"] is False
+    told = await weft("explain", "-s", "s1", "-i", "zz", "-p", "answer", url=up.url)
+    assert told.out.startswith("zz: no candidate: neither pinned, recent")
+    assert "(included)" not in done.out
+
+
+async def test_tools_come_from_a_file_in_any_form(up: Up, tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"order_id": {"type": "string"}}}
+    refund = {"name": "refund", "description": "Pays back.", "parameters": schema}
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps([{"type": "function", "function": refund},
+                                {"name": "mail", "input_schema": schema}]))  # fmt: skip
+    offered = ["compile", "-s", "s1", "--tools", str(file)]
+    route = await weft(*offered, "-p", "route", url=up.url)
+    assert "- refund: Pays back.\n- mail" in route.out
+    call = await weft(*offered, "-p", "call", "--tool", "refund", url=up.url)
+    assert 'tool: refund: Pays back. {"type":"object","properties":{"order_id":' in call.out
+    assert "mail" not in call.out
+
+
+async def test_a_publisher_that_asks_learns_of_conflicts(up: Up) -> None:
+    asked = ["-s", "known", "--tenant", "acme", "--confirm"]
+    first = b'{"id": "k1", "kind": "user_turn", "text": "one"}'
+    done = await weft("publish", "-", *asked, url=up.url, given=first)
+    assert (done.code, done.err) == (0, "")
+    given = b'{"id": "k1", "kind": "user_turn", "text": "other"}\n{"id": "k2", "kind": "user_turn"}'
+    lost = await weft("publish", "-", *asked, url=up.url, given=given)
+    assert lost.code == 6
+    assert lost.err.startswith("conflict: k1 stays what it is at sequence ")
+    assert "1 of the items lost to what was published first" in lost.err
+    shown = await weft("publish", "-", *asked, "--json", url=up.url, given=first)
+    assert shown.json["confirmed"]["duplicates"] == ["k1"]
 
 
 async def test_status_shows_the_read_model_and_conflicts(up: Up) -> None:
@@ -131,6 +162,12 @@ async def test_what_is_behind_a_summary_is_looked_into_by_its_handle(up: Up) -> 
         (["compile", "-s", "nobody", "-p", "answer"], 4, "weft: session 'nobody' has no item"),
         (["compile", "-s", "s1", "-p", "dream"], 2, "Usage: weft compile"),
         (["events", "-s", "nobody"], 4, "weft: session 'nobody' of tenant 'default' has no"),
+        (
+            ["events", "-s", "nobody", "--from", "3"],
+            4,
+            "weft: session 'nobody' of tenant 'default'",
+        ),
+        (["status", "-s", "nobody"], 4, "weft: session 'nobody' of tenant 'default' is not in the"),
         (["drilldown", "art:nothing"], 4, "weft: no artifact 'art:nothing'"),
         (["drilldown", "art:nothing", "-a", "start"], 2, "weft: -a start: give NAME=VALUE"),
     ],

@@ -147,3 +147,72 @@ def test_a_policy_file_is_checked_by_field(
     code, _, err = weft(capsys, "policy", "publish", str(bad), *OFFLINE)
     assert code == 2
     assert "$.budgets.call" in err
+
+
+def test_counts_and_ports_are_checked_before_anything_starts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, _, err = weft(capsys, "up", "--port", "99999")
+    assert (code, "--port" in err) == (2, True)
+    code, _, err = weft(capsys, "up", "--firewall", "-1")
+    assert (code, "--firewall" in err) == (2, True)
+    code, _, err = weft(capsys, "work", "replica", "--compilers", "0")
+    assert (code, "--compilers" in err) == (2, True)
+
+
+def test_a_data_folder_that_cannot_be_is_named_with_its_option(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    code, _, err = weft(capsys, "up", "--data", str(file / "data"), "--port", "0")
+    assert code == 2
+    assert err.startswith(f"weft: {file}/data: ")
+    assert "choose another --data or --log" in err
+
+
+def test_a_server_that_is_named_is_used_even_at_the_default_address(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("WEFT_NATS_URL", raising=False)
+    default = ["--nats", "nats://127.0.0.1:4222"]
+    code, _, err = weft(capsys, "up", "--cluster", "3", "--data", str(tmp_path), *default)
+    assert (code, "--cluster starts servers here" in err) == (2, True)
+
+
+def test_a_password_in_an_address_stays_hidden(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = weft(capsys, "config", "show", "--nats", "nats://bob:hush@one:4222,tls://t0k@two")
+    assert "nats://********@one:4222,tls://********@two" in " ".join(out.split())
+    assert "hush" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "content", "line"),
+    [
+        (["eval", "grounding"], "{", "not JSON"),
+        (["eval", "evidence"], '{"id": "a"}\n{"id": "b"}', "not JSON"),
+        (["eval", "hydration"], '{"colour": "red"}', "session 0: neither an OpenAI chat nor"),
+        (["eval", "grounding"], "[]", "holds nothing to measure on"),
+        (["compile", "-s", "s", "-p", "route", "--tools"], "3", "holds no list of tools"),
+        (["compile", "-s", "s", "-p", "route", "--tools"], '[{"name": 3}]', "tool"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    arguments: list[str],
+    content: str,
+    line: str,
+) -> None:
+    file = tmp_path / "given.json"
+    file.write_text(content)
+    code, out, err = weft(capsys, *arguments, str(file))
+    assert (code, out) == (2, "")
+    assert err.startswith(f"weft: {file}")
+    assert line in err
+
+
+def test_the_lists_of_commands_are_not_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
+    for group in ("catalog", "config", "eval", "policy"):
+        _, out, _ = weft(capsys, group, "--help")
+        assert "..." not in out.partition("Commands:")[2], group

@@ -27,7 +27,7 @@ def catalog() -> None:
     """
 
 
-@catalog.command()
+@catalog.command(short_help="Publish FILE as a catalogue's newest version.")
 @file_argument
 @name_option
 @json_option

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -35,6 +36,9 @@ as_of_option = click.option(
 @click.option("--after", type=int, default=0, metavar="SEQ", help="Wait until it is folded.")
 @click.option("--timeout", type=float, default=2.0, metavar="SECONDS", help="Longest wait.")
 @click.option("--stable-from", metavar="ID", help="Keep that pack's text as a prefix.")
+@click.option("--tools", type=click.Path(path_type=Path), metavar="FILE",
+              help="Phase route and call: the tools on offer, JSON or YAML, of MCP, OpenAI, "
+              "Anthropic or weft.")  # fmt: skip
 @click.option("--tool", metavar="NAME", help="Phase call: the chosen tool.")
 @click.option("--catalog", metavar="NAME", help="Phase route and call: the catalogue of tools.")
 @click.option(
@@ -45,7 +49,9 @@ as_of_option = click.option(
 )
 @click.option("--json", "as_json", is_flag=True, help="As --format json.")
 @connected
-def compile(format: str, as_json: bool, settings: Settings, **request: Any) -> None:
+def compile(
+    tools: Path | None, format: str, as_json: bool, settings: Settings, **request: Any
+) -> None:
     """Compile the context for one step of the agent's loop.
 
     The prompt goes to stdout, what was kept and dropped to stderr.
@@ -54,10 +60,11 @@ def compile(format: str, as_json: bool, settings: Settings, **request: Any) -> N
     Examples:
       weft compile --session s1 --phase answer --query "when does it leave?"
       weft compile -s s1 -p call --budget 1000 --format anthropic > request.json
+      weft compile -s s1 -p route --query "refund" --tools tools.json
       weft compile -s s1 -p interpret --as-of 120 --json | jq .stats
       weft compile -s s1 -p answer --as-of 2026-01-31T12:00:00Z
     """
-    pack = running(_compile(settings, **request))
+    pack = running(_compile(settings, tools=_offered(tools), **request))
     if as_json or format == "json":
         print_json(pack)
     elif format == "text":
@@ -71,6 +78,15 @@ async def _compile(settings: Settings, session: str, **request: Any) -> Any:
     async with client(settings) as log:
         request["as_of"] = await sequence_of(log, request["as_of"])
         return await log.compile(session, **request)
+
+
+def _offered(file: Path | None) -> list[dict[str, Any]]:
+    """The tools in a file. Raises `InvalidInput` with every fault, by tool and field."""
+    if file is None:
+        return []
+    from weft.cli.catalog import read_catalog
+
+    return [msgspec.to_builtins(item) for item in read_catalog(file, str(file)).items]
 
 
 async def sequence_of(log: Any, as_of: str | None) -> int | None:
@@ -91,7 +107,8 @@ def _summarise(pack: Any) -> None:
         f"sequence {pack.sequence} · {pack.id}"
     )
     for item in pack.pending:
-        hint(f"pending: {item.item_id} ({item.reason})")
+        waits = f"; --after {item.sequence} waits for it" if item.item_id else ""
+        hint(f"pending: {item.item_id or item.sequence} ({item.reason}){waits}")
     for note in stats.notes:
         hint(f"note: {note}")
 
@@ -129,7 +146,9 @@ def explain(
         print_json(reply)
         return
     state = "included" if reply.included else "dropped" if reply.candidate else "no candidate"
-    click.echo(f"{reply.item_id}: {state} ({reply.reason}) {reply.detail}".rstrip())
+    reason = f" ({reply.reason})" if reply.reason != state else ""
+    detail = f": {reply.detail}" if reply.detail else ""
+    click.echo(f"{reply.item_id}: {state}{reason}{detail}")
     for name, score in reply.scores.items():
         click.echo(f"  {name}: {score:.4f}")
 

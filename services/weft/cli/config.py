@@ -14,7 +14,7 @@ def config() -> None:
     """The settings of this environment."""
 
 
-@config.command()
+@config.command(short_help="Every setting and the variable that sets it.")
 @json_option
 @connected
 def show(as_json: bool, settings: Settings) -> None:

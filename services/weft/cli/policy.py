@@ -44,10 +44,16 @@ def publish(file: Path, as_json: bool, settings: Settings) -> None:
         click.echo(f"policy {made.name!r} is in force for {whom} from sequence {sequence}")
 
 
-@policy.command()
+@policy.command(short_help="The default policy, or a file's, in full.")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 def show(file: Path | None) -> None:
-    """Show the default policy, or FILE with every default filled in, as JSON."""
+    """Show the default policy, or FILE with every default filled in, as JSON.
+
+    \b
+    Examples:
+      weft policy show > policy.json
+      weft policy show strict.yaml
+    """
     print_json(read_policy(file) if file else ContextPolicy())
 
 

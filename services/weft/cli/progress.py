@@ -47,7 +47,8 @@ def progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], No
             if not first:
                 first.append(done)
             speed = (done - first[0]) / max(perf_counter() - begun, 1e-6)
-            text = f"{done:,} of {total:,} {what}, {speed:,.0f} a second"
+            rate = f", {speed:,.0f} a second" if speed >= 1 else ""
+            text = f"{done:,} of {total:,} {what}{rate}"
             shown.update(task, completed=done, total=total, description=text)
 
         yield told

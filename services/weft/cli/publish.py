@@ -11,9 +11,9 @@ import msgspec
 
 from weft.adapters.formats import FORMATS, Transcript, read_transcripts
 from weft.cli.connecting import client, connected, json_option, running, session_option
-from weft.cli.output import print_json
+from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
-from weft_schemas.errors import InvalidInput
+from weft_schemas.errors import Conflict, InvalidInput
 from weft_schemas.items import ContextItem
 
 
@@ -26,6 +26,9 @@ from weft_schemas.items import ContextItem
 @click.option("--transcript", type=int, metavar="N", help="Of a file of many, the one to publish.")
 @click.option("--each", is_flag=True, help="Of a file of many, all: to SESSION-0, SESSION-1, …")
 @click.option("--close", is_flag=True, help="Close the session afterwards.")
+@click.option(
+    "--confirm", is_flag=True, help="Wait until folded; name items whose id other content holds."
+)
 @json_option
 @connected
 def publish(
@@ -35,6 +38,7 @@ def publish(
     transcript: int | None,
     each: bool,
     close: bool,
+    confirm: bool,
     as_json: bool,
     settings: Settings,
 ) -> None:
@@ -42,26 +46,41 @@ def publish(
 
     Chats of OpenAI and Anthropic (messages, or whole requests), OpenHands event streams,
     contextweaver's and weft's own JSON lines are recognised. The same file again changes nothing;
-    a file that grew adds what is new. A malformed file publishes nothing.
+    a file that grew adds what is new. A malformed file publishes nothing. An item whose id is
+    taken by other content never replaces it: with --confirm it is named, and the exit code is 6.
 
     \b
     Examples:
       weft publish chat.json --session s1
       my-agent --log-jsonl | weft publish - --session s1 --format weft
-      weft publish runs.json --session run --each
+      weft publish runs.json --session run --each --confirm
     """
     found = read_transcripts(_content(file), format, file)
     chosen = _chosen(found, session, transcript, each, file)
     if not any(items for _, items in chosen):
         raise InvalidInput(f"{file}: nobody says or does anything in it; nothing was published")
-    acks = running(_publish(settings, chosen, close, quiet=as_json))
+    done = running(_publish(settings, chosen, close, confirm, quiet=as_json))
     if as_json:
-        print_json([_shown(ack) for ack in acks] if each else _shown(acks[0]))
-        return
-    for ack in acks:
-        known = f", {ack.duplicates} of them known before" if ack.duplicates else ""
-        items = f"{ack.count} item{'' if ack.count == 1 else 's'}"
-        click.echo(f"{ack.session}: {items}{known}, up to sequence {ack.sequence}")
+        shown = [_shown(ack, confirmed) for ack, confirmed in done]
+        print_json(shown if each else shown[0])
+    else:
+        for ack, confirmed in done:
+            _print(ack, confirmed)
+    lost = sum(len(confirmed.conflicts) for _, confirmed in done if confirmed)
+    if lost:
+        raise Conflict(
+            f"{lost} of the items lost to what was published first under their id; publish them "
+            "under other ids"
+        )
+
+
+def _print(ack: Any, confirmed: Any) -> None:
+    duplicates = len(confirmed.duplicates) if confirmed else ack.duplicates
+    known = f", {duplicates} of them known before" if duplicates else ""
+    items = f"{ack.count} item{'' if ack.count == 1 else 's'}"
+    click.echo(f"{ack.session}: {items}{known}, up to sequence {ack.sequence}")
+    for one in confirmed.conflicts if confirmed else ():
+        hint(f"conflict: {one.item_id} stays what it is at sequence {one.first_sequence}")
 
 
 def _content(file: str) -> bytes:
@@ -95,22 +114,26 @@ async def _publish(
     settings: Settings,
     sessions: list[tuple[str, Sequence[ContextItem]]],
     close: bool,
+    confirm: bool,
     quiet: bool,
-) -> list[Any]:
+) -> list[tuple[Any, Any]]:
+    """The acks, each with its confirmation where one is asked for."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
+    quiet = quiet or not console.is_terminal
     total = sum(len(items) for _, items in sessions)
-    acks = []
+    done = []
     async with client(settings) as log:
         with Progress(console=console, transient=True, disable=quiet) as progress:
             task = progress.add_task("publishing", total=total)
             for session, items in sessions:
-                acks.append(await log.publish(session, _counted(items, progress, task)))
+                ack = await log.publish(session, _counted(items, progress, task))
                 if close:
                     await log.close_session(session)
-    return acks
+                done.append((ack, await log.confirm(session, ack) if confirm else None))
+    return done
 
 
 async def _counted(items: Sequence[ContextItem], progress: Any, task: Any) -> AsyncIterator[Any]:
@@ -120,7 +143,7 @@ async def _counted(items: Sequence[ContextItem], progress: Any, task: Any) -> As
         progress.advance(task)
 
 
-def _shown(ack: Any) -> dict[str, Any]:
+def _shown(ack: Any, confirmed: Any) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(ack)
     del shown["ids"]
-    return shown
+    return {**shown, "confirmed": confirmed} if confirmed else shown

@@ -58,10 +58,19 @@ def status(session: str | None, as_json: bool, settings: Settings) -> None:
       weft status --session s1 --json | jq .read_model.conflicts
     """
     found = running(_status(settings, session))
+    if session and found.read_model is not None and not _known(found.read_model):
+        raise NotFound(
+            f"session {session!r} of tenant {settings.tenant!r} is not in the read model, which is "
+            f"{found.behind or 0} events behind; check its name, or publish to it first"
+        )
     if as_json:
         print_json(found)
     else:
         _print(found)
+
+
+def _known(model: StatusReply) -> bool:
+    return bool(model.sessions or model.items or model.parked or model.pending)
 
 
 async def _status(settings: Settings, session: str | None) -> Status:

@@ -20,19 +20,21 @@ from weft_schemas.errors import ConfigurationError, WeftError
 PORT = 4222
 """NATS's own, so that clients need no address."""
 _LOOK_SECONDS = 0.2
+_COUNT = click.IntRange(min=0)
 
 
 @click.command()
 @click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
               help="Data folder.  [WEFT_DATA_DIR, else ./weft-data]")  # fmt: skip
-@click.option("--port", type=int, default=PORT, show_default=True, help="0 takes a free one.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True,
+              help="0 takes a free one.")  # fmt: skip
 @click.option("--cluster", type=click.Choice(["3"]), metavar="3",
               help="Three servers as one cluster, on free ports, to try failures on.")  # fmt: skip
-@click.option("--firewall", type=int, default=1, show_default=True, metavar="N")
-@click.option("--summarizer", type=int, default=1, show_default=True, metavar="N")
-@click.option("--memory", type=int, default=1, show_default=True, metavar="N")
-@click.option("--compiler", type=int, default=1, show_default=True, metavar="N")
-@click.option("--router", type=int, default=1, show_default=True, metavar="N")
+@click.option("--firewall", type=_COUNT, default=1, show_default=True, metavar="N")
+@click.option("--summarizer", type=_COUNT, default=1, show_default=True, metavar="N")
+@click.option("--memory", type=_COUNT, default=1, show_default=True, metavar="N")
+@click.option("--compiler", type=_COUNT, default=1, show_default=True, metavar="N")
+@click.option("--router", type=_COUNT, default=1, show_default=True, metavar="N")
 @click.option("--log", "log_file", type=click.Path(path_type=Path), metavar="FILE",
               help="Services' JSON logs.  [DIR/weft.log]")  # fmt: skip
 @connected
@@ -58,21 +60,28 @@ def up(
     """
     import msgspec
 
+    # Asked of the options, not of the settings: the default address, given, is an address, too.
+    named = click.get_current_context().params["nats_url"]
     if data_dir is not None:
         settings = msgspec.structs.replace(settings, data_dir=data_dir)
-    if cluster and not _embedded(settings):
+    embedded = not (named or os.environ.get("WEFT_NATS_URL"))
+    if cluster and not embedded:
         raise click.UsageError("--cluster starts servers here; leave --nats and WEFT_NATS_URL out")
     log_file = log_file or settings.data_dir / "weft.log"
-    running(_up(settings, port, bool(cluster), workers, log_file))
+    running(_up(settings, port, embedded, bool(cluster), workers, log_file))
 
 
 async def _up(
-    settings: Settings, port: int, clustered: bool, workers: dict[str, int], log_file: Path
+    settings: Settings,
+    port: int,
+    embedded: bool,
+    clustered: bool,
+    workers: dict[str, int],
+    log_file: Path,
 ) -> None:
     from weft.runtime.up import EVERYTHING
     from weft.runtime.up import running as everything
 
-    embedded = _embedded(settings)
     export(settings)
     with _opened(log_file) as log:
         _log_to(log, settings.log_level)
@@ -97,18 +106,14 @@ async def _up(
     hint("stopped")
 
 
-def _embedded(settings: Settings) -> bool:
-    """Whether nobody named a server."""
-    named = os.environ.get("WEFT_NATS_URL") or settings.nats_url != Settings().nats_url
-    return not named
-
-
 def _opened(log_file: Path) -> IO[bytes]:
     try:
         log_file.parent.mkdir(parents=True, exist_ok=True)
         return log_file.open("ab")
     except OSError as error:
-        raise ConfigurationError(f"{log_file}: {error.strerror}; choose another --log") from None
+        raise ConfigurationError(
+            f"{error.filename}: {error.strerror}; choose another --data or --log"
+        ) from None
 
 
 def _log_to(log: IO[bytes], level: str) -> None:
@@ -177,5 +182,7 @@ async def _greet(settings: Settings) -> None:
             except WeftError:
                 await asyncio.sleep(_LOOK_SECONDS)
                 continue
-            hint("ready: weft publish chat.json --session s1")
+            url = settings.nats_url
+            where = f" --nats {url}" if url != Settings().nats_url else ""
+            hint(f"ready: weft publish chat.json --session s1{where}")
             return

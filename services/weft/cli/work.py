@@ -24,7 +24,8 @@ SERVICES = {
 
 @click.command()
 @click.argument("service", type=click.Choice([*SERVICES, "replica"]))
-@click.option("--compilers", type=int, default=1, show_default=True, help="Of `replica`.")
+@click.option("--compilers", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Of `replica`.")  # fmt: skip
 @connected
 def work(service: str, compilers: int, settings: Settings) -> None:
     """Run SERVICE until SIGTERM or Ctrl-C, which drain it.
