@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shlex
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from tests.data import ROOT
+from tests.integration.command_line import weft
 
 from weft.client import Client
 from weft.runtime.settings import read_settings
@@ -56,3 +58,22 @@ async def test_the_example_prints_a_prompt_with_its_item(url, tmp_path, name, co
     question = re.search(r'"((?:Where|Which)[^"]*\?)"', code)
     assert question
     assert question[1] in out.decode()
+
+
+async def test_the_first_five_minutes_show_what_the_readme_says(url, monkeypatch):
+    """The block of commands as pasted into an empty log's clone, and what is said of it below."""
+    monkeypatch.chdir(ROOT)
+    readme = (ROOT / "README.md").read_text()
+    (block,) = re.findall(r"^```\n(weft publish .*?)^```", readme, re.S | re.M)
+    publish, compile_, drilldown, status = (shlex.split(line)[1:] for line in block.splitlines())
+    ack = (await weft(*publish, "--json", url=url)).json
+    assert compile_[compile_.index("--after") + 1] == str(ack["count"])
+    compile_[compile_.index("--after") + 1] = str(ack["sequence"])
+    prompt = (await weft(*compile_, url=url)).out
+    (said,) = re.findall(r"says `([^`]*)`", readme)
+    assert said in prompt
+    assert drilldown[1] in prompt
+    assert "O-20614,2026-11-14T00:31:00-03:00,C-001,BR" not in prompt
+    found = await weft(*drilldown, url=url)
+    assert "O-20614,2026-11-14T00:31:00-03:00,C-001,BR" in found.out
+    assert (await weft(*status, url=url)).code == 0
