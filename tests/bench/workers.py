@@ -84,9 +84,12 @@ async def left(client: Client, worker: str) -> int:
 
 async def rate(client: Client, up: Up, worker: str, supervisor: Supervisor) -> Rate:
     """Let the workers at what is there, and wait until nothing is left."""
-    waiting = await left(client, worker)
-    begun, server, own = time.perf_counter(), cpu_seconds(up), workers_cpu(supervisor)
+    total = await left(client, worker)
     await call(client.connection, f"CONSUMER.PAUSE.{STREAM}.{worker}", {})
+    # The server takes up to a second until it hands out the first.
+    while (waiting := await left(client, worker)) == total:
+        await asyncio.sleep(0.005)
+    begun, server, own = time.perf_counter(), cpu_seconds(up), workers_cpu(supervisor)
     while await left(client, worker) > 0:
         await asyncio.sleep(0.02)
     seconds = time.perf_counter() - begun
