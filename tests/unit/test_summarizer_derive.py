@@ -3,11 +3,11 @@
 import msgspec
 
 from weft import tokens
-from weft.summarizer.derive import summary_of_item, summary_of_session
+from weft.summarizer.derive import is_long, summary_of_item, summary_of_session
 from weft.summarizer.stretch import stretch_of
 from weft.summarizer.summarizer import ExtractiveSummarizer
 from weft_schemas.events import Event, Origin, SessionClosedEvent
-from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.items import BodyRef, ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import SummaryRules
 
 ENCODING = "cl100k_base"
@@ -62,3 +62,15 @@ def test_a_session_of_sensitive_items_alone_gets_none() -> None:
     stretch = stretch_of("s1", closed(item), 2, Sensitivity.CONFIDENTIAL)
     assert stretch is not None
     assert summary_of_session(stretch, Origin(2), RULES, ExtractiveSummarizer(), ENCODING) is None
+
+
+def test_what_is_long_is_what_gets_a_summary() -> None:
+    items = [
+        ContextItem("long", ItemKind.USER_TURN, LONG),
+        ContextItem("short", ItemKind.USER_TURN, "Short."),
+        ContextItem("slice", ItemKind.USER_TURN, LONG, metadata={"slice_of": "art:1"}),
+    ]
+    assert [is_long(item, item.text, RULES, ENCODING) for item in items] == [True, False, False]
+    assert [bool(summarised(item)) for item in items] == [True, False, False]
+    apart = ContextItem("apart", ItemKind.USER_TURN, body=BodyRef("0" * 64, 300_000))
+    assert is_long(apart, "", RULES, ENCODING)

@@ -23,8 +23,11 @@ def enveloped(sequence: int, **fields: Any) -> EnvelopeEvent:
 
 
 def stretch(*events: Event, closing: int | None = None) -> Stretch | None:
+    """Items of over 1,000 characters are long."""
     numbered = list(enumerate(events, start=1))
-    return stretch_of("s1", numbered, closing or len(events), FLOOR)
+    return stretch_of(
+        "s1", numbered, closing or len(events), FLOOR, is_long=lambda item: len(item.text) > 1_000
+    )
 
 
 def test_it_tells_who_said_what_in_order() -> None:
@@ -64,6 +67,20 @@ def test_a_result_without_an_envelope_is_named_as_pending() -> None:
     made = stretch(user("u1", "Look"), result("r1"), SessionClosedEvent())
     assert made is not None
     assert made.pending == ("r1",)
+
+
+def test_a_long_item_without_its_summary_is_pending_where_its_words_are_told() -> None:
+    long = "long " * 1_000
+    made = stretch(
+        user("u1", long),
+        user("u2", long),
+        user("hidden", long, sensitivity=Sensitivity.CONFIDENTIAL),
+        ContextItem("elsewhere", ItemKind.DOC_SNIPPET, long),
+        SummaryEvent(Origin(2, "u2"), "It is long.", 4, "cl100k_base"),
+        SessionClosedEvent(),
+    )
+    assert made is not None
+    assert made.pending == ("u1",)
 
 
 def test_items_at_the_floor_are_left_out_and_lower_ones_raise_the_level() -> None:

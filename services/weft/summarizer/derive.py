@@ -27,11 +27,7 @@ def summary_of_item(
 
     `text` is its whole text (fetched, where the item holds a BodyRef); `origin.item_id` is its id.
     """
-    if (
-        item.kind in untrusted
-        or item.reserved.slice_of
-        or not _exceeds(text, rules.item_threshold, encoding)
-    ):
+    if item.kind in untrusted or not is_long(item, text, rules, encoding):
         return None
     summary = summarizer.summarise(text, rules.item_tokens, encoding)
     if not summary:
@@ -44,6 +40,16 @@ def summary_of_item(
         sensitivity=item.sensitivity,
         model=summarizer.name,
     )
+
+
+def is_long(item: ContextItem, text: str, rules: SummaryRules, encoding: str) -> bool:
+    """Whether a trusted item with this text gets a summary; where the text lies apart and is not
+    at hand (empty), by its size, in which a token is at least a byte."""
+    if item.reserved.slice_of:
+        return False
+    if item.body is not None and not text:
+        return item.body.size > rules.item_threshold
+    return _exceeds(text, rules.item_threshold, encoding)
 
 
 def summary_of_session(

@@ -7,7 +7,7 @@ or above the sensitivity floor: leaving out keeps the summary usable, raising it
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import msgspec
@@ -42,7 +42,8 @@ class Stretch(msgspec.Struct, frozen=True):
     first_sequence: int
     last_sequence: int
     pending: tuple[str, ...]
-    """Ids of tool calls' results that have no envelope yet: wait for them, if you can."""
+    """Ids of results that have no envelope and of long items that have no summary yet: wait for
+    them, if you can, so that the transcript does not depend on when it is made."""
 
 
 def stretch_of(
@@ -51,12 +52,13 @@ def stretch_of(
     closing: int,
     floor: Sensitivity,
     untrusted: tuple[ItemKind, ...] = (ItemKind.TOOL_RESULT,),
+    is_long: Callable[[ContextItem], bool] = lambda item: False,
 ) -> Stretch | None:
     """The stretch that the `session_closed` event at sequence `closing` ends.
 
     `events` are the session's, in and out, with their sequences, in any order; later ones than
-    the closing count only where they derive from an item of the stretch. None where nothing was
-    published since the closing before.
+    the closing count only where they derive from an item of the stretch. `is_long` tells which
+    trusted items get a summary. None where nothing was published since the closing before.
     """
     ordered = sorted(events, key=lambda pair: pair[0])
     items = _items(ordered, *_bounds(ordered, closing))
@@ -64,7 +66,17 @@ def stretch_of(
         return None
     envelopes = _counting(ordered, EnvelopeEvent)
     results = [(sequence, item) for sequence, item in items if item.kind in untrusted]
-    told = _told(items, _counting(ordered, SummaryEvent), floor, untrusted)
+    summaries = _counting(ordered, SummaryEvent)
+    tellable = [
+        (sequence, item)
+        for sequence, item in items
+        if item.kind in _SPEAKER
+        and item.kind not in untrusted
+        and not item.sensitivity.reaches(floor)
+    ]
+    told = _told(tellable, summaries)
+    missing = [item for sequence, item in results if sequence not in envelopes]
+    missing += [one for at, one in tellable if at not in summaries and is_long(one)]
     sensitivity = Sensitivity.PUBLIC
     for item, _ in told:
         sensitivity = sensitivity.raised_to(item.sensitivity)
@@ -77,7 +89,7 @@ def stretch_of(
         scope=_scope(session, [item for _, item in items]),
         first_sequence=items[0][0],
         last_sequence=items[-1][0],
-        pending=tuple(item.id for sequence, item in results if sequence not in envelopes),
+        pending=tuple(item.id for item in missing),
     )
 
 
@@ -97,15 +109,9 @@ def _counting(ordered: list[tuple[int, Event]], kind: type[_Derived]) -> dict[in
 def _told(
     items: list[tuple[int, ContextItem]],
     summaries: dict[int, SummaryEvent],
-    floor: Sensitivity,
-    untrusted: tuple[ItemKind, ...],
 ) -> list[tuple[ContextItem, str]]:
-    """The items whose words the transcript may hold, each with its line."""
-    lines = [
-        (item, _line(item, summaries.get(sequence)))
-        for sequence, item in items
-        if item.kind not in untrusted and not item.sensitivity.reaches(floor)
-    ]
+    """The items that say something, each with its line."""
+    lines = [(item, _line(item, summaries.get(sequence))) for sequence, item in items]
     return [(item, line) for item, line in lines if line]
 
 
@@ -135,12 +141,11 @@ def _items(
 
 def _line(item: ContextItem, summary: SummaryEvent | None) -> str:
     """`User: what was said`, on one line."""
-    speaker = _SPEAKER.get(item.kind)
     text = " ".join((summary.text if summary else item.text).split())
-    if speaker is None or not text:
+    if not text:
         return ""
     author = item.reserved.author
-    name = " ".join(author.split())[:40] if author else speaker
+    name = " ".join(author.split())[:40] if author else _SPEAKER[item.kind]
     return f"{name}: {text[:_LONGEST]}"
 
 

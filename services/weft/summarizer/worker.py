@@ -14,7 +14,7 @@ from weft.runtime.deriving import Derived, WorkContext, Worker
 from weft.runtime.fetching import text_of
 from weft.runtime.settings import Settings
 from weft.runtime.worker import run_worker
-from weft.summarizer.derive import VERSION, WORKER, summary_of_item, summary_of_session
+from weft.summarizer.derive import VERSION, WORKER, is_long, summary_of_item, summary_of_session
 from weft.summarizer.stretch import Stretch, stretch_of
 from weft.summarizer.summarizer import configured
 from weft_schemas.errors import InvalidInput, Unavailable
@@ -23,8 +23,8 @@ from weft_schemas.items import ContextItem
 from weft_schemas.subjects import Stored, derived_subject
 
 PATIENT_ATTEMPTS = 4
-"""How often a closed session waits for envelopes that are not there yet, some 3 s in all; then it
-is summarised without them."""
+"""How often a closed session waits for envelopes and summaries that are not there yet, some 3 s in
+all; then it is summarised without them."""
 
 READ_AT_ONCE = 4
 """Closed sessions that one process reads at a time. All that it holds at once would be more than
@@ -105,8 +105,8 @@ class _Summaries:
             return None
         if stretch.pending and record.deliveries < PATIENT_ATTEMPTS:
             raise Unavailable(
-                f"session {address.session!r} waits for {len(stretch.pending)} envelopes; "
-                "its summary is tried again"
+                f"session {address.session!r} waits for the envelopes or summaries of "
+                f"{len(stretch.pending)} items; its own summary is tried again"
             )
         rules, origin = context.policy.summaries, context.origin()
         return await asyncio.to_thread(
@@ -123,10 +123,13 @@ class _Summaries:
             except InvalidInput:
                 continue  # parked by who reports it
         policy = context.policy
-        return stretch_of(
+        # In a thread: it counts the tokens of what has no summary yet.
+        return await asyncio.to_thread(
+            stretch_of,
             address.session,
             events,
             record.sequence,
             policy.sensitivity_floor,
             policy.firewall.untrusted_kinds,
+            lambda item: is_long(item, item.text, policy.summaries, self._encoding),
         )
