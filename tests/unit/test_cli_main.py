@@ -194,6 +194,7 @@ def test_a_password_in_an_address_stays_hidden(capsys: pytest.CaptureFixture[str
         (["eval", "hydration"], '{"colour": "red"}', "session 0: neither an OpenAI chat nor"),
         (["eval", "grounding"], "[]", "holds nothing to measure on"),
         (["compile", "-s", "s", "-p", "route", "--tools"], "3", "holds no list of tools"),
+        (["publish", "-s", "s"], "{}", "records with the keys (none)"),
         (["compile", "-s", "s", "-p", "route", "--tools"], '[{"name": 3}]', "tool"),
     ],
 )
@@ -216,3 +217,15 @@ def test_the_lists_of_commands_are_not_cut_short(capsys: pytest.CaptureFixture[s
     for group in ("catalog", "config", "eval", "policy"):
         _, out, _ = weft(capsys, group, "--help")
         assert "..." not in out.partition("Commands:")[2], group
+
+
+def test_a_chosen_tool_is_one_that_is_described(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text('[{"name": "refund"}, {"name": "mail"}]')
+    call = ["compile", "-s", "s", "-p", "call", "--tool", "refnd"]
+    code, _, err = weft(capsys, *call, "--tools", str(file))
+    assert (code, err) == (2, "weft: --tool refnd: is none of mail, refund\n")
+    code, _, err = weft(capsys, *call)
+    assert (code, "give --tools or --catalog" in err) == (2, True)

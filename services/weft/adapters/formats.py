@@ -79,8 +79,9 @@ def detect(source: Source) -> str:
         return "weft"
     if first.get("type") in set(ItemKind):
         return "contextweaver"
+    keys = ", ".join(sorted(first)[:8]) or "(none)"
     source.records[0].fail(
-        f"no format that we read has records with the keys {', '.join(sorted(first)[:8])}; "
+        f"no format that we read has records with the keys {keys}; "
         f"say which it is with --format {'|'.join(FORMATS)}"
     )
 

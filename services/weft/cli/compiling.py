@@ -14,6 +14,9 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 from weft_schemas.policy import Phase
 
+_NAMES = 8
+"""Tools that a complaint lists."""
+
 phase_option = click.option(
     "--phase", "-p", required=True, type=click.Choice([str(phase) for phase in Phase])
 )
@@ -64,7 +67,9 @@ def compile(
       weft compile -s s1 -p interpret --as-of 120 --json | jq .stats
       weft compile -s s1 -p answer --as-of 2026-01-31T12:00:00Z
     """
-    pack = running(_compile(settings, tools=_offered(tools), **request))
+    offered = _offered(tools)
+    _check_chosen(request["tool"], offered, request["catalog"])
+    pack = running(_compile(settings, tools=offered, **request))
     if as_json or format == "json":
         print_json(pack)
     elif format == "text":
@@ -87,6 +92,15 @@ def _offered(file: Path | None) -> list[dict[str, Any]]:
     from weft.cli.catalog import read_catalog
 
     return [msgspec.to_builtins(item) for item in read_catalog(file, str(file)).items]
+
+
+def _check_chosen(tool: str | None, offered: list[dict[str, Any]], catalog: str | None) -> None:
+    """A tool that nothing describes would be left out without a word."""
+    if tool is None or catalog or any(tool == one["name"] for one in offered):
+        return
+    names = ", ".join(sorted(one["name"] for one in offered)[:_NAMES])
+    among = f"is none of {names}" if names else "is described nowhere; give --tools or --catalog"
+    raise InvalidInput(f"--tool {tool}: {among}")
 
 
 async def sequence_of(log: Any, as_of: str | None) -> int | None:
