@@ -4,7 +4,7 @@ need each: identifiers before dates before numbers before prose."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -42,6 +42,7 @@ _PLAIN = re.compile(r"[\w-]+\Z")
 
 
 Scalar = str | int | float | bool | None
+Holder = dict[str, object] | list[object]
 FEW = 3
 """Different values up to which the records of an array count as sharing them."""
 
@@ -78,33 +79,39 @@ def named_values(root: object, most: int, longest: int) -> dict[str, str]:
     path at which it first stands), in order of appearance. Booleans, nulls, and what lies under a
     path of more than `longest` characters are passed over."""
     found: dict[str, str] = {}
-    _name(root, "", 0, most, longest, found)
+    if isinstance(root, dict | list):
+        _name(root, "", 0, most, longest, found)
     return found
 
 
 def _name(
-    value: object, name: str, depth: int, most: int, longest: int, found: dict[str, str]
+    value: Holder, name: str, depth: int, most: int, longest: int, found: dict[str, str]
 ) -> None:
-    if isinstance(value, str | int | float):
-        if value is True or value is False:
-            return
-        text = value if isinstance(value, str) else str(value)
-        if 0 < len(text) <= longest and text not in found and len(found) < most:
-            found[text] = name
-    elif value is None or depth >= MAX_DEPTH or len(name) > longest:
+    """Add the values under `value`, which is called `name`. Every small result goes through here,
+    so types are compared and not asked for."""
+    if depth >= MAX_DEPTH or len(name) > longest:
         return
-    elif isinstance(value, dict):
-        for key, held in value.items():
-            if len(found) >= most:
-                return
-            if isinstance(held, str) and (held in found or not 0 < len(held) <= longest):
-                continue  # most often, what the records of an array share
-            _name(held, name + _named(key, name), depth + 1, most, longest, found)
-    elif isinstance(value, list):
-        for index in _looked_at(value):
-            if len(found) >= most:
-                return
-            _name(value[index], f"{name}[{index}]", depth + 1, most, longest, found)
+    for step, held in _members(value):
+        if len(found) >= most:
+            return
+        kind = type(held)
+        if kind is dict or kind is list:
+            _name(held, _below(name, step), depth + 1, most, longest, found)  # type: ignore[arg-type]
+            continue
+        if kind is str or kind is int or kind is float:
+            text = str(held)
+            if text not in found and 0 < len(text) <= longest:
+                found[text] = _below(name, step)
+
+
+def _members(value: Holder) -> Iterable[tuple[Step, object]]:
+    if isinstance(value, dict):
+        return value.items()
+    return [(index, value[index]) for index in _looked_at(value)]
+
+
+def _below(name: str, step: Step) -> str:
+    return f"{name}[{step}]" if isinstance(step, int) else name + _named(step, name)
 
 
 _Found = tuple[Path, Scalar, _Place, int]
