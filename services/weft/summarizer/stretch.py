@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from weft.summarizer.covered import NOTHING, Covered
 from weft_schemas.envelope import ResultStatus
 from weft_schemas.events import EnvelopeEvent, Event, SessionClosedEvent, SummaryEvent
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
@@ -53,15 +54,18 @@ def stretch_of(
     floor: Sensitivity,
     untrusted: tuple[ItemKind, ...] = (ItemKind.TOOL_RESULT,),
     is_long: Callable[[ContextItem], bool] = lambda item: False,
+    before: Covered = NOTHING,
 ) -> Stretch | None:
     """The stretch that the `session_closed` event at sequence `closing` ends.
 
     `events` are the session's, in and out, with their sequences, in any order; later ones than
     the closing count only where they derive from an item of the stretch. `is_long` tells which
-    trusted items get a summary. None where nothing was published since the closing before.
+    trusted items get a summary. `before` is what is known of the session where
+    the events do not begin at its start. None where nothing was published since the closing before.
     """
     ordered = sorted(events, key=lambda pair: pair[0])
-    items = _items(ordered, *_bounds(ordered, closing))
+    start, last = _bounds(ordered, closing, before.last + 1)
+    items = _items(ordered, before, start, last)
     if not items:
         return None
     envelopes = _counting(ordered, EnvelopeEvent)
@@ -115,9 +119,9 @@ def _told(
     return [(item, line) for item, line in lines if line]
 
 
-def _bounds(ordered: list[tuple[int, Event]], closing: int) -> tuple[int, int]:
-    """First and last sequence of the stretch."""
-    start, last = 1, closing
+def _bounds(ordered: list[tuple[int, Event]], closing: int, start: int) -> tuple[int, int]:
+    """First and last sequence of the stretch; `start` where no closing comes before."""
+    last = closing
     for sequence, event in ordered:
         if isinstance(event, SessionClosedEvent):
             end = event.last_sequence or sequence
@@ -129,14 +133,18 @@ def _bounds(ordered: list[tuple[int, Event]], closing: int) -> tuple[int, int]:
 
 
 def _items(
-    ordered: list[tuple[int, Event]], start: int, last: int
+    ordered: list[tuple[int, Event]], before: Covered, start: int, last: int
 ) -> list[tuple[int, ContextItem]]:
     """The stretch's items; the first with an id is the one that counts."""
     first: dict[str, tuple[int, ContextItem]] = {}
     for sequence, event in ordered:
         if isinstance(event, ContextItem):
             first.setdefault(event.id, (sequence, event))
-    return [(sequence, item) for sequence, item in first.values() if start <= sequence <= last]
+    return [
+        (sequence, item)
+        for sequence, item in first.values()
+        if start <= sequence <= last and not before.holds(item.id)
+    ]
 
 
 def _line(item: ContextItem, summary: SummaryEvent | None) -> str:

@@ -14,6 +14,7 @@ from weft.runtime.deriving import Derived, WorkContext, Worker
 from weft.runtime.fetching import text_of
 from weft.runtime.settings import Settings
 from weft.runtime.worker import run_worker
+from weft.summarizer.covered import NOTHING, Memory
 from weft.summarizer.derive import VERSION, WORKER, is_long, summary_of_item, summary_of_session
 from weft.summarizer.stretch import Stretch, stretch_of
 from weft.summarizer.summarizer import configured
@@ -58,6 +59,7 @@ class _Summaries:
         )
         self._remote = settings.summary_url is not None
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
+        self._memory = Memory()
 
     async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
@@ -103,7 +105,7 @@ class _Summaries:
             stretch = await self._stretch(record, address, context)
         if stretch is None:
             return None
-        if stretch.pending and record.deliveries < PATIENT_ATTEMPTS:
+        if _may_wait(stretch, record):
             raise Unavailable(
                 f"session {address.session!r} waits for the envelopes or summaries of "
                 f"{len(stretch.pending)} items; its own summary is tried again"
@@ -116,20 +118,37 @@ class _Summaries:
     async def _stretch(
         self, record: LogRecord, address: Stored, context: WorkContext
     ) -> Stretch | None:
+        place, closing = (address.tenant, address.session), record.sequence
+        before = self._memory.before(place, closing)
+        events = await self._events(place, before.last)
+        if before.reaches_into(events, closing):
+            before, events = NOTHING, await self._events(place, 0)
+        policy = context.policy
+        # In a thread: it counts the tokens of what has no summary yet.
+        stretch = await asyncio.to_thread(
+            stretch_of,
+            address.session,
+            events,
+            closing,
+            policy.sensitivity_floor,
+            policy.firewall.untrusted_kinds,
+            lambda item: is_long(item, item.text, policy.summaries, self._encoding),
+            before,
+        )
+        if stretch is None or not _may_wait(stretch, record):
+            self._memory.keep(place, before, events, closing)
+        return stretch
+
+    async def _events(self, place: tuple[str, str], after: int) -> list[tuple[int, Event]]:
+        """The session's, with their sequences, after one of them."""
         events: list[tuple[int, Event]] = []
-        async for one in self._log.session(address.tenant, address.session):
+        async for one in self._log.session(*place, after=after):
             try:
                 events.append((one.sequence, one.event()))
             except InvalidInput:
                 continue  # parked by who reports it
-        policy = context.policy
-        # In a thread: it counts the tokens of what has no summary yet.
-        return await asyncio.to_thread(
-            stretch_of,
-            address.session,
-            events,
-            record.sequence,
-            policy.sensitivity_floor,
-            policy.firewall.untrusted_kinds,
-            lambda item: is_long(item, item.text, policy.summaries, self._encoding),
-        )
+        return events
+
+
+def _may_wait(stretch: Stretch, record: LogRecord) -> bool:
+    return bool(stretch.pending) and record.deliveries < PATIENT_ATTEMPTS
