@@ -27,9 +27,12 @@ WAIT_SECONDS = 30.0
 def evaluate() -> None:
     """Measure on recorded sessions, through running services (`weft up`).
 
+    Grounding and evidence publish them to the tenant's log, as sessions `eval-…`, where they stay:
+    use a data folder or a tenant of their own.
+
     \b
     Examples:
-      weft eval grounding runs.json --budget 1000
+      weft eval grounding runs.json --budget 1000 --tenant eval
       weft eval evidence conversations.json --json
     """
 
