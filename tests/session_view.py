@@ -83,6 +83,9 @@ class ListView:
         )
         return event.envelope
 
+    def at(self, sequence: int) -> "ListView":
+        return self
+
     def item_count(self) -> int:
         return len(self._rows)
 

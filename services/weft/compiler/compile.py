@@ -14,16 +14,17 @@ from weft.compiler.candidates import Candidates, find_candidates
 from weft.compiler.closure import Closed, Group, close
 from weft.compiler.counting import Count, counter
 from weft.compiler.forms import Form
-from weft.compiler.header import memory_header
+from weft.compiler.header import frozen_header, memory_header
 from weft.compiler.limits import apply_limits, pool, showable
 from weft.compiler.phases import LOOKS
 from weft.compiler.query import Question, understand
 from weft.compiler.rendering import RENDER_VERSION, render
 from weft.compiler.repetition import drop_repetitions
 from weft.compiler.scoring import score_groups
-from weft.compiler.selecting import select
+from weft.compiler.selecting import Choice, select
 from weft.compiler.sensitivity import apply_floor
 from weft.compiler.sheet import Sheet, Weighed
+from weft.compiler.stability import keep, select_stable
 from weft.compiler.tools import parameter_names, tools_entry
 from weft.compiler.worth import asked_fields
 from weft.readmodel.rows import ItemRow, SessionView
@@ -78,47 +79,52 @@ def compile_pack(
 
     question = understand(request.query or _situation(view))
     candidates = find_candidates(view, question, policy.selection, look.reach, budget)
-    closed = close(view, candidates.rows)
+    closed = close(view, [*candidates.rows, *_shown_before(view, base)])
     cleared = apply_floor(closed.groups, policy)
     allowed = showable(cleared.groups, request.phase, rule)
     pinned = _pinned(allowed.groups, candidates)
+    kept = keep(view, base, version, allowed.groups, cleared.redacted)
     emphasis = look.emphasis if request.query else look.unasked or look.emphasis
     scores = score_groups(
         allowed.groups, candidates.scores, question, rule, emphasis, candidates.latest_user
     )
     supply = int(look.wants.supply * budget) + look.wants.supply_least
-    best = pool(allowed.groups, scores, pinned, supply)
+    settled = pinned | kept.forms.keys()
+    best = pool(allowed.groups, scores, settled, supply)
     threshold = policy.selection.duplicate_threshold
-    distinct = drop_repetitions(best, pinned, cleared.redacted, threshold)
-    limited = apply_limits(distinct.groups, scores, pinned, request.phase, rule)
+    distinct = drop_repetitions(best, settled, cleared.redacted, threshold)
+    limited = apply_limits(distinct.groups, scores, settled, request.phase, rule)
 
     rows = {row.sequence: row for group in limited.groups for row in group.rows}
     sheet = Sheet(
-        _above(view, request, question, policy, budget, count),
+        _above(view, request, question, policy, budget, count, base if kept.forms else None),
         rows,
         _maker(policy, key, candidates.latest_user),
         count,
     )
-    asked = asked_fields(rows.values()) | parameter_names(view, request)
-    selected = select(
+    choice = Choice(
         limited.groups,
         scores,
         pinned,
         cleared.redacted,
         look.wants,
-        asked,
+        asked_fields(rows.values()) | parameter_names(view, request),
         sheet,
         budget,
         view.encoding,
-        _current(limited.groups, candidates),
+        tuple(_current(limited.groups, candidates)),
         look.current,
     )
+    selected = select_stable(choice, kept.forms) if kept.forms else select(choice)
     weighed = sheet.weigh(selected.forms)
     entries = weighed.entries
     dropped = [*closed.dropped, *cleared.dropped, *allowed.dropped]
     dropped += [*distinct.dropped, *limited.dropped]
     dropped += _unselected(allowed.groups, entries, dropped)
-    stats = _stats(closed, weighed, dropped, selected.notes, budget, view.encoding, count)
+    notes = selected.notes
+    if request.stable_from is not None and not kept.forms:
+        notes = (*notes, f"compiled fresh: {kept.reason or 'nothing of the base can stay'}")
+    stats = _stats(closed, weighed, dropped, notes, budget, view.encoding, count)
     pack = _pack(view, request, version, entries, stats)
     manifest = manifest_of(entries, rows, selected.forms)
     return Compilation(pack, audit_of(pack, request, manifest), _named(allowed.groups, scores))
@@ -128,6 +134,10 @@ def budget_of(request: CompileRequest, policy: ContextPolicy) -> int:
     """Tokens that the prompt may take."""
     wanted = policy.budgets.of(request.phase) if request.budget is None else request.budget
     return max(wanted - request.reserve, 0)
+
+
+def _shown_before(view: SessionView, base: CompileAudit | None) -> list[ItemRow]:
+    return view.rows([one.sequence for one in base.manifest if one.item_id]) if base else []
 
 
 def _situation(view: SessionView) -> str:
@@ -158,9 +168,14 @@ def _above(
     policy: ContextPolicy,
     budget: int,
     count: Count,
+    base: CompileAudit | None,
 ) -> tuple[PackEntry, ...]:
+    """Header and tools; the header of the base as long as it stays."""
+    header = frozen_header(view, base, policy) if base is not None else None
+    if header is None:
+        header = memory_header(view, question, policy, budget, count)
     tools = tools_entry(view, request, budget, count)
-    return (*memory_header(view, question, policy, budget, count), *([tools] if tools else []))
+    return (*header, *([tools] if tools else []))
 
 
 def _maker(policy: ContextPolicy, key: bytes, latest_user: int | None):  # type: ignore[no-untyped-def]

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
 from weft.compiler.fencing import unlabelled
 from weft.compiler.query import Question
 from weft.readmodel.rows import EpisodeRow, FactRow, SessionView
 from weft.readmodel.terms import analyse
-from weft_schemas.compile import PackEntry
-from weft_schemas.items import ItemKind, Sensitivity
+from weft_schemas.compile import CompileAudit, PackEntry
+from weft_schemas.ids import digest
+from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
 
 EPISODES_READ = 32
 """Newest episodes that are looked at."""
+FACTS, EPISODES = "facts", "episodes"
+LABELS = {FACTS: "facts: ", EPISODES: "earlier: "}
+BETWEEN = {FACTS: "; ", EPISODES: " / "}
 
 Count = Callable[[str], int]
+Row = FactRow | EpisodeRow
 
 
 def memory_header(
@@ -26,71 +32,103 @@ def memory_header(
     Both caps and `header_share` of the budget hold, labels counted. What reaches the sensitivity
     floor is left out.
     """
-    rules, floor = policy.memory, policy.sensitivity_floor
+    rules = policy.memory
     room = int(budget * rules.header_share)
-    scopes = view.scopes()
-    facts = [fact for fact in view.facts(scopes) if not fact.sensitivity.reaches(floor)]
     entries = []
-    lines = [_fact(fact) for fact in _ranked(facts, question)]
-    text = _fill("facts: ", lines, "; ", min(rules.fact_tokens, room), count)
-    if text:
-        entries.append(_entry("facts", text))
-        room -= count(text + "\n")
-    episodes = [
-        episode
-        for episode in view.episodes(scopes, EPISODES_READ)
-        if not episode.sensitivity.reaches(floor)
-    ]
-    texts = [" ".join(episode.text.split()) for episode in _relevant(episodes, question)]
-    text = _fill("earlier: ", texts, " / ", min(rules.episode_tokens, room), count)
-    if text:
-        entries.append(_entry("episodes", text))
+    for name, rows, cap in (
+        (FACTS, _by_relevance(_facts(view, policy), question), rules.fact_tokens),
+        (EPISODES, _by_relevance(_episodes(view, policy), question), rules.episode_tokens),
+    ):
+        made = _entry(name, _fitting(name, rows, min(cap, room), count), view.sequence)
+        if made is not None:
+            entries.append(made)
+            room -= count(made.text + "\n")
     return entries
 
 
-def _fact(fact: FactRow) -> str:
-    return " ".join(f"{fact.key}={fact.value}".split())
+def frozen_header(
+    view: SessionView, base: CompileAudit, policy: ContextPolicy
+) -> list[PackEntry] | None:
+    """The header of an earlier pack, made again from what was known then; null where the floor no
+    longer allows it."""
+    entries: list[PackEntry] = []
+    for one in base.manifest:
+        name, _, written = one.view.partition(" ")
+        if one.item_id or name not in LABELS:
+            continue
+        then = view.at(one.sequence)
+        found = {_key(row): row for row in _rows(name, then, policy)}
+        keys = json.loads(written)
+        made = _entry(name, [found[key] for key in keys if key in found], one.sequence)
+        if made is None or digest(made.text) != one.digest:
+            return None
+        entries.append(made)
+    return entries
 
 
-def _ranked(facts: Sequence[FactRow], question: Question) -> list[FactRow]:
+def _rows(name: str, view: SessionView, policy: ContextPolicy) -> Sequence[Row]:
+    return _facts(view, policy) if name == FACTS else _episodes(view, policy)
+
+
+def _facts(view: SessionView, policy: ContextPolicy) -> list[FactRow]:
+    floor = policy.sensitivity_floor
+    return [fact for fact in view.facts(view.scopes()) if not fact.sensitivity.reaches(floor)]
+
+
+def _episodes(view: SessionView, policy: ContextPolicy) -> list[EpisodeRow]:
+    floor = policy.sensitivity_floor
+    found = view.episodes(view.scopes(), EPISODES_READ)
+    return [episode for episode in found if not episode.sensitivity.reaches(floor)]
+
+
+def _by_relevance(rows: Sequence[Row], question: Question) -> list[Row]:
     """By shared terms, then the newest."""
-    return sorted(
-        facts,
-        key=lambda fact: (
-            -_overlap(f"{fact.key} {fact.value}", question),
-            -fact.sequence,
-            fact.key,
-        ),
-    )
+
+    def shared(row: Row) -> int:
+        held = analyse(_text(row))
+        return sum(term in held for term in question.terms)
+
+    return sorted(rows, key=lambda row: (-shared(row), -_since(row), _key(row)))
 
 
-def _relevant(episodes: Sequence[EpisodeRow], question: Question) -> list[EpisodeRow]:
-    return sorted(
-        episodes, key=lambda episode: (-_overlap(episode.text, question), -episode.last_sequence)
-    )
+def _since(row: Row) -> int:
+    return row.sequence if isinstance(row, FactRow) else row.last_sequence
 
 
-def _overlap(text: str, question: Question) -> int:
-    held = analyse(text)
-    return sum(term in held for term in question.terms)
+def _key(row: Row) -> str:
+    """Its name within the scopes of a session."""
+    return f"{row.scope} {row.key if isinstance(row, FactRow) else row.episode_id}"
 
 
-def _fill(label: str, texts: Sequence[str], separator: str, limit: int, count: Count) -> str:
-    """As many of the texts, in order, as fit; one that does not is skipped."""
-    chosen: list[str] = []
-    for text in texts:
-        tried = label + separator.join([*chosen, text])
-        if count(tried + "\n") <= limit:
-            chosen.append(text)
-    return unlabelled(label + separator.join(chosen)) if chosen else ""
+def _text(row: Row) -> str:
+    text = f"{row.key}={row.value}" if isinstance(row, FactRow) else row.text
+    return " ".join(text.split())
 
 
-def _entry(name: str, text: str) -> PackEntry:
+def _fitting(name: str, rows: Sequence[Row], limit: int, count: Count) -> list[Row]:
+    """As many of the rows, in order, as fit; one that does not is skipped."""
+    room = limit - count(LABELS[name] + "\n")
+    chosen: list[Row] = []
+    for row in rows:
+        if room <= 0:
+            break
+        cost = count(f" {_text(row)}{BETWEEN[name]}")
+        if cost <= room:
+            chosen.append(row)
+            room -= cost
+    return chosen
+
+
+def _entry(name: str, rows: Sequence[Row], sequence: int) -> PackEntry | None:
+    """The block of these rows. Its view names them, and its sequence says when they were read, so
+    that it can be made again."""
+    if not rows:
+        return None
     return PackEntry(
         item_id="",
         kind=ItemKind.MEMORY_FACT,
-        text=text,
+        text=unlabelled(LABELS[name] + BETWEEN[name].join(_text(row) for row in rows)),
         section="header",
-        view=name,
-        sensitivity=Sensitivity.PUBLIC,
+        sequence=sequence,
+        view=f"{name} {json.dumps([_key(row) for row in rows], ensure_ascii=False)}",
     )

@@ -70,13 +70,15 @@ def ranked(
 def pool(
     groups: Sequence[Group], scores: Mapping[int, float], pinned: frozenset[int], tokens: int
 ) -> tuple[Group, ...]:
-    """The best groups whose text together reaches `tokens`: no further one has a chance."""
+    """The pinned groups, and the best others whose text together reaches `tokens`: no further one
+    has a chance."""
     kept: set[int] = set()
     for group in ranked(groups, scores, pinned):
-        if tokens < 0 and group.key not in pinned:
-            break
+        if group.key not in pinned:
+            if tokens < 0:
+                break
+            tokens -= sum(max(row.tokens, 0) for row in group.rows)
         kept.add(group.key)
-        tokens -= sum(max(row.tokens, 0) for row in group.rows)
     return tuple(group for group in groups if group.key in kept)
 
 

@@ -1,5 +1,5 @@
-"""Stage 6: which groups repeat a newer one. Texts of one kind are compared, calls only with calls of
-the same tool and arguments, since the same answer to another question is another fact."""
+"""Stage 6: which groups repeat a newer one. Texts of one kind are compared, calls only with calls
+of the same tool and arguments, since the same answer to another question is another fact."""
 
 from __future__ import annotations
 

@@ -19,85 +19,88 @@ CORRECTIONS = 3
 """Fits against the sum of the blocks before one against what is really sent, which is slower."""
 
 
+class Choice(msgspec.Struct, frozen=True):
+    """What there is to choose from, and how."""
+
+    groups: tuple[Group, ...]
+    scores: Mapping[int, float]
+    pinned: frozenset[int]
+    redacted: frozenset[int]
+    wants: Wants
+    asked: Collection[str]
+    sheet: Sheet
+    budget: int
+    encoding: str
+    current: tuple[Group, ...] = ()
+    """Results since the latest user turn, newest first: as many stand whole as take"""
+    current_share: float = 0.0
+    """of the budget."""
+
+
 class Selected(msgspec.Struct, frozen=True):
     forms: dict[int, Form]
     notes: tuple[str, ...]
 
 
-def select(
-    groups: Sequence[Group],
-    scores: Mapping[int, float],
-    pinned: frozenset[int],
-    redacted: frozenset[int],
-    wants: Wants,
-    asked: Collection[str],
-    sheet: Sheet,
-    budget: int,
-    encoding: str,
-    current: Sequence[Group] = (),
-    current_share: float = 0.0,
-) -> Selected:
-    """Everything whole where it fits; else the pinned, then the parts worth most.
-
-    Of the `current` groups, newest first, as many stand whole as take `current_share` of the
-    budget.
-    """
-    everything = _everything(groups, redacted, sheet, budget)
+def select(choice: Choice) -> Selected:
+    """Everything whole where it fits; else the pinned, then the parts worth most."""
+    everything = everything_whole(choice)
     if everything is not None:
         return Selected(everything, ())
-    pins = _pins(groups, pinned, redacted, sheet, budget, encoding)
-    base = _with_current(pins.forms, current, redacted, sheet, budget, current_share)
+    pins = pins_of(choice)
+    base = _with_current(pins.forms, choice)
+    return Selected(fill(choice, base, choice.groups, choice.budget), pins.notes)
+
+
+def everything_whole(choice: Choice) -> Forms | None:
+    """All groups, each item whole; null where that does not fit."""
+    rows = [row for group in choice.groups for row in group.rows]
+    if sum(max(row.tokens, 0) for row in rows) > choice.budget:
+        return None
+    forms = {row.sequence: whole(row, row.sequence in choice.redacted) for row in rows}
+    return forms if choice.sheet.exact(forms) <= choice.budget else None
+
+
+def pins_of(choice: Choice) -> Pins:
+    """What stands in every prompt."""
+    rows = [group.rows[0] for group in choice.groups if group.key in choice.pinned]
+    return pin(rows, choice.redacted, choice.sheet.exact, choice.budget, choice.encoding)
+
+
+def fill(choice: Choice, base: Forms, groups: Sequence[Group], budget: int) -> Forms:
+    """`base` and the parts of `groups` worth most beside it, within `budget`."""
+    sheet = choice.sheet
     stated = Counter(value for form in base.values() for value in values(form.text))
     rest = [
-        group for group in groups if group.key not in pinned and group.rows[0].sequence not in base
+        group
+        for group in groups
+        if group.key not in choice.pinned and group.rows[0].sequence not in base
     ]
-    room = budget - sheet.size(base)
-    additions, shapes = order_parts(rest, scores, redacted, wants, asked, stated, room)
+    additions, shapes = order_parts(
+        rest,
+        choice.scores,
+        choice.redacted,
+        choice.wants,
+        choice.asked,
+        stated,
+        budget - sheet.size(base),
+    )
     target = budget
     for _ in range(CORRECTIONS):
         forms = fit(additions, shapes, base, sheet.size, target)
         over = sheet.exact(forms) - budget
         if over <= 0:
-            return Selected(forms, pins.notes)
+            return forms
         target -= over
-    return Selected(fit(additions, shapes, base, sheet.exact, budget), pins.notes)
+    return fit(additions, shapes, base, sheet.exact, budget)
 
 
-def _with_current(
-    pinned: Forms,
-    current: Sequence[Group],
-    redacted: frozenset[int],
-    sheet: Sheet,
-    budget: int,
-    share: float,
-) -> Forms:
-    limit = min(budget, sheet.exact(pinned) + int(budget * share))
+def _with_current(pinned: Forms, choice: Choice) -> Forms:
+    sheet = choice.sheet
+    limit = min(choice.budget, sheet.exact(pinned) + int(choice.budget * choice.current_share))
     forms = dict(pinned)
-    for group in current:
-        more = {row.sequence: whole(row, row.sequence in redacted) for row in group.rows}
+    for group in choice.current:
+        more = {row.sequence: whole(row, row.sequence in choice.redacted) for row in group.rows}
         if sheet.exact({**forms, **more}) <= limit:
             forms.update(more)
     return forms
-
-
-def _pins(
-    groups: Sequence[Group],
-    pinned: frozenset[int],
-    redacted: frozenset[int],
-    sheet: Sheet,
-    budget: int,
-    encoding: str,
-) -> Pins:
-    rows = [group.rows[0] for group in groups if group.key in pinned]
-    return pin(rows, redacted, sheet.exact, budget, encoding)
-
-
-def _everything(
-    groups: Sequence[Group], redacted: frozenset[int], sheet: Sheet, budget: int
-) -> Forms | None:
-    if sum(max(row.tokens, 0) for group in groups for row in group.rows) > budget:
-        return None
-    forms = {
-        row.sequence: whole(row, row.sequence in redacted) for group in groups for row in group.rows
-    }
-    return forms if sheet.exact(forms) <= budget else None

@@ -106,6 +106,9 @@ class SessionView(FactStore, EpisodicStore, Protocol):
 
     def item_count(self) -> int: ...
 
+    def at(self, sequence: int) -> SessionView:
+        """The same session at another sequence."""
+
     def recent(self, limit: int) -> list[ItemRow]:
         """The newest items, newest first."""
 

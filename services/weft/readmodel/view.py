@@ -65,6 +65,9 @@ class View:
     def item_count(self) -> int:
         return self._count
 
+    def at(self, sequence: int) -> View:
+        return View(self._db, self.tenant, self.session, sequence)
+
     def recent(self, limit: int) -> list[ItemRow]:
         return self._items(_RECENT, limit=limit)
 
