@@ -15,6 +15,8 @@ from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import FirewallRules
 
 KEY = b"a key of this deployment"
+RULES = FirewallRules(threshold=500)
+"""So that a text of a page is summarised."""
 
 
 def envelope(
@@ -29,7 +31,7 @@ def envelope(
         item,
         body,
         origin=Origin(7, "item-1", "firewall", "1"),
-        rules=rules or FirewallRules(),
+        rules=rules or RULES,
         fingerprint_key=KEY,
         encoding=DEFAULT_ENCODING,
         tenant="acme",
