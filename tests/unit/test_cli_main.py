@@ -229,3 +229,11 @@ def test_a_chosen_tool_is_one_that_is_described(
     assert (code, err) == (2, "weft: --tool refnd: is none of mail, refund\n")
     code, _, err = weft(capsys, *call)
     assert (code, "give --tools or --catalog" in err) == (2, True)
+
+
+def test_a_rebuild_to_compare_needs_something_to_compare_with(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, _, err = weft(capsys, "rebuild", "--verify", "--data", str(tmp_path))
+    assert (code, err.startswith(f"weft: {tmp_path}: no read model to compare with")) == (4, True)
+    assert not list(tmp_path.iterdir())

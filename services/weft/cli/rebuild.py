@@ -12,7 +12,7 @@ from weft.cli.connecting import connected, json_option, running
 from weft.cli.output import print_json
 from weft.cli.progress import progress
 from weft.runtime.settings import Settings
-from weft_schemas.errors import Corrupt
+from weft_schemas.errors import Corrupt, NotFound
 
 
 @click.command()
@@ -39,7 +39,10 @@ def rebuild(
       weft rebuild --data /var/lib/weft --json
       weft rebuild --from snapshot --verify
     """
-    done = running(_rebuild(settings, data_dir or settings.data_dir, source, quiet=as_json))
+    folder = data_dir or settings.data_dir
+    if verify and not (folder / "replica").is_dir():
+        raise NotFound(f"{folder}: no read model to compare with; name the replica's with --data")
+    done = running(_rebuild(settings, folder, source, quiet=as_json))
     if as_json:
         print_json({**msgspec.to_builtins(done, enc_hook=str), "equal": done.equal})
     else:
