@@ -20,11 +20,10 @@ from weft_schemas.events import Event, Origin
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy, Phase
 
-FILES = ("taubench/gpt-4o-airline.json", "livemcpbench/trajectories_claude-sonnet-4.json")
-SESSIONS = 4
-"""Of each file."""
-EVERY = 9
-"""Events between two compiles."""
+FILES = {"taubench/gpt-4o-airline.json": 4, "livemcpbench/trajectories_claude-sonnet-4.json": 2}
+"""Sessions of each; those of the second are several times longer."""
+EVERY = 13
+"""Events between two compiles: odd, so that they meet every step of a turn."""
 
 
 def logged(items) -> list[LogRecord]:
@@ -44,10 +43,10 @@ def logged(items) -> list[LogRecord]:
 
 
 @needs_data
-@pytest.mark.parametrize("file", FILES)
-def test_every_compile_of_a_real_session_reproduces(file: str) -> None:
+@pytest.mark.parametrize(("file", "sessions"), FILES.items())
+def test_every_compile_of_a_real_session_reproduces(file: str, sessions: int) -> None:
     count = 0
-    for transcript in read_transcripts(DATA / file)[:SESSIONS]:
+    for transcript in read_transcripts(DATA / file)[:sessions]:
         records = logged(transcript.items)
         model = fresh_model(records, len(records), "cl100k_base")
         for at in range(1, len(records) + 1, EVERY):
@@ -71,7 +70,7 @@ def test_prompts_that_grow_from_each_other_reproduce(file: str) -> None:
     records = logged(transcript.items)
     model = fresh_model(records, len(records), "cl100k_base")
     base: CompileAudit | None = None
-    for at in range(1, len(records) + 1, 2):
+    for at in range(1, len(records) + 1, 5):
         view = model.view("default", "session", at)
         request = CompileRequest(Phase.ANSWER, budget=700, stable_from=base.id if base else None)
         audit = compile_pack(view, request, key=KEY, base=base).audit

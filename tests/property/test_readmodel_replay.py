@@ -159,7 +159,7 @@ def seen(view: View) -> tuple[object, ...]:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(logs(erasing=True), st.lists(st.integers(0, 40), max_size=6))
 def test_any_batches_give_the_same_read_model(log: list[LogRecord], cuts: list[int]) -> None:
     whole, cut = ReadModel.in_memory(log), folded(log, cuts)
@@ -168,7 +168,7 @@ def test_any_batches_give_the_same_read_model(log: list[LogRecord], cuts: list[i
         assert seen(whole.view("t", session)) == seen(cut.view("t", session))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(logs(), st.integers(0, 40))
 def test_as_of_is_the_world_at_that_sequence(log: list[LogRecord], at: int) -> None:
     now = ReadModel.in_memory(log)
