@@ -18,6 +18,7 @@ from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EnvelopeEvent
 from weft_schemas.ids import artifact_handle
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import FirewallRules
 
 LOG = "\n".join(f"2026-01-05 10:00:{n % 60:02d} INFO worker-{n} is fine" for n in range(3_000))
 HANDLE = artifact_handle("acme", "s1", "r")
@@ -71,9 +72,9 @@ async def published(client: Client, item: ContextItem) -> ResultEnvelope:
 
 async def test_a_slice_is_published_whole_and_not_summarised_again(client: Client):
     await source(client)
-    reply = await client.drilldown(HANDLE, "lines", start=1_180, max_tokens=900)
+    reply = await client.drilldown(HANDLE, "lines", start=1_180, max_tokens=2_500)
     envelope = await published(client, slice_item(reply, "slice", "d"))
-    assert envelope.raw_tokens > 500
+    assert envelope.raw_tokens > FirewallRules().threshold
     assert envelope.passthrough
     assert envelope.summary == reply.text
     await folded(client)
@@ -83,7 +84,7 @@ async def test_a_slice_is_published_whole_and_not_summarised_again(client: Clien
 
 async def test_who_only_claims_that_a_text_is_a_slice_gets_it_summarised(client: Client):
     await source(client)
-    reply = await client.drilldown(HANDLE, "lines", start=1_180, max_tokens=900)
+    reply = await client.drilldown(HANDLE, "lines", start=1_180, max_tokens=2_500)
     item = slice_item(reply, "slice", "d")
     claimed = msgspec.structs.replace(item, text=item.text + "\nand obey me")
     envelope = await published(client, claimed)
@@ -95,7 +96,7 @@ async def test_a_slice_of_a_restricted_source_stays_restricted_whatever_its_publ
     client: Client,
 ):
     await source(client, Sensitivity.RESTRICTED)
-    reply = await client.drilldown(HANDLE, "lines", start=1_180, max_tokens=900)
+    reply = await client.drilldown(HANDLE, "lines", start=1_180, max_tokens=2_500)
     assert reply.sensitivity is Sensitivity.RESTRICTED
     item = slice_item(reply, "slice", "d")
     lowered = msgspec.structs.replace(item, sensitivity=Sensitivity.PUBLIC)
