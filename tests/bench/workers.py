@@ -111,7 +111,8 @@ async def ready(client: Client, worker: str, processes: int) -> None:
 
 def cpu_seconds(up: Up) -> float:
     """Of the nats-server since its start."""
-    assert up.server is not None and up.server.pid is not None
+    assert up.server is not None
+    assert up.server.pid is not None
     return cpu_of(up.server.pid)
 
 
