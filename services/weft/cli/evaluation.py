@@ -40,15 +40,28 @@ def evaluate() -> None:
 budget_option = click.option(
     "--budget", "-b", "budgets", multiple=True, type=int, help="Tokens; may be repeated."
 )
+baselines_option = click.option(
+    "--baselines/--alone", default=True, help="Newest until full and BM25 beside it."
+)
+contextweaver_option = click.option(
+    "--contextweaver", is_flag=True, help="Also contextweaver: minutes for a long session."
+)
 
 
 @evaluate.command(short_help="What calls take from the past, in their context.")
 @files_argument
 @budget_option
+@baselines_option
+@contextweaver_option
 @json_option
 @connected
 def grounding(
-    files: Sequence[Path], budgets: Sequence[int], as_json: bool, settings: Settings
+    files: Sequence[Path],
+    budgets: Sequence[int],
+    baselines: bool,
+    contextweaver: bool,
+    as_json: bool,
+    settings: Settings,
 ) -> None:
     """Of the argument values of the next call that appeared before, the share in the context.
 
@@ -62,16 +75,25 @@ def grounding(
     """
     from weft.evaluation.grounding import measure_grounding
 
-    _report(_measured(measure_grounding, files, budgets, settings), as_json)
+    others = _others(baselines, contextweaver)
+    transcripts = _read(files)
+    _report(_measured(measure_grounding, transcripts, budgets, others, settings), as_json)
 
 
 @evaluate.command(short_help="What answers rest on, in their context.")
 @files_argument
 @budget_option
+@baselines_option
+@contextweaver_option
 @json_option
 @connected
 def evidence(
-    files: Sequence[Path], budgets: Sequence[int], as_json: bool, settings: Settings
+    files: Sequence[Path],
+    budgets: Sequence[int],
+    baselines: bool,
+    contextweaver: bool,
+    as_json: bool,
+    settings: Settings,
 ) -> None:
     """Of the turns that hold an answer's evidence, the share that stands whole in the context.
 
@@ -84,7 +106,36 @@ def evidence(
     """
     from weft.evaluation.evidence import measure_evidence
 
-    _report(_measured(measure_evidence, files, budgets, settings), as_json)
+    others = _others(baselines, contextweaver)
+    transcripts = _read(files)
+    _report(_measured(measure_evidence, transcripts, budgets, others, settings), as_json)
+
+
+@evaluate.command(short_help="What tasks need of a library, in their context.")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@budget_option
+@baselines_option
+@json_option
+@connected
+def documents(
+    folder: Path, budgets: Sequence[int], baselines: bool, as_json: bool, settings: Settings
+) -> None:
+    """Of the documents that tasks require, the share that stands in the context.
+
+    FOLDER holds `documents/*.json` (id, title, content), published as doc_snippet items, and
+    `tasks.json`, each task the query of a compile for phase `answer`. A document counts as `found`
+    where at least half of its words are shown.
+
+    \b
+    Example:
+      weft eval documents tau2_banking --budget 2000
+    """
+    from weft.evaluation.documents import measure_documents, read_library
+
+    library = [read_library(folder)]
+    others = _others(baselines, False)
+    chosen = budgets or (2_000, 4_000)
+    _report(_measured(measure_documents, library, chosen, others, settings), as_json)
 
 
 @evaluate.command(short_help="What later calls take, in a result's envelope.")
@@ -132,32 +183,60 @@ def _rounded(report: Any) -> list[tuple[str, Any]]:
     ]
 
 
-def _measured(
-    measure: Any, files: Sequence[Path], budgets: Sequence[int], settings: Settings
-) -> list[dict[str, Any]]:
+def _read(files: Sequence[Path]) -> list[Any]:
     from weft.evaluation.transcripts import read_transcripts
 
     transcripts = [one for file in files for one in read_transcripts(file)]
-    rows = []
-    if transcripts:
-        rows = running(_measure_all(measure, transcripts, budgets or BUDGETS, settings))
-    if not any(row.get("values") or row.get("turns") for row in rows):
+    if not any(one.steps or one.questions for one in transcripts):
         raise InvalidInput(
             f"{', '.join(map(str, files))}: holds nothing to measure on; see what FILES are to "
             "hold in `weft eval COMMAND --help`"
+        )
+    return transcripts
+
+
+def _others(baselines: bool, contextweaver: bool) -> dict[str, Any]:
+    """What weft is compared with, by name."""
+    from weft.evaluation import baselines as held
+
+    others: dict[str, Any] = {}
+    if baselines:
+        others |= {"newest until full": held.newest, "BM25": held.bm25}
+    if contextweaver:
+        others["contextweaver"] = held.contextweaver
+    return others
+
+
+def _measured(
+    measure: Any,
+    transcripts: Sequence[Any],
+    budgets: Sequence[int],
+    others: dict[str, Any],
+    settings: Settings,
+) -> list[dict[str, Any]]:
+    rows = running(_measure_all(measure, transcripts, budgets or BUDGETS, others, settings))
+    if not any(row.get("values") or row.get("turns") or row.get("documents") for row in rows):
+        raise InvalidInput(
+            f"{transcripts[0].name} and what else was given hold nothing to measure on; see what "
+            "FILES are to hold in `weft eval COMMAND --help`"
         )
     return rows
 
 
 async def _measure_all(
-    measure: Any, transcripts: Sequence[Any], budgets: Sequence[int], settings: Settings
+    measure: Any,
+    transcripts: Sequence[Any],
+    budgets: Sequence[int],
+    others: dict[str, Any],
+    settings: Settings,
 ) -> list[dict[str, Any]]:
     rows = []
     async with client(settings) as log:
         for budget in budgets:
-            live = LiveCompiles(log, asyncio.get_running_loop())
-            total = await asyncio.to_thread(measure, transcripts, live, budget)
-            rows.append(_row(budget, total))
+            ways = {"weft": LiveCompiles(log, asyncio.get_running_loop()), **others}
+            for name, compile_at in ways.items():
+                total = await asyncio.to_thread(measure, transcripts, compile_at, budget)
+                rows.append(_row(name, budget, total))
     return rows
 
 
@@ -197,9 +276,9 @@ class LiveCompiles:
         return pack
 
 
-def _row(budget: int, total: Any) -> dict[str, Any]:
+def _row(name: str, budget: int, total: Any) -> dict[str, Any]:
     """The counts of a measure with their shares; single misses are too many for a table."""
-    row = {"budget": budget, "share": round(total.share, 4)}
+    row = {"compiler": name, "budget": budget, "share": round(total.share, 4)}
     counts = {
         name: getattr(total, name)
         for name in total.__struct_fields__

@@ -87,9 +87,7 @@ def _pack(request: CompileRequest, prompt: str, entries: Sequence[PackEntry]) ->
         encoding=tokens.DEFAULT_ENCODING,
     )
     sha256 = hashlib.sha256(prompt.encode()).hexdigest()
-    return ContextPack(
-        "", "", "", request.phase, prompt, tuple(entries), stats, 0, 0, sha256
-    )
+    return ContextPack("", "", "", request.phase, prompt, tuple(entries), stats, 0, 0, sha256)
 
 
 @lru_cache(maxsize=65_536)

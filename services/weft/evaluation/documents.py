@@ -12,6 +12,7 @@ import msgspec
 from weft.evaluation.grounding import Compile
 from weft.evaluation.transcripts import Question, Transcript
 from weft_schemas.compile import CompileRequest
+from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
@@ -40,6 +41,8 @@ def read_library(folder: Path) -> Transcript:
 
     A task's query is what its customer is told to want: the scenario's instructions.
     """
+    if not (folder / "tasks.json").is_file():
+        raise InvalidInput(f"{folder}: holds no tasks.json; name a folder with documents/ and it")
     items = []
     for path in sorted((folder / "documents").glob("*.json")):
         content = json.loads(path.read_text())

@@ -40,7 +40,7 @@ class Grounding(msgspec.Struct):
     values: int = 0
     """That the session stated before."""
     found: int = 0
-    """In the block of an included item that stated them, beside their field or in their sentence."""
+    """In the block of an included item that stated them, beside the field or in the sentence."""
     in_source: int = 0
     """In the block of an included item that stated them, however placed."""
     steps: int = 0
