@@ -4,14 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test chaos soak fuzz bench lint lock clean
+.PHONY: help demo test chaos soak fuzz bench lint clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   a recorded session through every service, killed and replayed"
 	@echo "make test   every quick test, on a real nats-server"
 	@echo "make chaos  the slow tests: clusters, lost servers, full disks, minutes of kills"
-	@echo "make fuzz   hostile events and requests by SEEDS (1 2 3 4 5)"
+	@echo "make fuzz   hostile tool results, events and requests, by SEEDS (1 2 3 4 5)"
 	@echo "make soak   a steady load with kills for MINUTES (10), memory and files reported"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  the measurements, with baselines in the same run"
@@ -34,6 +34,7 @@ chaos: $(STAMP)
 
 SEEDS ?= 1 2 3 4 5
 fuzz: $(STAMP)
+	WEFT_FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest -q tests/property/test_firewall_survival.py
 	for seed in $(SEEDS); do \
 	  WEFT_SEED=$$seed $(BIN)/python -m pytest -q tests/integration/test_hostile_*.py || exit 1; done
 
