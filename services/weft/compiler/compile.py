@@ -77,7 +77,9 @@ def compile_pack(
     rule = policy.phases[request.phase]
     look = LOOKS[request.phase]
 
-    question = understand(request.query or _situation(view))
+    situation = [] if request.query else _situation(view)
+    latest = "\n".join(row.text[:SITUATION_TEXT] for row in situation)
+    question = understand(request.query or latest)
     candidates = find_candidates(view, question, policy.selection, look.reach, budget)
     closed = close(view, [*candidates.rows, *_shown_before(view, base)])
     cleared = apply_floor(closed.groups, policy)
@@ -85,9 +87,10 @@ def compile_pack(
     pinned = _pinned(allowed.groups, candidates)
     kept = keep(view, base, version, allowed.groups, cleared.redacted)
     emphasis = look.emphasis if request.query else look.unasked or look.emphasis
-    scores = score_groups(
-        allowed.groups, candidates.scores, question, rule, emphasis, candidates.latest_user
-    )
+    # The latest turn stands anyway: that it matches itself says nothing about what is beside it.
+    asking = {row.sequence for row in situation if row.kind is ItemKind.USER_TURN}
+    matches = {at: score for at, score in candidates.scores.items() if at not in asking}
+    scores = score_groups(allowed.groups, matches, question, rule, emphasis, candidates.latest_user)
     supply = int(look.wants.supply * budget) + look.wants.supply_least
     settled = pinned | kept.forms.keys()
     best = pool(allowed.groups, scores, settled, supply)
@@ -140,11 +143,11 @@ def _shown_before(view: SessionView, base: CompileAudit | None) -> list[ItemRow]
     return view.rows([one.sequence for one in base.manifest if one.item_id]) if base else []
 
 
-def _situation(view: SessionView) -> str:
+def _situation(view: SessionView) -> list[ItemRow]:
     """What was last said and called: it stands for the query where there is none."""
     said = [*view.of_kind(ItemKind.USER_TURN, 1), *view.of_kind(ItemKind.AGENT_MSG, 1)]
     called = [row for row in view.recent(SITUATION) if row.kind is ItemKind.TOOL_CALL]
-    return "\n".join(row.text[:SITUATION_TEXT] for row in (*said, *called))
+    return [*said, *called]
 
 
 def _pinned(groups: Sequence[Group], candidates: Candidates) -> frozenset[int]:

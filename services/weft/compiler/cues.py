@@ -15,7 +15,8 @@ january february march april june july august september october november decembe
 """
 _TIMES = frozenset(_TIMES_WRITTEN.split())
 _PERSONAL = frozenset({"i", "my", "we", "our", "me"})
-_WORD = re.compile(r"[^\W\d_]+|\d+")
+_WORD = re.compile(r"[^\W\d_]+")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _NAMED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 """A capital that no start of a sentence explains."""
 _MOST_PERSONAL = 3
@@ -38,9 +39,9 @@ class Cues(msgspec.Struct, frozen=True):
 def cues(text: str) -> Cues:
     """The signs of a text."""
     words = _WORD.findall(text.casefold())
-    personal = sum(word in _PERSONAL for word in words)
+    personal = sum(map(_PERSONAL.__contains__, words))
     return Cues(
-        dated=any(word in _TIMES or (len(word) == 4 and word.isdigit()) for word in words),
+        dated=not _TIMES.isdisjoint(words) or _YEAR.search(text) is not None,
         personal=min(personal, _MOST_PERSONAL) / _MOST_PERSONAL,
         names=frozenset(name.casefold() for name in _NAMED.findall(text)),
         asks=text.partition(" [")[0].rstrip().endswith("?"),

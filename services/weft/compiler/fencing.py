@@ -26,17 +26,17 @@ _DIGITS = 3
 def fence(text: str, item_id: str, key: bytes) -> str:
     """`<482 … 482>`: the number is a keyed hash of the item's id, lengthened until the text does
     not contain it, so no content can close its own fence. The same on every replica and replay."""
-    state = hmac_digits(item_id, key)
+    state = digits(item_id, key)
     length = _DIGITS
     while state[:length] in text:
         length += _DIGITS
         if length > len(state):
-            state += hmac_digits(state, key)
+            state += digits(state, key)
     mark = state[:length]
     return f"<{mark} {neutral(text)} {mark}>"
 
 
-def hmac_digits(name: str, key: bytes) -> str:
+def digits(name: str, key: bytes) -> str:
     """Seventy-odd decimal digits that nobody without the key can know."""
     raw = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), key=key[:64]).digest()
     return f"{int.from_bytes(raw[:30], 'big'):072d}"

@@ -127,8 +127,9 @@ def _join(pieces: list[str], indexes: range, chosen: Collection[int], gap: str) 
             missing = False
         else:
             missing = True
-    text = gap.join(out)
-    return f"{text} {GAP}" if missing else text
+    if missing:
+        out.append(GAP)
+    return gap.join(out)
 
 
 Node = Callable[[Collection[int]], str]

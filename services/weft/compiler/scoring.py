@@ -33,8 +33,9 @@ NAMED_WANTED = 0.2
 LONG_TEXT = 240
 """Characters from which length says no more."""
 
-TIE = 0.05
-"""Exponent of a kind's weight: enough to win a tie, too little to beat better evidence."""
+TIE = 0.3
+"""Exponent of a kind's weight: enough to win a tie against an item a little newer, too little to
+beat better evidence."""
 
 _WANTS_NAME = re.compile(
     r"\b(where|which|who|cit(y|ies)|countr(y|ies)|states?|places?|names?)\b", re.I

@@ -1,0 +1,161 @@
+"""The compile as a whole: pins, limits, reasons, phases, and what may not matter."""
+
+import msgspec
+import pytest
+from tests.session_view import ListView
+
+from weft.compiler.compile import compile_pack
+from weft_schemas.compile import CompileRequest, ContextPack
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextPolicy, Phase, PhaseRule, SelectionRules
+
+FILLER = "Nothing of note was said about the weather, the harbour and the long road home."
+
+
+def said(item_id: str, kind: ItemKind, text: str = FILLER, **metadata: object) -> ContextItem:
+    return ContextItem(item_id, kind, text, metadata=metadata)
+
+
+def compiled(
+    items: list[ContextItem], phase: Phase = Phase.ANSWER, *, policy: ContextPolicy | None = None,
+    **more: object,
+) -> ContextPack:  # fmt: skip
+    view = ListView(items, policy=policy)
+    return compile_pack(view, CompileRequest(phase, **more)).pack
+
+
+def reasons(pack: ContextPack) -> dict[str, str]:
+    return {drop.item_id: drop.reason for drop in pack.stats.dropped_items}
+
+
+def test_the_latest_user_turn_stands_however_long_ago_and_once() -> None:
+    items = [said("u", ItemKind.USER_TURN, "Which dock?")]
+    items += [said(f"a{n}", ItemKind.AGENT_MSG, f"{FILLER} {n}") for n in range(300)]
+    pack = compiled(items, budget=200)
+    assert pack.prompt.count("Which dock?") == 1
+    assert [entry.section for entry in pack.entries if entry.item_id == "u"] == ["latest"]
+
+
+def test_a_policy_stands_whole_in_half_the_budget_and_is_shortened_beyond() -> None:
+    items = [said("p", ItemKind.POLICY, FILLER * 6), said("u", ItemKind.USER_TURN, "Hi")]
+    assert compiled(items, budget=400).stats.notes == ()
+    pack = compiled(items, budget=90)
+    assert pack.stats.included_items == ("p", "u")
+    assert pack.stats.notes == ("policy p is shortened to fit the budget",)
+
+
+def test_the_query_ranks_and_is_never_rendered() -> None:
+    items = [said(f"a{n}", ItemKind.AGENT_MSG, f"{FILLER} {n}") for n in range(50)]
+    items[7] = said("hit", ItemKind.AGENT_MSG, "The zeppelin leaves at dawn.")
+    pack = compiled(items, budget=120, query="zeppelins xylophone")
+    assert "hit" in pack.stats.included_items
+    assert "xylophone" not in pack.prompt
+
+
+def test_one_token_gives_an_empty_prompt_and_says_why() -> None:
+    pack = compiled([said("u", ItemKind.USER_TURN, "Hi there")], budget=1)
+    assert pack.prompt == ""
+    assert pack.stats.notes[-1] == "a budget of 1 tokens is too small for any item"
+
+
+def test_reserve_comes_off_the_budget() -> None:
+    pack = compiled([said("u", ItemKind.USER_TURN)], budget=500, reserve=490)
+    assert pack.stats.budget == 10
+    assert pack.stats.prompt_tokens <= 10
+
+
+def test_an_empty_session_compiles_to_nothing() -> None:
+    pack = compiled([])
+    assert (pack.prompt, pack.stats.total_candidates) == ("", 0)
+
+
+def test_kinds_and_limits_of_the_phase_hold() -> None:
+    items = [said("d", ItemKind.DOC_SNIPPET, "Manual"), said("u", ItemKind.USER_TURN, "Hi")]
+    items += [said(f"a{n}", ItemKind.AGENT_MSG, f"Word {n} is new") for n in range(5)]
+    rule = PhaseRule((ItemKind.USER_TURN, ItemKind.AGENT_MSG), limits={ItemKind.AGENT_MSG: 2})
+    pack = compiled(items, policy=ContextPolicy(phases={Phase.ANSWER: rule}))
+    assert reasons(pack) == {"d": "kind_limit"} | {f"a{n}": "kind_limit" for n in range(3)}
+    assert pack.stats.included_items == ("u", "a3", "a4")
+
+
+def test_only_the_newest_plan_stands() -> None:
+    items = [said("one", ItemKind.PLAN_STATE, "step 1"), said("two", ItemKind.PLAN_STATE, "step 2")]
+    items.append(said("bo", ItemKind.PLAN_STATE, "another's", author="Bo"))
+    pack = compiled(items)
+    assert reasons(pack) == {"one": "superseded"}
+    assert pack.stats.included_items == ("two", "bo")
+
+
+def test_a_repetition_is_dropped_for_the_newer() -> None:
+    items = [said("old", ItemKind.AGENT_MSG), said("new", ItemKind.AGENT_MSG)]
+    items.append(said("doc", ItemKind.DOC_SNIPPET))
+    pack = compiled(items)
+    assert reasons(pack) == {"old": "duplicate"}
+    assert pack.stats.deduplicated_count == 1
+
+
+def test_the_same_answer_to_another_question_is_no_repetition() -> None:
+    items = []
+    for n in range(2):
+        items.append(said(f"c{n}", ItemKind.TOOL_CALL, "", tool_name="f", arguments={"n": n}))
+        items.append(ContextItem(f"r{n}", ItemKind.TOOL_RESULT, FILLER, f"c{n}"))
+    assert reasons(compiled(items)) == {}
+
+
+FAVOURED = {
+    Phase.ROUTE: ItemKind.PLAN_STATE,
+    Phase.CALL: ItemKind.USER_TURN,
+    Phase.ANSWER: ItemKind.USER_TURN,
+}
+
+
+@pytest.mark.parametrize("phase", FAVOURED)
+def test_a_favoured_kind_wins_a_tie_for_the_budget(phase: Phase) -> None:
+    """Two items alike but for kind and place: the favoured one stays, though it is older."""
+    text = "Crate R17X goes to dock D25 with forty boxes of salt and pepper, before noon."
+    other = "Crate R18X goes to dock D26 with thirty boxes of tea and ginger, before night."
+    items = [
+        said("favoured", FAVOURED[phase], text),
+        said("other", ItemKind.MEMORY_FACT, other),
+        said("last", ItemKind.USER_TURN, "Go on"),
+    ]
+    shown = compiled(items, phase, budget=45).stats.included_items
+    assert shown == ("favoured", "last")
+
+
+def test_interpret_favours_the_result_just_received() -> None:
+    items = [said(f"a{n}", ItemKind.AGENT_MSG, f"{FILLER} Case {n}.") for n in range(30)]
+    items.append(said("c", ItemKind.TOOL_CALL, "", tool_name="f", arguments={"id": "R7"}))
+    result = '{"state": "late", "dock": "D25", "note": "waiting for the tide to turn"}'
+    items.append(ContextItem("r", ItemKind.TOOL_RESULT, result, "c"))
+    pack = compiled(items, Phase.INTERPRET, budget=120)
+    assert result in pack.prompt
+
+
+def test_all_eight_kinds_go_through_every_phase() -> None:
+    kinds = enumerate(ItemKind)
+    items = [said(kind.value, kind, f"About {kind.value} R{at}X") for at, kind in kinds]
+    call = next(at for at, item in enumerate(items) if item.kind is ItemKind.TOOL_CALL)
+    result = next(at for at, item in enumerate(items) if item.kind is ItemKind.TOOL_RESULT)
+    items[result] = msgspec.structs.replace(items[result], parent_id=items[call].id)
+    for phase in Phase:
+        assert set(compiled(items, phase).stats.included_items) == {kind.value for kind in ItemKind}
+
+
+def test_how_much_is_looked_at_does_not_grow_with_the_session() -> None:
+    policy = ContextPolicy(selection=SelectionRules(recent=50, matches=20))
+    totals = []
+    for size in (300, 3_000):
+        items = [said(f"a{n}", ItemKind.AGENT_MSG, f"Crate R{n}X holds salt") for n in range(size)]
+        pack = compiled(items, policy=policy, budget=1_000, query="salt")
+        totals.append(pack.stats.total_candidates)
+    assert totals[1] <= totals[0] + 10
+
+
+def test_pending_items_are_named_and_their_text_is_nowhere() -> None:
+    items = [said("c", ItemKind.TOOL_CALL, "", tool_name="f", arguments={})]
+    items.append(ContextItem("r", ItemKind.TOOL_RESULT, "raw swordfish", "c"))
+    made = compile_pack(ListView(items, pending=["r"]), CompileRequest(Phase.CALL))
+    assert "swordfish" not in repr(made)
+    assert [waiting.item_id for waiting in made.pack.pending] == ["r"]
+    assert reasons(made.pack) == {"c": "pending", "r": "pending"}

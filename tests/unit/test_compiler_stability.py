@@ -1,0 +1,92 @@
+"""Cache-stable prompts: what stays, what is said about it, and when it cannot stay."""
+
+from collections.abc import Iterator
+
+import msgspec
+from tests.session_view import ListView
+
+from weft.compiler.compile import Compilation, compile_pack
+from weft_schemas.compile import CompileAudit, CompileRequest
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import Phase
+
+
+def turns(count: int) -> list[ContextItem]:
+    """A talk in which every turn says something new."""
+    return [
+        ContextItem(
+            f"i{place}",
+            ItemKind.AGENT_MSG if place % 2 else ItemKind.USER_TURN,
+            f"Order R{place:04d}X of {place + 3} boxes goes to dock D{place * 7:03d}, as agreed.",
+        )
+        for place in range(count)
+    ]
+
+
+def compiled(
+    items: list[ContextItem], base: CompileAudit | None = None, budget: int = 300
+) -> Compilation:
+    request = CompileRequest(Phase.CALL, budget=budget, stable_from=base.id if base else None)
+    return compile_pack(ListView(items), request, base=base)
+
+
+def chain(items: list[ContextItem], budget: int) -> Iterator[tuple[Compilation, Compilation]]:
+    """Each pack of a growing session, with the one before."""
+    before = compiled(items[:6], budget=budget)
+    for count in range(8, len(items) + 1, 2):
+        after = compiled(items[:count], before.audit, budget)
+        yield before, after
+        before = after
+
+
+def test_while_all_fits_a_prompt_only_grows() -> None:
+    for before, after in chain(turns(20), budget=2_000):
+        assert after.pack.prompt.startswith(before.pack.prompt)
+
+
+def test_over_the_budget_most_of_a_prompt_still_stays() -> None:
+    shares = []
+    for before, after in chain(turns(80), budget=400):
+        assert after.pack.stats.prompt_tokens <= 400
+        old, new = before.pack.prompt, after.pack.prompt
+        same = next((at for at in range(len(old)) if old[: at + 1] != new[: at + 1]), len(old))
+        shares.append(same / len(new))
+    assert sum(shares) / len(shares) > 0.6
+    assert any(share > 0.85 for share in shares)
+
+
+def test_the_latest_user_turn_is_there_however_much_stays() -> None:
+    for _, after in chain(turns(60), budget=300):
+        users = [entry for entry in after.pack.entries if entry.section == "latest"]
+        assert len(users) == 1
+
+
+def test_an_item_that_became_sensitive_ends_what_stays() -> None:
+    items = turns(8)
+    before = compiled(items)
+    items[3] = msgspec.structs.replace(items[3], sensitivity=Sensitivity.RESTRICTED)
+    after = compiled(items, before.audit)
+    assert "R0003X" in before.pack.prompt
+    assert "R0003X" not in after.pack.prompt
+    assert after.pack.prompt.startswith(before.pack.prompt.split("agent: Order R0003X")[0])
+
+
+def test_an_unknown_base_compiles_fresh_and_says_so() -> None:
+    request = CompileRequest(Phase.CALL, stable_from="nowhere")
+    stats = compile_pack(ListView(turns(4)), request).pack.stats
+    assert stats.included_count == 4
+    assert "compiled fresh: the base is not known" in stats.notes
+
+
+def test_a_base_of_another_session_or_from_the_future_is_refused() -> None:
+    items = turns(8)
+    base = compiled(items).audit
+    other = compiled(items, msgspec.structs.replace(base, session="elsewhere"))
+    assert "compiled fresh: the base is of another session" in other.pack.stats.notes
+    future = compiled(items[:4], base)
+    assert "compiled fresh: the base is newer than what is read" in future.pack.stats.notes
+
+
+def test_the_audit_names_the_base() -> None:
+    base = compiled(turns(6)).audit
+    assert compiled(turns(8), base).audit.request.stable_from == base.id
