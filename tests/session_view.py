@@ -83,7 +83,7 @@ class ListView:
         )
         return event.envelope
 
-    def at(self, sequence: int) -> "ListView":
+    def at(self, sequence: int) -> ListView:
         return self
 
     def item_count(self) -> int:
