@@ -33,10 +33,6 @@ NAMED_WANTED = 0.2
 LONG_TEXT = 240
 """Characters from which length says no more."""
 
-TIE = 0.3
-"""Exponent of a kind's weight: enough to win a tie against an item a little newer, too little to
-beat better evidence."""
-
 _WANTS_NAME = re.compile(
     r"\b(where|which|who|cit(y|ies)|countr(y|ies)|states?|places?|names?)\b", re.I
 )
@@ -49,6 +45,9 @@ class Emphasis(msgspec.Struct, frozen=True):
     recency: float
     half_life: float
     """Groups after which recency has halved."""
+    tie: float = 0.3
+    """Exponent of a kind's weight: enough to win a tie against an item a little newer, too little
+    to beat better evidence."""
     exchange: float = 0.0
     """Extra for what came after the latest user turn."""
     newest: float = 0.0
@@ -76,7 +75,7 @@ def score_groups(
         if group.key == called:
             score += emphasis.newest
         weight = max(rule.weights.get(row.kind, 1.0) for row in group.rows)
-        scores[group.key] = weight**TIE * score + 1e-6
+        scores[group.key] = weight**emphasis.tie * score + 1e-6
     return scores
 
 
