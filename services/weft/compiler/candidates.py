@@ -21,8 +21,6 @@ MATCHES_LEAST = 24
 EXPANDED_LEAST = 16
 FEEDBACK = 10
 """Best matches whose common terms search again."""
-FEEDBACK_SHARE = 0.1
-"""Weight of what that second search finds."""
 PINNED_POLICIES = 8
 """Newest policy items that are always looked at."""
 
@@ -35,6 +33,8 @@ class Reach(msgspec.Struct, frozen=True):
     matches: float
     expanded: float
     """Best matches whose neighbours come along."""
+    feedback: float = 0.0
+    """Weight of what a second search for the best matches' common terms finds; 0: no search."""
 
 
 class Candidates(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ def find_candidates(
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
     limit = min(rules.matches, MATCHES_LEAST + int(reach.matches * fits))
-    matches, scores = _matches(view, question, recent, limit)
+    matches, scores = _matches(view, question, recent, limit, reach.feedback)
     expanded = matches[: EXPANDED_LEAST + int(reach.expanded * fits)]
     for first, last in _spans(expanded, rules.neighbours):
         _add(found, view.span(first, last))
@@ -91,7 +91,7 @@ def _further_back(view: SessionView, recent: Sequence[ItemRow], wanted: int) -> 
 
 
 def _matches(
-    view: SessionView, question: Question, recent: Iterable[ItemRow], limit: int
+    view: SessionView, question: Question, recent: Iterable[ItemRow], limit: int, share: float
 ) -> tuple[list[Match], dict[int, float]]:
     """The best matches, and BM25 scores with the feedback's share in them. Who an item is by is
     asked of its author, not of its text."""
@@ -100,10 +100,10 @@ def _matches(
     terms = [term for term in question.terms if term not in named]
     matches = view.search(terms, limit) if terms else []
     scores = {match.sequence: match.score for match in matches}
-    for match in _feedback(view, question, matches, named, limit):
+    for match in _feedback(view, question, matches, named, limit) if share else ():
         if match.sequence not in scores:
             matches.append(match)
-        scores[match.sequence] = scores.get(match.sequence, 0.0) + FEEDBACK_SHARE * match.score
+        scores[match.sequence] = scores.get(match.sequence, 0.0) + share * match.score
     return matches, scores
 
 

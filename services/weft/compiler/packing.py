@@ -10,7 +10,7 @@ import msgspec
 
 from weft.compiler.closure import Group
 from weft.compiler.forms import Shape, shape
-from weft.compiler.worth import new_worth, worth
+from weft.compiler.worth import ASKED_FIELD, Worth, new_worth, worth
 from weft.readmodel.rows import ItemRow
 
 OVERSHOOT = 1.3
@@ -60,7 +60,10 @@ class Offer(msgspec.Struct):
     part: int
     cost: float
     score: float
-    weights: Mapping[str, float]
+    worth: Worth | None
+    """Null where the phase does not ask for values."""
+    factor: float
+    """What a new value counts for."""
 
 
 def order_parts(
@@ -96,7 +99,8 @@ def _offers(
             index,
             len(part.text) * density + 1,
             score,
-            worth(part, asked) if wants.values else {},
+            worth(part.text, part.field) if wants.values else None,
+            wants.values * ASKED_FIELD if part.field in asked else wants.values,
         )
         for index, part in enumerate(shaped.parts)
     ]
@@ -111,7 +115,7 @@ def _greedy(
 
     def rate(offer: Offer) -> float:
         cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)
-        gain = 1.0 + (wants.values * new_worth(offer.weights, stated) if offer.weights else 0.0)
+        gain = 1.0 + (offer.factor * new_worth(offer.worth, stated) if offer.worth else 0.0)
         return float(offer.score * gain / cost**wants.cheap)
 
     # Ties go to the newer item, then to the earlier part.
@@ -134,6 +138,6 @@ def _greedy(
             cost += LABEL if len(offer.group.rows) == 1 else CALL
         spent += cost
         additions.append(Addition(offer.group, offer.sequence, offer.part, cost))
-        for value in offer.weights:
+        for value in offer.worth.values if offer.worth else ():
             stated[value] = stated.get(value, 0) + 1
     return additions

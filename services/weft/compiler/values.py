@@ -6,8 +6,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from weft.compiler.outline import Part
-
 _WORD = re.compile(r"[^\s\"'`(){}\[\]<>,;=|\\*]+")
 _EDGE = ".:!?-#\u2013\u2014\u2026"
 """Punctuation around a value, dashes and dots of typesetting too."""
@@ -39,11 +37,11 @@ def values(text: str) -> dict[str, float]:
     return found
 
 
-def stated_value(part: Part) -> str:
+def stated_value(text: str, field: str) -> str:
     """The one word that a field states, empty where it states none or more."""
-    if not part.field:
+    if not field:
         return ""
-    value = part.text.rpartition(part.field)[2].strip(" =:\"'[]")
+    value = text.rpartition(field)[2].strip(" =:\"'[]")
     return value if value and " " not in value and len(value) > 1 else ""
 
 

@@ -3,10 +3,13 @@ asked for such a field, less where the prompt states it already."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
-from weft.compiler.outline import Part, structured
-from weft.compiler.values import stated_value, values
+import msgspec
+
+from weft.compiler.outline import structured
+from weft.compiler.values import REMEMBERED, stated_value, values
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
@@ -28,17 +31,28 @@ def asked_fields(rows: Iterable[ItemRow]) -> frozenset[str]:
     )
 
 
-def worth(part: Part, asked: Collection[str]) -> dict[str, float]:
-    """Weight per value that the part states."""
-    found = dict(values(part.text))
-    stated = stated_value(part)
+class Worth(msgspec.Struct, frozen=True):
+    """What a part states."""
+
+    values: dict[str, float]
+    """Weight per value."""
+    total: float
+
+
+@lru_cache(maxsize=REMEMBERED)
+def worth(text: str, field: str) -> Worth:
+    """What a part with this text, of this field, states."""
+    found = values(text)
+    stated = stated_value(text, field)
     if stated:
-        found[stated] = max(found.get(stated, 0.0), STATED)
-    if part.field in asked:
-        return {value: weight * ASKED_FIELD for value, weight in found.items()}
-    return found
+        found = {**found, stated: max(found.get(stated, 0.0), STATED)}
+    return Worth(found, sum(found.values()))
 
 
-def new_worth(weights: Mapping[str, float], covered: Mapping[str, int]) -> float:
-    """The sum of what is not yet stated."""
-    return sum(weight / (1 + COVERED * covered.get(value, 0)) for value, weight in weights.items())
+def new_worth(part: Worth, stated: Mapping[str, int]) -> float:
+    """The weight of what is not yet stated."""
+    if stated.keys().isdisjoint(part.values):
+        return part.total
+    return sum(
+        weight / (1 + COVERED * stated.get(value, 0)) for value, weight in part.values.items()
+    )
