@@ -58,12 +58,12 @@ def shape(row: ItemRow, redacted: bool, atomic: int) -> Shape:
     form = whole(row, redacted)
     if redacted or len(form.text) <= atomic:
         return Shape((Part(form.text),), lambda _: form)
-    return parted(row)
+    return parted(row, form)
 
 
-def parted(row: ItemRow) -> Shape:
-    """The item in all its parts: arguments of a call, fields of JSON, sentences, facts."""
-    form = whole(row)
+def parted(row: ItemRow, form: Form) -> Shape:
+    """The item in all its parts: arguments of a call, fields of JSON, sentences, facts. `form` is
+    the whole of it."""
     if row.kind is ItemKind.TOOL_CALL and form.arguments is not None:
         return _parted_call(str(row.metadata["tool_name"]), form)
     inner = outline(row.text)
@@ -95,7 +95,7 @@ def reread(row: ItemRow, view: str, recipe: str, encoding: str) -> Form:
     if view == SHORTENED and recipe.startswith("<"):
         return head(row, int(recipe[1:]), encoding)
     if view == SHORTENED:
-        return parted(row).choose(places(recipe))
+        return parted(row, whole(row)).choose(places(recipe))
     if view in (WHOLE, ENVELOPE, REDACTED):
         return whole(row, view == REDACTED)
     raise InvalidInput(f"item {row.id!r}: view {view!r} is unknown; reproduce it with its release")

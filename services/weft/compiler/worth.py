@@ -3,12 +3,12 @@ asked for such a field, less where the prompt states it already."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
-from weft.compiler.outline import structured
 from weft.compiler.values import REMEMBERED, stated_value, values
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
@@ -24,11 +24,23 @@ COVERED = 20.0
 def asked_fields(rows: Iterable[ItemRow]) -> frozenset[str]:
     """Names of the arguments that these items' calls have filled."""
     return frozenset(
-        part.field
+        name
         for row in rows
-        if row.kind is ItemKind.TOOL_CALL and isinstance(row.metadata.get("arguments"), dict)
-        for part in structured(row.metadata["arguments"]).parts
+        if row.kind is ItemKind.TOOL_CALL
+        for name in _names(row.metadata.get("arguments"))
     )
+
+
+def _names(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        for held in value.values():
+            if isinstance(held, dict | list):
+                yield from _names(held)
+    elif isinstance(value, list):
+        for held in value:
+            if isinstance(held, dict | list):
+                yield from _names(held)
 
 
 class Worth(msgspec.Struct, frozen=True):
