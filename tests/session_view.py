@@ -117,6 +117,9 @@ class ListView:
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
         return self._rows[max(first_ordinal, 0) : last_ordinal + 1]
 
+    def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
+        return [self._rows[at] for at in sorted(set(ordinals)) if 0 <= at < len(self._rows)]
+
     def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
         found = {row.sequence: row for item_id in ids if (row := self._ids.get(item_id))}
         return [found[sequence] for sequence in sorted(found)]

@@ -8,17 +8,16 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from weft.compiler.candidates import BESIDE
 from weft.compiler.closure import Group
 from weft.compiler.cues import Cues, cues
 from weft.compiler.query import Question
 from weft.readmodel.rows import ItemRow
 from weft_schemas.policy import PhaseRule
 
-BESIDE = {1: 0.3, 2: 0.2, 3: 0.1}
-"""Share of a match's relevance that items at this distance get: an answer stands beside its
-question. Tuned, as the constants below, on three LoCoMo conversations; two others confirm them."""
 AFTER_QUESTION = 0.5
-"""The same for the item right after one that asks."""
+"""Share of a match's relevance for the item right after it, where it asks. Tuned, as the constants
+below, on three LoCoMo conversations; two others confirm them."""
 DAY = 0.1
 """Most that the best matches of its day add to an item."""
 DAY_MATCHES = 3

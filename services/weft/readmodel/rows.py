@@ -124,6 +124,9 @@ class SessionView(FactStore, EpisodicStore, Protocol):
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
         """Items by ordinal, both ends included."""
 
+    def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
+        """Items by ordinal, in order; unknown ones are left out."""
+
     def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
         """Items by id, in order of sequence; unknown ones are left out."""
 

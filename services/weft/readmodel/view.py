@@ -27,10 +27,11 @@ MAX_FACTS = 1_000
 
 _sql = statements("view")
 _postings = statements("postings")
-_RECENT, _OF_KIND, _SPAN, _BY_SEQUENCE, _BY_ID, _CHILDREN = (
+_RECENT, _OF_KIND, _SPAN, _PLACES, _BY_SEQUENCE, _BY_ID, _CHILDREN = (
     f"{_sql.item}\n{where}"
     for where in (
-        _sql.recent, _sql.of_kind, _sql.span, _sql.by_sequence, _sql.by_id, _sql.children
+        _sql.recent, _sql.of_kind, _sql.span, _sql.places, _sql.by_sequence, _sql.by_id,
+        _sql.children,
     )
 )  # fmt: skip
 _kinds = {kind.value: kind for kind in ItemKind}
@@ -76,6 +77,9 @@ class View:
 
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
         return self._items(_SPAN, first=first_ordinal, last=last_ordinal)
+
+    def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
+        return self._items(_PLACES, ordinals=json.dumps(list(ordinals)))
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
         return self._items(_BY_SEQUENCE, sequences=json.dumps(list(sequences)))
