@@ -95,7 +95,7 @@ class ListView:
     def of_kind(self, kind: ItemKind, limit: int) -> list[ItemRow]:
         return [row for row in reversed(self._rows) if row.kind is kind][:limit]
 
-    def search(self, terms: Sequence[str], limit: int) -> list[Match]:
+    def search(self, terms: Sequence[str], limit: int, postings: int = 2_000) -> list[Match]:
         count = len(self._rows)
         lengths = [sum(held.values()) for held in self._terms]
         average = sum(lengths) / count if count else 1.0

@@ -25,6 +25,8 @@ MATCHES_LEAST = 24
 NEAR_LEAST = 48
 FEEDBACK = 10
 """Best matches whose common terms search again."""
+FEEDBACK_POSTINGS = 600
+"""Postings that the second search reads: its rare terms tell most."""
 PINNED_POLICIES = 8
 """Newest policy items that are always looked at."""
 
@@ -121,7 +123,7 @@ def _feedback(
     places = {match.sequence: rank for rank, match in enumerate(matches[:FEEDBACK])}
     best.sort(key=lambda row: places[row.sequence])
     extra = expansion([row.text for row in best], question, named)
-    return view.search(extra, limit) if extra else []
+    return view.search(extra, limit, FEEDBACK_POSTINGS) if extra else []
 
 
 def _near(

@@ -13,6 +13,7 @@ from weft.compiler.closure import Group
 from weft.compiler.cues import Cues, cues
 from weft.compiler.query import Question
 from weft.readmodel.rows import ItemRow
+from weft_schemas.items import ItemKind
 from weft_schemas.policy import PhaseRule
 
 AFTER_QUESTION = 0.5
@@ -31,6 +32,9 @@ NAMED_WANTED = 0.2
 """Worth of a name where the query wants one."""
 LONG_TEXT = 240
 """Characters from which length says no more."""
+
+SAID = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
+"""Kinds that somebody said."""
 
 _WANTS_NAME = re.compile(
     r"\b(where|which|who|cit(y|ies)|countr(y|ies)|states?|places?|names?)\b", re.I
@@ -87,7 +91,7 @@ def relevance_of(
     rows: Sequence[ItemRow], matches: Mapping[int, float], question: Question
 ) -> dict[int, float]:
     """Relevance by sequence, the best 1. `rows` come by ordinal."""
-    signs = [cues(row.text) for row in rows]
+    signs = [cues(row.text if row.kind in SAID else "") for row in rows]
     occurred = [str(row.metadata.get("occurred_at") or "") for row in rows]
     raw = _with_neighbours(rows, matches, signs, occurred)
     top = max(raw, default=0.0) or 1.0

@@ -65,7 +65,7 @@ class Sheet:
         self.rows = rows
         self._make = make
         self._count = count
-        self._entries: dict[tuple[int, str, str], tuple[PackEntry, Cost]] = {}
+        self._entries: dict[int, tuple[Form, PackEntry, Cost]] = {}
         self._above = sum(count(made.text + "\n") for made in self.above)
         self._weighed: tuple[Forms, Weighed] | None = None
         self._dated = (
@@ -74,7 +74,7 @@ class Sheet:
 
     def entries(self, forms: Forms) -> list[PackEntry]:
         """All entries, in order of happening below the header."""
-        shown = [self._entry(sequence, forms[sequence])[0] for sequence in sorted(forms)]
+        shown = [self._entry(sequence, forms[sequence])[1] for sequence in sorted(forms)]
         return [*self.above, *undated(shown)]
 
     def weigh(self, forms: Forms) -> Weighed:
@@ -96,7 +96,7 @@ class Sheet:
         prompt, extra, day, speaker = self._above, 0, "", ""
         previous: PackEntry | None = None
         for sequence in sorted(forms):
-            made, cost = self._entry(sequence, forms[sequence])
+            _, made, cost = self._entry(sequence, forms[sequence])
             follows = previous is not None and previous.item_id == made.parent_id
             prompt += cost.after_call if follows else cost.alone
             extra += cost.extra + (MESSAGE - 1 if cost.speaker != speaker else 0)
@@ -107,12 +107,12 @@ class Sheet:
             previous = made
         return prompt + max(extra + FILLERS, 0)
 
-    def _entry(self, sequence: int, form: Form) -> tuple[PackEntry, Cost]:
-        key = (sequence, form.view, form.recipe)
-        held = self._entries.get(key)
+    def _entry(self, sequence: int, form: Form) -> tuple[Form, PackEntry, Cost]:
+        """Made once per form: kept with it, so that no other can take its identity."""
+        held = self._entries.get(id(form))
         if held is None:
             made = self._make(self.rows[sequence], form)
-            held = self._entries[key] = made, _cost(made, self._count)
+            held = self._entries[id(form)] = form, made, _cost(made, self._count)
         return held
 
 

@@ -47,9 +47,11 @@ def best_documents(
     at: int,
     limit: int,
     tail: Tail | None = None,
+    postings: int = MAX_POSTINGS,
 ) -> list[tuple[int, float]]:
     """The best documents with their scores, best first, ties by newer document. `tail` is
-    `tail_of` these documents, where the caller searches more than once."""
+    `tail_of` these documents, where the caller searches more than once; `postings` are read at
+    most."""
     count, words = extent(db, session, at)
     if not count or limit <= 0:
         return []
@@ -57,7 +59,7 @@ def best_documents(
     newest = (tail or tail_of(db, session, count)).postings(wanted)
     found = [_look_up(db, session, text, count, newest.get(text, [])) for text in wanted]
     found.sort(key=lambda term: (term.documents, term.text))
-    scores = _score(db, session, found, count, words / count)
+    scores = _score(db, session, found, count, words / count, postings)
     ranked = zip(scores.values(), scores.keys(), strict=True)
     if db.execute(_sql.any_superseded, (session, at)).fetchone() is None:
         best = nlargest(limit, ranked)
@@ -109,12 +111,16 @@ def count_until(at: int, count: int, sequence_of: Callable[[int], int]) -> int:
 
 
 def _score(
-    db: sqlite3.Connection, session: int, terms: list[_Term], count: int, average: float
+    db: sqlite3.Connection,
+    session: int,
+    terms: list[_Term],
+    count: int,
+    average: float,
+    room: int,
 ) -> dict[int, float]:
     norms = [K1 * (1 - B + B * length / average) for length in LENGTHS]
     saturation: dict[int, float] = {}
     scores: dict[int, float] = {}
-    room = MAX_POSTINGS
     for term in terms:
         if room <= 0:
             break

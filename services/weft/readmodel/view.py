@@ -13,7 +13,7 @@ import msgspec
 
 from weft.readmodel.postings import Tail
 from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
-from weft.readmodel.search import best_documents, count_until, extent, tail_of
+from weft.readmodel.search import MAX_POSTINGS, best_documents, count_until, extent, tail_of
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, get_meta, snapshot
 from weft_schemas.envelope import ResultEnvelope
@@ -95,11 +95,15 @@ class View:
         waiting = [item for (item,) in self._db.execute(_sql.pending, at)]
         return self.rows(waiting) if waiting else []
 
-    def search(self, terms: Sequence[str], limit: int) -> list[Match]:
+    def search(
+        self, terms: Sequence[str], limit: int, postings: int = MAX_POSTINGS
+    ) -> list[Match]:
         with snapshot(self._db):
             # Searches of one snapshot share the tail; without one it could be sealed in between.
             tail = self._tail if self._in_snapshot else None
-            best = best_documents(self._db, self._number, terms, self.sequence, limit, tail)
+            best = best_documents(
+                self._db, self._number, terms, self.sequence, limit, tail, postings
+            )
             wanted = json.dumps([document for document, _ in best])
             places = self._db.execute(_postings.items_of_documents, (self._number, wanted))
             item_of = {document: (item, ordinal) for document, item, ordinal in places}
