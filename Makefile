@@ -26,8 +26,9 @@ $(STAMP): requirements/dev.txt pyproject.toml
 demo: $(STAMP)
 	$(BIN)/weft demo
 
+# Most tests wait, for servers that start, die and elect; so several files run at once.
 test: $(STAMP) lint
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow" -n 4 --dist loadfile
 
 chaos: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow tests/chaos tests/crash
