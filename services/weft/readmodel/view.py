@@ -95,9 +95,7 @@ class View:
         waiting = [item for (item,) in self._db.execute(_sql.pending, at)]
         return self.rows(waiting) if waiting else []
 
-    def search(
-        self, terms: Sequence[str], limit: int, postings: int = MAX_POSTINGS
-    ) -> list[Match]:
+    def search(self, terms: Sequence[str], limit: int, postings: int = MAX_POSTINGS) -> list[Match]:
         with snapshot(self._db):
             # Searches of one snapshot share the tail; without one it could be sealed in between.
             tail = self._tail if self._in_snapshot else None
