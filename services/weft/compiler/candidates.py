@@ -14,15 +14,13 @@ from weft.readmodel.terms import analyse
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import SelectionRules
 
-SAMPLE = 64
-"""Newest items, always looked at; their length tells how many more the budget can hold."""
 LABEL = 4
 """Tokens that an item costs beside its text."""
 BESIDE = {1: 0.3, 2: 0.2, 3: 0.1}
 """Share of a match's relevance that items at this distance get: an answer stands beside its
 question. Tuned on three LoCoMo conversations; two others confirm it."""
 MATCHES_LEAST = 24
-NEAR_LEAST = 48
+NEAR_LEAST = 40
 FEEDBACK = 10
 """Best matches whose common terms search again."""
 FEEDBACK_POSTINGS = 600
@@ -34,6 +32,8 @@ PINNED_POLICIES = 8
 class Reach(msgspec.Struct, frozen=True):
     """How many items are looked at, per item that the budget would hold whole."""
 
+    newest: int
+    """Newest items that are always looked at; their length tells how many the budget can hold."""
     recent: float
     """Newest ones; more than 1 where they are shortened."""
     matches: float
@@ -58,7 +58,7 @@ def find_candidates(
 ) -> Candidates:
     """The recent window, the best matches with their neighbours, policies, and the latest user
     turn and plan however long ago they were."""
-    recent = view.recent(min(rules.recent, SAMPLE))
+    recent = view.recent(min(rules.recent, reach.newest))
     fits = _fitting(recent, budget)
     found = {row.sequence: row for row in recent}
     _add(found, _further_back(view, recent, min(rules.recent, int(reach.recent * fits))))

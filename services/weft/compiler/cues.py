@@ -39,7 +39,7 @@ class Cues(msgspec.Struct, frozen=True):
 def cues(text: str) -> Cues:
     """The signs of a text."""
     words = _WORD.findall(text.casefold())
-    personal = sum(map(_PERSONAL.__contains__, words))
+    personal = sum(map(words.count, _PERSONAL))
     return Cues(
         dated=not _TIMES.isdisjoint(words) or _YEAR.search(text) is not None,
         personal=min(personal, _MOST_PERSONAL) / _MOST_PERSONAL,

@@ -25,27 +25,27 @@ class Look(msgspec.Struct, frozen=True):
 LOOKS = {
     # What is asked now, and which tools the session has used.
     Phase.ROUTE: Look(
-        Reach(recent=1.5, matches=0.5, near=0.75),
+        Reach(newest=32, recent=1.5, matches=0.5, near=0.75),
         Emphasis(relevance=0.5, recency=1.0, half_life=4.0, exchange=0.3),
-        Wants(atomic=60, values=2.0, cheap=1.0, supply=2.0, supply_least=2000),
+        Wants(atomic=60, values=2.0, cheap=1.0, supply=1.5, supply_least=1500),
         current=0.3,
     ),
     # Values to copy: identifiers first, each once.
     Phase.CALL: Look(
-        Reach(recent=3.0, matches=0.5, near=0.75),
+        Reach(newest=64, recent=2.0, matches=0.5, near=0.75),
         Emphasis(relevance=1.2, recency=1.0, half_life=6.0),
-        Wants(atomic=10, values=10.0, cheap=1.0, supply=2.0, supply_least=4000),
+        Wants(atomic=10, values=10.0, cheap=1.0, supply=1.25, supply_least=4000),
     ),
     # The result just received, nearly whole, and what led to it.
     Phase.INTERPRET: Look(
-        Reach(recent=1.5, matches=0.5, near=0.75),
+        Reach(newest=32, recent=1.5, matches=0.5, near=0.75),
         Emphasis(relevance=0.5, recency=1.0, half_life=3.0, exchange=0.3, newest=4.0),
-        Wants(atomic=60, values=2.0, cheap=0.7, supply=2.0, supply_least=2000),
+        Wants(atomic=60, values=2.0, cheap=0.7, supply=1.5, supply_least=1500),
         current=0.6,
     ),
     # Whole turns that answer the query; without one, the latest exchange.
     Phase.ANSWER: Look(
-        Reach(recent=0.7, matches=1.5, near=2.5, feedback=0.1),
+        Reach(newest=32, recent=0.7, matches=1.5, near=3.0, feedback=0.1),
         Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, exchange=0.5),
         Wants(atomic=700, values=0.0, cheap=0.3),
         unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, exchange=0.5),
