@@ -26,9 +26,12 @@ $(STAMP): requirements/dev.txt pyproject.toml
 demo: $(STAMP)
 	$(BIN)/weft demo
 
-# Most tests wait, for servers that start, die and elect; so several files run at once.
+# The proofs under load run alone and print their seeds. Most other tests wait, for servers that
+# start, die and elect; so several files run at once.
+PROOFS := tests/crash $(wildcard tests/integration/test_hostile_*.py tests/integration/test_scale_*.py)
 test: $(STAMP) lint
-	$(BIN)/python -m pytest -q -m "not slow" -n 4 --dist loadfile
+	$(BIN)/python -m pytest -q -m "not slow" $(PROOFS)
+	$(BIN)/python -m pytest -q -m "not slow" -n 3 --dist loadfile $(PROOFS:%=--ignore=%)
 
 chaos: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow tests/chaos tests/crash
