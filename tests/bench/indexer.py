@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 
 from tests.bench.table import show
@@ -37,10 +38,10 @@ class Words:
             "".join(self.random.choices(letters, k=self.random.randint(2, 9)))
             for _ in range(vocabulary)
         ]
-        self.weights = [1 / (rank + 3) for rank in range(vocabulary)]
+        self.weights = list(accumulate(1 / (rank + 3) for rank in range(vocabulary)))
 
     def text(self, size: int) -> str:
-        words = self.random.choices(self.words, self.weights, k=max(1, size // 7))
+        words = self.random.choices(self.words, cum_weights=self.weights, k=max(1, size // 7))
         words.insert(0, f"ORD-{self.random.getrandbits(40):x}")
         return " ".join(words)[:size]
 
