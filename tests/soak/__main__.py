@@ -1,7 +1,9 @@
 """A steady load with kills for as many minutes as you give it: `make soak MINUTES=30`.
 
-Prints, every so often, the memory of each process and the size of the files; at the end whether
-every promise was kept. Ends with 1 where one was not.
+In the first half every process is killed, the server too; in the second only one of the two
+firewalls, so that the others grow old. Prints the memory of each process and the size of the files
+as it goes, at the end how they grew over the second half, and whether every promise was kept. Ends
+with 1 where one was not.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections import Counter
 from itertools import count
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from tests.crash.checker import Attempt, faults, held_in, outcome_of
 from tests.crash.killing import COUNTS, SERVER
 from tests.crash.lives import settled
 from tests.integration.test_supervisor_up import until_answering
+from tests.soak.levels import MIB, Sample, levels, resident_bytes, size
 from weft.client import Client
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
@@ -26,111 +29,129 @@ from weft.runtime.up import Up, running
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem, ItemKind
 
-SESSIONS = 8
+PUBLISHERS = 8
 PAUSE_SECONDS = 0.1
-"""Of each session's publisher between two items: some 80 items a second in all."""
+"""Of each publisher between two items: some 70 items a second in all."""
+SESSION_ITEMS = 400
+"""Then a publisher begins another session, as agents do."""
 KILL_SECONDS = 20.0
+ONLY_VICTIM = "firewall-2"
+"""In the second half."""
+SAMPLE_SECONDS = 5.0
 REPORTS = 20
-MIB = 1024 * 1024
+STREAMS = {"log": "weft", "audit": "weft_audit"}
+
+
+class Soak:
+    """One run, and what it saw."""
+
+    def __init__(self, up: Up, client: Client, folder: Path, minutes: float, seed: int) -> None:
+        self._up, self._client, self._folder, self._seed = up, client, folder, seed
+        self._begun = time.monotonic()
+        self._seconds = minutes * 60
+        self._sessions = [f"s{number}" for number in range(PUBLISHERS)]
+        self.attempts: list[Attempt] = []
+        self.samples: list[Sample] = []
+        self.kills: Counter[str] = Counter()
+        self.compiles: Counter[str] = Counter()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(PUBLISHERS):
+                group.create_task(self._publish(number, random.Random(f"{self._seed}-{number}")))
+            group.create_task(self._ask())
+            group.create_task(self._kill(random.Random(self._seed)))
+            group.create_task(self._watch())
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._begun
+
+    def _goes_on(self) -> bool:
+        return self._elapsed() < self._seconds
+
+    async def _publish(self, publisher: int, chance: random.Random) -> None:
+        for number in count():
+            if not self._goes_on():
+                return
+            session = f"s{publisher}-{number // SESSION_ITEMS}"
+            self._sessions[publisher] = session
+            kind = chance.choice([ItemKind.USER_TURN, ItemKind.TOOL_RESULT])
+            text = f"{session} {number}: {chance.random()}\n" * chance.randint(1, 60)
+            item = ContextItem(f"i{number}", kind, text)
+            error: WeftError | None = None
+            try:
+                await self._client.publish(session, item)
+            except WeftError as caught:
+                error = caught
+            self.attempts.append(Attempt(session, item, outcome_of(error)))
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _ask(self) -> None:
+        """Compile one session after the other; a service that was killed answers later."""
+        for number in count():
+            if not self._goes_on():
+                return
+            session = self._sessions[number % PUBLISHERS]
+            try:
+                await self._client.compile(session, "answer", query="what", timeout=0.5)
+                self.compiles["answered"] += 1
+            except WeftError:
+                self.compiles["refused"] += 1
+                await asyncio.sleep(1)
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _kill(self, chance: random.Random) -> None:
+        names = [SERVER, *(state.name for state in self._up.supervisor.states())]
+        while self._elapsed() + KILL_SECONDS < self._seconds:
+            await asyncio.sleep(KILL_SECONDS)
+            early = self._elapsed() < self._seconds / 2
+            name = chance.choice(names) if early else ONLY_VICTIM
+            self.kills[name] += 1
+            if name != SERVER:
+                self._up.supervisor.kill(name)
+            elif self._up.server is not None:
+                await self._up.server.kill()
+
+    async def _watch(self) -> None:
+        every = max(1, round(self._seconds / REPORTS / SAMPLE_SECONDS))
+        while self._goes_on():
+            await asyncio.sleep(SAMPLE_SECONDS)
+            self.samples.append(await asyncio.to_thread(self._sample))
+            if len(self.samples) % every == 0:
+                print(described(self.samples[-1]), flush=True)
+
+    def _sample(self) -> Sample:
+        pids = {state.name: state.pid for state in self._up.supervisor.states()}
+        pids[SERVER] = self._up.server.pid if self._up.server else None
+        memory = {name: (pid or 0, resident_bytes(pid)) for name, pid in pids.items()}
+        streams = self._folder / "nats" / "jetstream" / "$G" / "streams"
+        files = {name: size(streams / stream) for name, stream in STREAMS.items()}
+        files["replica"] = size(self._folder / "replica")
+        return Sample(self._elapsed(), len(self.attempts), memory, files)
 
 
 async def soak(folder: Path, minutes: float, seed: int) -> list[str]:
     """What the checker found wrong after so many minutes."""
-    attempts: list[Attempt] = []
-    end = time.monotonic() + minutes * 60
     with (folder / "weft.log").open("wb") as log_file:
         settings = Settings(data_dir=folder, tenant="acme")
         async with running(settings, COUNTS, log_file=log_file) as up, Client(up.settings) as c:
             await until_answering(c)
-            chance = random.Random(seed)
-            async with asyncio.TaskGroup() as group:
-                for number in range(SESSIONS):
-                    own = random.Random(f"{seed}-{number}")
-                    group.create_task(publish(c, f"s{number}", own, attempts, end))
-                group.create_task(ask(c, end))
-                group.create_task(kill(up, chance, end))
-                group.create_task(report(up, folder, lambda: len(attempts), minutes, end))
+            run = Soak(up, c, folder, minutes, seed)
+            await run.run()
             with Reader(folder) as reader:
                 await settled(c.connection, reader)
-                print(figures(up, folder, len(attempts)))
-                return faults(attempts, held_in(reader.model().db))
+                told = Counter(attempt.outcome for attempt in run.attempts)
+                print(f"publishes {dict(told)}; compiles {dict(run.compiles)}")
+                print(f"killed {dict(run.kills)}; over the second half:")
+                print("\n".join(map(str, levels(run.samples))))
+                return faults(run.attempts, held_in(reader.model().db))
 
 
-async def publish(
-    client: Client, session: str, chance: random.Random, attempts: list[Attempt], end: float
-) -> None:
-    for number in count():
-        if time.monotonic() > end:
-            return
-        kind = chance.choice([ItemKind.USER_TURN, ItemKind.TOOL_RESULT])
-        text = f"{session} {number}: {chance.random()}\n" * chance.randint(1, 60)
-        item = ContextItem(f"i{number}", kind, text)
-        error: WeftError | None = None
-        try:
-            await client.publish(session, item)
-        except WeftError as caught:
-            error = caught
-        attempts.append(Attempt(session, item, outcome_of(error)))
-        await asyncio.sleep(PAUSE_SECONDS)
-
-
-async def ask(client: Client, end: float) -> None:
-    """Compile one session after the other; a service that was killed answers later."""
-    for number in count():
-        if time.monotonic() > end:
-            return
-        try:
-            await client.compile(f"s{number % SESSIONS}", "answer", query="what", timeout=0.5)
-        except WeftError:
-            await asyncio.sleep(1)
-        await asyncio.sleep(PAUSE_SECONDS)
-
-
-async def kill(up: Up, chance: random.Random, end: float) -> None:
-    names = [SERVER, *(state.name for state in up.supervisor.states())]
-    while time.monotonic() + KILL_SECONDS < end:
-        await asyncio.sleep(KILL_SECONDS)
-        name = chance.choice(names)
-        print(f"  killed {name}", flush=True)
-        if name != SERVER:
-            up.supervisor.kill(name)
-        elif up.server is not None:
-            await up.server.kill()
-
-
-async def report(up: Up, folder: Path, done: Callable[[], int], minutes: float, end: float) -> None:
-    while time.monotonic() < end:
-        await asyncio.sleep(minutes * 60 / REPORTS)
-        print(figures(up, folder, done()), flush=True)
-
-
-def figures(up: Up, folder: Path, items: int) -> str:
+def described(sample: Sample) -> str:
     """Items published, MiB of memory per process, MiB of files."""
-    pids = {state.name: state.pid for state in up.supervisor.states()}
-    pids[SERVER] = up.server.pid if up.server else None
-    memory = " ".join(f"{name} {resident_mib(pid)}" for name, pid in sorted(pids.items()))
-    files = " ".join(f"{name} {size_mib(folder / name)}" for name in ("nats", "replica"))
-    return f"{items} items; MiB of memory: {memory}; of files: {files}"
-
-
-def resident_mib(pid: int | None) -> int | str:
-    """What a process has in memory, `-` where there is none at the moment."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except FileNotFoundError:
-        return "-"
-    return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS")), "-")
-
-
-def size_mib(folder: Path) -> int:
-    """Of all files under a folder; one that vanishes meanwhile counts for nothing."""
-    total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size
-        except FileNotFoundError:
-            continue
-    return total // MIB
+    memory = " ".join(f"{name} {held // MIB}" for name, (_, held) in sorted(sample.memory.items()))
+    files = " ".join(f"{name} {held // MIB}" for name, held in sample.files.items())
+    return f"{sample.items} items; MiB of memory: {memory}; of files: {files}"
 
 
 def main() -> None:
