@@ -8,13 +8,12 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 import msgspec
 
 from weft.encoding import checked
-from weft.log.api import call
 from weft.log.bodies import THRESHOLD_BYTES, Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Message, Publisher, event_headers
-from weft.log.topology import BODIES_STREAM
+from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.crashpoints import crash_point
-from weft_schemas.errors import Forbidden, InvalidInput
+from weft_schemas.errors import InvalidInput
 from weft_schemas.events import Event, SessionClosedEvent, encode_event
 from weft_schemas.ids import TENANT_SESSION, encode_token, item_message_ids
 from weft_schemas.items import ContextItem, ItemKind
@@ -48,7 +47,7 @@ class Outgoing:
         self.tenant = tenant
         self._connection = connection
         self._bodies = Bodies(connection, publisher)
-        self._has_store: bool | None = None
+        self._artifacts = ArtifactStore(connection, publisher)
         self._after_store_body = crash_point("publisher.after_store_body")
 
     async def messages(
@@ -102,23 +101,11 @@ class Outgoing:
 
     async def _lightened(self, item: ContextItem, payload: bytes) -> bytes:
         """The item with its text in the object store, where that is large and the store open."""
-        body = item.text.encode()
-        if len(body) <= THRESHOLD_BYTES or not await self._store_is_here():
+        kept = await self._artifacts.keep(item)
+        if kept is item:
             return payload
-        reference = await self._bodies.put(body)
         self._after_store_body()
-        return encode_event(msgspec.structs.replace(item, text="", body=reference))
-
-    async def _store_is_here(self) -> bool:
-        """Credentials of agents may be kept from the object store; their bodies then stay in the
-        event, up to the server's max_payload."""
-        if self._has_store is None:
-            try:
-                await call(self._connection, f"STREAM.INFO.{BODIES_STREAM}")
-                self._has_store = True
-            except Forbidden:
-                self._has_store = False
-        return self._has_store
+        return encode_event(kept)
 
 
 async def _encoded(items: Items) -> AsyncIterator[tuple[ContextItem, bytes]]:

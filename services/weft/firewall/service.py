@@ -6,32 +6,29 @@ import asyncio
 
 from weft.firewall.seal import seal_of
 from weft.firewall.views.drill import drill
-from weft.log.bodies import Bodies
-from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
-from weft.readmodel.status import Artifact, artifact
+from weft.readmodel.status import artifact
 from weft.runtime.answering import Answering, Asked
 from weft.runtime.application import Process
-from weft.runtime.fetching import body_of
+from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.replica import Replica
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
-from weft_schemas.errors import Corrupt, Unavailable
-from weft_schemas.items import ContextItem
+from weft_schemas.errors import Unavailable
 
 
 async def answer(
     process: Process, replica: Replica, publisher: Publisher, answering: Answering
 ) -> None:
     """Answer `drilldown` from now on."""
-    drilldowns = _Drilldowns(process, replica, Bodies(process.connection, publisher))
+    artifacts = ArtifactStore(process.connection, publisher)
+    drilldowns = _Drilldowns(process, replica, artifacts)
     await answering.answer("drilldown", DrilldownRequest, drilldowns.drilldown)
 
 
 class _Drilldowns:
-    def __init__(self, process: Process, replica: Replica, bodies: Bodies) -> None:
-        self._log = EventLog(process.connection)
+    def __init__(self, process: Process, replica: Replica, artifacts: ArtifactStore) -> None:
         self._replica = replica
-        self._bodies = bodies
+        self._artifacts = artifacts
         self._key = process.settings.fingerprint_key.encode()
         self._encoding = process.settings.encoding
 
@@ -47,7 +44,8 @@ class _Drilldowns:
                 f"artifact {found.handle!r} has no envelope yet, so nobody may look into it; try "
                 "again, or look at `weft status` for why"
             )
-        async with body_of(await self._item(found), self._bodies) as body:
+        item = await self._artifacts.item(found.sequence, found.item_id)
+        async with self._artifacts.body(item) as body:
             shown = await asyncio.to_thread(
                 drill,
                 body,
@@ -70,12 +68,3 @@ class _Drilldowns:
             next=shown.next,
             seal=seal_of(self._key, asked.tenant, found.handle, found.sensitivity, shown.text),
         )
-
-    async def _item(self, found: Artifact) -> ContextItem:
-        event = (await self._log.read(found.sequence)).event()
-        if not isinstance(event, ContextItem) or event.id != found.item_id:
-            raise Corrupt(
-                f"event {found.sequence} is not item {found.item_id!r}, as the read model says; "
-                "rebuild it"
-            )
-        return event

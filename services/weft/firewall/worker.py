@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from weft import tokens
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
-from weft.log.bodies import Bodies
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.runtime.application import Process
+from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.deriving import Derived, WorkContext, Worker
-from weft.runtime.fetching import body_of
 from weft.runtime.settings import Settings
 from weft.runtime.worker import run_worker
 from weft_schemas.errors import InvalidInput
@@ -22,11 +21,11 @@ async def service(process: Process) -> None:
     """Run until the process stops."""
     tokens.encoding(process.settings.encoding)  # loaded here, not by the first event
     async with Publisher(process.connection) as publisher:
-        bodies = Bodies(process.connection, publisher)
-        await run_worker(process, firewall(process.settings, bodies))
+        artifacts = ArtifactStore(process.connection, publisher)
+        await run_worker(process, firewall(process.settings, artifacts))
 
 
-def firewall(settings: Settings, bodies: Bodies) -> Worker:
+def firewall(settings: Settings, artifacts: ArtifactStore) -> Worker:
     """The worker; it alone reports malformed `in` events, since it alone sees all of them."""
     key = settings.fingerprint_key.encode()
 
@@ -39,7 +38,7 @@ def firewall(settings: Settings, bodies: Bodies) -> Worker:
         rules = context.policy.firewall
         if event.kind not in rules.untrusted_kinds:
             return []
-        async with body_of(event, bodies) as body:
+        async with artifacts.body(event) as body:
             envelope = await context.compute(
                 _size(event),
                 envelope_for,

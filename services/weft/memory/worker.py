@@ -3,15 +3,14 @@ episodes."""
 
 from __future__ import annotations
 
-from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read
 from weft.log.record import LogRecord
 from weft.memory.derive import VERSION, WORKER, episode_of, facts_of_envelope, facts_of_item
 from weft.runtime.application import Process
+from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.deriving import Derived, WorkContext, Worker
-from weft.runtime.fetching import text_of
 from weft.runtime.worker import run_worker
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import EnvelopeEvent, EpisodeEvent, Event, FactsEvent, SummaryEvent
@@ -25,19 +24,19 @@ _SPEAKS = (ItemKind.USER_TURN, ItemKind.MEMORY_FACT)
 async def service(process: Process) -> None:
     """Run until the process stops."""
     async with Publisher(process.connection) as publisher:
-        bodies = Bodies(process.connection, publisher)
-        await run_worker(process, memory(process.connection, bodies))
+        artifacts = ArtifactStore(process.connection, publisher)
+        await run_worker(process, memory(process.connection, artifacts))
 
 
-def memory(connection: Connection, bodies: Bodies) -> Worker:
+def memory(connection: Connection, artifacts: ArtifactStore) -> Worker:
     """The worker; it alone reports malformed `out` events."""
-    return Worker(WORKER, VERSION, _Memories(connection, bodies).derive, reports="out")
+    return Worker(WORKER, VERSION, _Memories(connection, artifacts).derive, reports="out")
 
 
 class _Memories:
-    def __init__(self, connection: Connection, bodies: Bodies) -> None:
+    def __init__(self, connection: Connection, artifacts: ArtifactStore) -> None:
         self._connection = connection
-        self._bodies = bodies
+        self._artifacts = artifacts
 
     async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
@@ -60,7 +59,7 @@ class _Memories:
         # What the policy distrusts speaks through its envelope alone.
         if item.kind not in _SPEAKS or item.kind in context.policy.firewall.untrusted_kinds:
             return None
-        text = await text_of(item, self._bodies)
+        text = await self._artifacts.text(item)
         origin = context.origin(item.id)
         return await context.compute(len(text), facts_of_item, address.session, item, text, origin)
 

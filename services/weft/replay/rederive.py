@@ -14,7 +14,6 @@ import msgspec
 
 from weft.audit.history import tombstone_of
 from weft.firewall.worker import firewall
-from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
@@ -30,6 +29,7 @@ from weft.replay.rework import (
     sources,
     standings,
 )
+from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.deriving import Derived, WorkContext, Worker, derived_message
 from weft.runtime.lane import Lane
 from weft.runtime.logs import safe_error
@@ -102,11 +102,11 @@ async def rederive(
 async def _rework(connection: Connection, settings: Settings, name: str) -> AsyncIterator[_Rework]:
     lane = Lane()
     async with following_policies(connection) as policies, Publisher(connection) as publisher:
-        bodies = Bodies(connection, publisher)
+        artifacts = ArtifactStore(connection, publisher)
         worker = {
-            "firewall": lambda: firewall(settings, bodies),
-            "summarizer": lambda: summarizer(settings, EventLog(connection), bodies),
-            "memory": lambda: memory(connection, bodies),
+            "firewall": lambda: firewall(settings, artifacts),
+            "summarizer": lambda: summarizer(settings, EventLog(connection), artifacts),
+            "memory": lambda: memory(connection, artifacts),
         }[name]()
         model = (settings.summary_model or "") if name == "summarizer" else ""
         try:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from weft import tokens
-from weft.log.bodies import Bodies
 from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.runtime.application import Process
+from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.deriving import Derived, WorkContext, Worker
-from weft.runtime.fetching import text_of
 from weft.runtime.settings import Settings
 from weft.runtime.worker import run_worker
 from weft.summarizer.covered import NOTHING, Memory
@@ -36,22 +35,22 @@ async def service(process: Process) -> None:
     """Run until the process stops."""
     tokens.encoding(process.settings.encoding)  # loaded here, not by the first event
     async with Publisher(process.connection) as publisher:
-        bodies = Bodies(process.connection, publisher)
+        artifacts = ArtifactStore(process.connection, publisher)
         await run_worker(
-            process, summarizer(process.settings, EventLog(process.connection), bodies)
+            process, summarizer(process.settings, EventLog(process.connection), artifacts)
         )
 
 
-def summarizer(settings: Settings, log: EventLog, bodies: Bodies) -> Worker:
+def summarizer(settings: Settings, log: EventLog, artifacts: ArtifactStore) -> Worker:
     """The worker: summaries of long items and of closed sessions."""
-    return Worker(WORKER, VERSION, _Summaries(settings, log, bodies).derive)
+    return Worker(WORKER, VERSION, _Summaries(settings, log, artifacts).derive)
 
 
 class _Summaries:
-    def __init__(self, settings: Settings, log: EventLog, bodies: Bodies) -> None:
+    def __init__(self, settings: Settings, log: EventLog, artifacts: ArtifactStore) -> None:
         self._log = log
         self._encoding = settings.encoding
-        self._bodies = bodies
+        self._artifacts = artifacts
         self._model = configured(
             settings.summary_url or "",
             settings.summary_model or "",
@@ -79,7 +78,7 @@ class _Summaries:
         untrusted = context.policy.firewall.untrusted_kinds
         if item.kind in untrusted:
             return None
-        text = await text_of(item, self._bodies)
+        text = await self._artifacts.text(item)
         rules, origin = context.policy.summaries, context.origin(item.id)
         if self._remote:
             # It waits for a network, so it needs a thread and no subprocess.

@@ -1,0 +1,95 @@
+"""ArtifactStore: the raw bodies of items, wherever they lie.
+
+A body of up to `THRESHOLD_BYTES` stays in its event, so the log is its store; a larger one lies in
+the object store, and the event refers to it. Whoever reads a body need not know which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from weft.log.api import call
+from weft.log.bodies import THRESHOLD_BYTES, Bodies
+from weft.log.connection import Connection
+from weft.log.event_log import EventLog
+from weft.log.publishing import Publisher
+from weft.log.topology import BODIES_STREAM
+from weft_schemas.errors import Corrupt, Forbidden
+from weft_schemas.items import ContextItem
+
+MOST_TEXT_BYTES = 1 << 20
+"""Of a trusted body that a worker reads as text: far more than any turn or plan holds."""
+
+
+class ArtifactStore:
+    """Keeps and reads bodies. Share one between tasks."""
+
+    def __init__(self, connection: Connection, publisher: Publisher) -> None:
+        self._connection = connection
+        self._log = EventLog(connection)
+        self._bodies = Bodies(connection, publisher)
+        self._has_objects: bool | None = None
+
+    async def keep(self, item: ContextItem) -> ContextItem:
+        """The item to publish: itself, or its reference to a large text that is stored now.
+
+        Credentials may be kept from the object store; a large text then stays in its event, up to
+        the server's max_payload.
+        """
+        body = item.text.encode()
+        if len(body) <= THRESHOLD_BYTES or not await self._objects_are_here():
+            return item
+        return msgspec.structs.replace(item, text="", body=await self._bodies.put(body))
+
+    async def item(self, sequence: int, item_id: str) -> ContextItem:
+        """The item that an artifact was taken from.
+
+        Raises `NotFound` where its event was erased, `Corrupt` where another one stands there.
+        """
+        event = (await self._log.read(sequence)).event()
+        if not isinstance(event, ContextItem) or event.id != item_id:
+            raise Corrupt(
+                f"event {sequence} is not item {item_id!r}, as the read model says; rebuild it"
+            )
+        return event
+
+    async def text(self, item: ContextItem) -> str:
+        """Its text, or the first `MOST_TEXT_BYTES` of its body. Raises `NotFound` for a body that
+        is not there (yet)."""
+        if item.body is None:
+            return item.text
+        return (await self._bodies.get(item.body, MOST_TEXT_BYTES)).decode("utf-8", "replace")
+
+    @asynccontextmanager
+    async def body(self, item: ContextItem) -> AsyncIterator[str | Path]:
+        """Its text, or a temporary file with its checked body, which may be larger than memory.
+
+        Raises `NotFound` for a body that is not there (yet), `Corrupt` for one with other bytes.
+        """
+        if item.body is None:
+            yield item.text
+            return
+        folder = tempfile.TemporaryDirectory(prefix="weft-")
+        try:
+            path = Path(folder.name) / "body"
+            with path.open("wb") as file:
+                await self._bodies.write_into(item.body, file)
+            yield path
+        finally:
+            # Freeing a large file takes milliseconds, for which small items would wait.
+            await asyncio.to_thread(folder.cleanup)
+
+    async def _objects_are_here(self) -> bool:
+        if self._has_objects is None:
+            try:
+                await call(self._connection, f"STREAM.INFO.{BODIES_STREAM}")
+                self._has_objects = True
+            except Forbidden:
+                self._has_objects = False
+        return self._has_objects
