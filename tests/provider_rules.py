@@ -3,7 +3,7 @@
 Sources: OpenAI's Chat Completions reference and error messages (`tool_calls must be followed by
 tool messages`, `string too long. Expected … 40`), Anthropic's Messages reference and error messages
 (`tool_use ids were found without tool_result blocks immediately after`, `text content blocks must
-be non-empty`, `tool_use ids must be unique`).
+be non-empty`, `tool_use ids must be unique`, `content cannot be empty if is_error is true`).
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ def _check_block(block: dict[str, Any], role: str, seen: set[str]) -> set[str]:
         case "tool_result":
             assert role == "user"
             assert isinstance(block["content"], str)
+            assert block["content"].strip() or not block.get("is_error"), "an error needs content"
         case "tool_use":
             assert role == "assistant"
             assert ANTHROPIC_ID.match(block["id"])

@@ -111,6 +111,8 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """`whole`, `summary`, `envelope`, `redacted`, `shortened`, …"""
     handle: str | None = None
     sensitivity: Sensitivity = Sensitivity.PUBLIC
+    is_error: bool = False
+    """Of a tool result: its call failed."""
 
 
 class PendingItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,8 +13,8 @@ from tests.session_view import ListView
 from weft.adapters import Transcript, anthropic, openai, read_transcripts
 from weft.compiler.compile import compile_pack
 from weft_schemas.compile import CompileRequest, PackEntry
-from weft_schemas.items import ItemKind
-from weft_schemas.policy import Phase
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import ContextPolicy, Phase, SensitivityAction
 
 BUDGETS = (500, 1_000, 2_000, 4_000)
 EVERY = 3
@@ -54,3 +54,38 @@ def assert_holds(messages: list[dict], entries: tuple[PackEntry, ...]) -> None:
     shown = [entry for entry in entries if entry.kind is not ItemKind.TOOL_CALL]
     assert all(entry.text in texts for entry in shown if entry.text.strip())
     assert len(calls) == len(entries) - len(shown), "no orphans, so every call is one"
+
+
+FAILED = 'Traceback (most recent call last):\n  File "a.py", line 3\nValueError: no such order'
+
+
+@pytest.mark.parametrize(
+    ("text", "metadata", "told"),
+    [(FAILED, {}, True), ("3 orders", {"is_error": True}, True), ("3 orders", {}, None)],
+)
+def test_a_failed_result_is_told_to_anthropic(text: str, metadata: dict, told: bool | None) -> None:
+    items = [
+        ContextItem("u", ItemKind.USER_TURN, "Which orders are there?"),
+        ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "orders", "arguments": {}}),
+        ContextItem("r", ItemKind.TOOL_RESULT, text, "c", metadata=metadata),
+    ]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.INTERPRET)).pack
+    made = anthropic.messages(pack.entries)
+    check_anthropic(made)
+    [block] = [one for one in made["messages"][-1]["content"] if one["type"] == "tool_result"]
+    assert block.get("is_error") is told
+    assert "is_error" not in str(openai.messages(pack.entries))
+
+
+def test_a_redacted_result_keeps_its_own_metadata_alone() -> None:
+    """What the firewall found out is content; what the publisher said is metadata."""
+    call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
+    policy = ContextPolicy(sensitivity_action=SensitivityAction.REDACT)
+    for metadata in ({}, {"is_error": True}):
+        result = ContextItem(
+            "r", ItemKind.TOOL_RESULT, FAILED, "c", None, Sensitivity.RESTRICTED, metadata
+        )
+        view = ListView([call, result], policy)
+        pack = compile_pack(view, CompileRequest(Phase.INTERPRET)).pack
+        shown = {entry.item_id: entry.is_error for entry in pack.entries}
+        assert shown == {"c": False, "r": bool(metadata)}

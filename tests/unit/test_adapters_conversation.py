@@ -241,3 +241,18 @@ def _entry(item: ContextItem) -> PackEntry:
 def _texts(entries: list[PackEntry]) -> list[PackEntry]:
     """Entries whose text a message shows; a whole call shows its arguments instead."""
     return [entry for entry in entries if entry.kind is not ItemKind.TOOL_CALL]
+
+
+def test_an_empty_result_is_no_error_to_anthropic() -> None:
+    """Which refuses `is_error` without content."""
+    for text, told in (("boom", True), (" ", None)):
+        failed = PackEntry("r", ItemKind.TOOL_RESULT, text, "context", parent_id="c", is_error=True)
+        made = anthropic.messages([user("go"), call("c"), failed])
+        check_anthropic(made)
+        assert made["messages"][-1]["content"][0].get("is_error") is told
+
+
+def test_of_several_results_of_a_call_one_that_failed_counts() -> None:
+    entries = [user("go"), call("c"), result("r1", "c", is_error=True), result("r2", "c")]
+    [block] = anthropic.messages(entries)["messages"][-1]["content"]
+    assert block["is_error"] is True

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
-from weft.adapters.conversation import Step, conversation
+from weft.adapters.conversation import Answered, Step, conversation
 from weft.adapters.drafting import Draft
 from weft.adapters.records import Record, Source
 from weft_schemas.compile import PackEntry
@@ -121,11 +121,14 @@ def _blocks(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
         {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
         for call in step.calls
     ]
-    results = [
-        {"type": "tool_result", "tool_use_id": call.id, "content": call.result}
-        for call in step.calls
-    ]
-    return [("assistant", uses), ("user", results)]
+    return [("assistant", uses), ("user", [_answer(call) for call in step.calls])]
+
+
+def _answer(call: Answered) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id, "content": call.result}
+    if call.is_error and call.result.strip():  # the API refuses an error without content
+        block["is_error"] = True
+    return block
 
 
 def _text(text: str) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Answered(msgspec.Struct, frozen=True):
     name: str
     arguments: dict[str, Any]
     result: str
+    is_error: bool = False
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -171,6 +172,7 @@ def _answered(
         _NAME.sub("_", entry.tool_name or "")[:MAX_NAME] or "tool",
         _arguments(entry),
         "\n\n".join(entries[place].text for place in results),
+        any(entries[place].is_error for place in results),
     )
 
 

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 import msgspec
 
 from weft.compiler.fencing import fence, unlabelled
-from weft.compiler.forms import ENVELOPE, SHORTENED, Form
+from weft.compiler.forms import ENVELOPE, REDACTED, SHORTENED, Form
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
+from weft_schemas.envelope import ResultStatus
 from weft_schemas.items import ItemKind
 
 HANDLE_FROM = 300
@@ -43,6 +44,7 @@ def entry(row: ItemRow, form: Form, key: bytes, section: str, untrusted: bool) -
         view=form.view,
         handle=handle,
         sensitivity=row.sensitivity,
+        is_error=row.kind is ItemKind.TOOL_RESULT and _failed(row, form),
     )
 
 
@@ -66,6 +68,14 @@ def _handle(row: ItemRow, form: Form) -> str | None:
     if row.envelope is None or form.view not in (SHORTENED, ENVELOPE):
         return None
     return row.envelope.artifacts[0].handle if row.envelope.artifacts else None
+
+
+def _failed(row: ItemRow, form: Form) -> bool:
+    """What its publisher says; of one that is not redacted, what the firewall found out as well."""
+    if row.metadata.get("is_error") is True:
+        return True
+    found = row.envelope is not None and row.envelope.status is ResultStatus.ERROR
+    return found and form.view != REDACTED
 
 
 def _much_is_missing(row: ItemRow) -> bool:
