@@ -25,12 +25,12 @@ ORDER BY i.ordinal DESC LIMIT :limit
 WHERE i.session = :session AND i.ordinal BETWEEN :first AND :last AND i.ordinal < :count
 ORDER BY i.ordinal
 
+-- The plus, here and below, keeps SQLite from walking the whole session by an index.
 -- name: places
 WHERE i.session = :session AND i.ordinal IN (SELECT value FROM json_each(:ordinals))
-    AND i.ordinal < :count
+    AND +i.ordinal < :count
 ORDER BY i.ordinal
 
--- The plus keeps SQLite from walking the whole session by its index.
 -- name: by_sequence
 WHERE i.sequence IN (SELECT value FROM json_each(:sequences))
     AND +i.session = :session AND i.sequence <= :at
