@@ -23,7 +23,7 @@ def find_duplicates(sets: Sequence[frozenset[str]], threshold: float) -> dict[in
     sets repeat nothing. Prefix filtering (Chaudhuri et al. 2006; Bayardo et al. 2007): in any one
     order of words, two sets as similar as t share a word among the first n - ceil(t n) + 1 of each.
     """
-    postings: dict[str, list[int]] = {}
+    postings: dict[int, list[int]] = {}
     duplicates: dict[int, int] = {}
     for index, held in enumerate(sets):
         prefix = _prefix(held, threshold)
@@ -38,11 +38,11 @@ def find_duplicates(sets: Sequence[frozenset[str]], threshold: float) -> dict[in
     return duplicates
 
 
-def _prefix(held: frozenset[str], threshold: float) -> list[str]:
-    """The first words, long ones before short: those are rare, so few sets share them."""
+def _prefix(held: frozenset[str], threshold: float) -> list[int]:
+    """The first words in the order of their hashes, by hash: any one order will do, and this one is
+    the cheapest. It differs between processes, what it finds does not."""
     size = len(held)
-    ordered = sorted(sorted(held), key=len, reverse=True)
-    return ordered[: size - ceil(threshold * size - _ROUNDING) + 1] if size else []
+    return sorted(map(hash, held))[: size - ceil(threshold * size - _ROUNDING) + 1] if size else []
 
 
 def similarity(one: frozenset[str], other: frozenset[str], threshold: float = 0.0) -> float:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_WORD = re.compile(r"[^\s\"'`(){}\[\]<>,;=|\\*]+")
+_BETWEEN = str.maketrans(dict.fromkeys("\"'`(){}[]<>,;=|\\*", " "))
 _EDGE = ".:!?-#\u2013\u2014\u2026"
 """Punctuation around a value, dashes and dots of typesetting too."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -30,7 +30,9 @@ NAME = 0.2
 def values(text: str) -> dict[str, float]:
     """Each value with its weight: how likely it is to be copied, 0 to 1. Not to be changed."""
     found: dict[str, float] = {}
-    for word in _WORD.findall(text):
+    for word in text.translate(_BETWEEN).split():
+        if word.isalpha() and word.islower():
+            continue
         value = word.strip(_EDGE)
         if len(value) > 1 and value not in found and (weight := _weight(value)):
             found[value] = weight
