@@ -27,6 +27,7 @@ from weft.log.record import LogRecord
 from weft.outgoing import Items, Outgoing, PublishAck
 from weft.pack import Pack
 from weft.runtime.crashpoints import crash_point
+from weft.runtime.policies import policy_in_force
 from weft.runtime.settings import Settings, read_settings
 from weft.sending import Sending
 from weft_schemas.compile import (
@@ -155,6 +156,16 @@ class Client:
         """Put a policy in force, for the tenant or the session that it names, from the ack's
         sequence on. Needs a credential that may publish the tenant's own events."""
         return await self._send(self._outgoing.tenants(policy))
+
+    async def policy(
+        self, session: str | None = None, *, as_of: int | None = None
+    ) -> tuple[int, ContextPolicy]:
+        """The policy in force and its sequence (0: the default, none was published), for a session
+        or for those that have none of their own; `as_of` asks for a place in the past.
+
+        Needs a credential that may read the log.
+        """
+        return await policy_in_force(self.connection, self.tenant, session, as_of)
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
         """Publish a new version of a catalogue; its version is the ack's sequence."""

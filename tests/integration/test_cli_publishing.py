@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.integration.command_line import weft
 
@@ -118,6 +119,45 @@ async def test_a_policy_is_an_event_of_the_tenant(
     assert policy.sensitivity_floor == "internal"
     await weft("policy", "publish", str(file), url=server.url)
     assert await last_sequence(log) == 2, "a policy published again is in force again"
+
+
+async def test_the_policy_in_force_is_shown_for_a_tenant_a_session_and_a_moment(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    shown = await weft("policy", "show", url=server.url)
+    assert msgspec.convert(shown.json, ContextPolicy) == ContextPolicy()
+    assert shown.err == "no policy of tenant default is in the log: the default is in force\n"
+    for name, session in (("one", None), ("two", None), ("own", "s1")):
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps({"name": name, "session": session}))
+        assert (await weft("policy", "publish", str(file), url=server.url)).code == 0
+    shown = await weft("policy", "show", url=server.url)
+    assert shown.json["name"] == "two"
+    assert shown.err == "policy 'two' of tenant default, in force from sequence 2\n"
+    for arguments, expected in (
+        (["--as-of", "1"], ("tenant", 1, "one")),
+        (["--session", "s1"], ("session", 3, "own")),
+        (["--session", "s1", "--as-of", "2"], ("tenant", 2, "two")),
+        (["--session", "s2"], ("tenant", 2, "two")),
+        (["--tenant", "acme"], ("default", 0, "default")),
+    ):
+        found = (await weft("policy", "show", *arguments, "--json", url=server.url)).json
+        assert (found["from"], found["sequence"], found["policy"]["name"]) == expected
+    session = await weft("policy", "show", "--session", "s1", url=server.url)
+    assert session.err == "policy 'own' of session s1, in force from sequence 3\n"
+
+
+async def test_a_policy_file_is_shown_in_full_without_a_server(tmp_path: Path) -> None:
+    file = tmp_path / "strict.yaml"
+    file.write_text("sensitivity_floor: internal\n")
+    shown = await weft("policy", "show", str(file), url="nats://127.0.0.1:1")
+    assert (shown.json["sensitivity_floor"], shown.json["sensitivity_action"]) == (
+        "internal",
+        "drop",
+    )
+    both = await weft("policy", "show", str(file), "--session", "s1")
+    assert both.code == 2
+    assert "FILE" in both.err
 
 
 async def test_status_without_services_shows_the_log_and_says_what_is_missing(

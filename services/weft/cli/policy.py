@@ -8,8 +8,9 @@ from typing import Any
 import click
 import msgspec
 
+from weft.cli.compiling import as_of_option, sequence_of
 from weft.cli.connecting import client, connected, json_option, running
-from weft.cli.output import print_json
+from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 from weft_schemas.policy import ContextPolicy
@@ -44,17 +45,43 @@ def publish(file: Path, as_json: bool, settings: Settings) -> None:
         click.echo(f"policy {made.name!r} is in force for {whom} from sequence {sequence}")
 
 
-@policy.command(short_help="The default policy, or a file's, in full.")
+@policy.command(short_help="The policy in force, or a file's, in full.")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-def show(file: Path | None) -> None:
-    """Show the default policy, or FILE with every default filled in, as JSON.
+@click.option("--session", "-s", metavar="ID", help="The session's; it may have one of its own.")
+@as_of_option
+@json_option
+@connected
+def show(
+    file: Path | None, session: str | None, as_of: str | None, as_json: bool, settings: Settings
+) -> None:
+    """Show the policy in force, or FILE's, with every default filled in, as JSON.
+
+    The policy goes to stdout, so that it can be changed and published; where it is from goes to
+    stderr. With --json both are one document.
 
     \b
     Examples:
       weft policy show > policy.json
+      weft policy show --session s1 --as-of 120
       weft policy show strict.yaml
     """
-    print_json(read_policy(file) if file else ContextPolicy())
+    if file is not None:
+        if session or as_of:
+            raise click.UsageError("give FILE, or --session and --as-of, not both")
+        print_json(read_policy(file))
+        return
+    sequence, found = running(_in_force(settings, session, as_of))
+    source = "session" if found.session else "tenant" if sequence else "default"
+    if as_json:
+        print_json({"from": source, "sequence": sequence, "policy": found})
+        return
+    print_json(found)
+    whom = f"session {found.session}" if found.session else f"tenant {settings.tenant}"
+    hint(
+        f"policy {found.name!r} of {whom}, in force from sequence {sequence}"
+        if sequence
+        else f"no policy of {whom} is in the log: the default is in force"
+    )
 
 
 def read_policy(file: Path) -> ContextPolicy:
@@ -92,3 +119,13 @@ async def _publish(settings: Settings, made: ContextPolicy) -> int:
     async with client(settings) as log:
         sequence: int = (await log.publish_policy(made)).sequence
         return sequence
+
+
+async def _in_force(
+    settings: Settings, session: str | None, as_of: str | None
+) -> tuple[int, ContextPolicy]:
+    async with client(settings) as log:
+        found: tuple[int, ContextPolicy] = await log.policy(
+            session, as_of=await sequence_of(log, as_of)
+        )
+        return found

@@ -46,6 +46,19 @@ async def following_policies(connection: Connection) -> AsyncIterator[Policies]:
             await asyncio.gather(task, return_exceptions=True)
 
 
+async def policy_in_force(
+    connection: Connection, tenant: str, session: str | None = None, as_of: int | None = None
+) -> tuple[int, ContextPolicy]:
+    """Version and policy of a session (None: of the tenant's others), as the log has them at
+    `as_of` or now; version 0 is the default."""
+    policies = Policies()
+    subjects = stored_filter(tenant, TENANT_SESSION, "out", "context_policy")
+    async for record in read_matching(connection, subjects):
+        if as_of is None or record.sequence <= as_of:
+            policies.take(record)
+    return policies.of(tenant, session or TENANT_SESSION)
+
+
 async def _follow(follower: Follower, policies: Policies) -> None:
     async for followed in follower:
         for record in followed.records:
