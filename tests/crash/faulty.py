@@ -16,14 +16,15 @@ from weft.readmodel.fold import Folded
 from weft.readmodel.store import set_meta
 from weft.runtime import worker
 
-_handle = worker.WorkerLoop.handle
+_take = worker.WorkerLoop.take
 _apply = fold.Fold.apply
 
 
-async def handle_after_ack(self: worker.WorkerLoop, delivery: Delivery) -> None:
-    delivery.ack()
+async def take_after_ack(self: worker.WorkerLoop, batch: list[Delivery]) -> None:
+    for delivery in batch:
+        delivery.ack()
     await self._process.connection.flush()
-    await _handle(self, delivery)
+    await _take(self, batch)
 
 
 def apply_after_checkpoint(
@@ -39,6 +40,6 @@ def apply_after_checkpoint(
 
 
 if __name__ == "__main__":
-    worker.WorkerLoop.handle = handle_after_ack  # type: ignore[method-assign]
+    worker.WorkerLoop.take = take_after_ack  # type: ignore[method-assign]
     fold.Fold.apply = apply_after_checkpoint  # type: ignore[method-assign]
     main()

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from tests.crash.checker import Attempt, faults, held_in, outcome_of
-from tests.crash.lives import hurry, settled
+from tests.crash.lives import settled
 from weft.client import Client
 from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
@@ -57,7 +57,6 @@ async def kill_under_load(
     with (folder / "weft.log").open("wb") as log_file:
         async with running(settings, COUNTS, clustered=clustered, log_file=log_file) as up:
             log = await connect(up.settings.nats_url)
-            await hurry(log)
             async with asyncio.TaskGroup() as group:
                 for number in range(sessions):
                     own = random.Random(f"{seed}-{number}")

@@ -28,7 +28,8 @@ from weft_schemas.subjects import STREAM
 PATIENCE = 120.0
 SERVICES = ("firewall", "summarizer", "memory", "indexer", "compiler")
 ACK_WAIT_SECONDS = 2
-"""Instead of ten, so that what a dead process held comes soon."""
+"""Instead of ten, so that what a dead process held comes soon. It is less than a living process
+needs to say that it is alive, so only for tests in which each event meets few deaths."""
 
 Command = tuple[str, ...]
 

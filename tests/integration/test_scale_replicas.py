@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 
 from tests.crash.checker import Attempt, faults, held_in, outcome_of
-from tests.crash.lives import hurry
 from tests.crash.test_random_kills import seed
 from tests.integration.fleet import FIREWALL, REPLICA, Fleet
 from tests.integration.indexer_process import folded
@@ -125,7 +124,6 @@ async def told_otherwise(client: Client, packs: list[Pack]) -> list[str]:
 async def test_replicas_and_firewalls_are_added_and_removed_under_load(
     server, log: Connection, tmp_path: Path, capsys
 ):
-    await hurry(log)
     load = Load(server.url, chosen := seed())
     async with Fleet(server.url, tmp_path) as fleet, asyncio.timeout(MOST_SECONDS):
         await fleet.add("firewall-1", FIREWALL)
