@@ -251,7 +251,8 @@ class Client:
         return await reproduce_compile(self.connection, self.tenant, compile_id, key)
 
     async def explain(self, session: str, item_id: str, request: CompileRequest) -> ExplainReply:
-        """Why an item is in the compile of `request`, or why not."""
+        """Why an item is in the compile of `request`, or why not. Raises `NotFound` for an item
+        that the session does not hold (at `request.as_of`)."""
         asked = ExplainRequest(item_id, request)
         return await self._ask(session, "explain", asked, ExplainReply, request.timeout)
 

@@ -134,9 +134,26 @@ async def test_explain_says_what_the_compile_did(replica, log: Connection):
 
     assert (await explained("u1")).included
     assert (await explained("r")).reason == "pending"
-    assert not (await explained("nobody")).candidate
+    with pytest.raises(NotFound, match="session 's1' has no item 'nobody' at or before sequence 2"):
+        await explained("nobody")
     with pytest.raises(Exception, match="no message"):
         await log.jetstream().get_last_msg(AUDIT_STREAM, "weft-audit.acme.s1.compiled")
+
+
+async def test_explain_tells_an_old_item_from_one_that_is_not_there(replica, log: Connection):
+    kind = ItemKind.AGENT_MSG
+    items = [ContextItem(f"a{n}", kind, f"Nothing new from buoy {n}.") for n in range(2_000)]
+    *_, ack = await publish(log, "s1", [*items, TURN])
+
+    async def explained(item_id: str, **more) -> ExplainReply:
+        asked = ExplainRequest(item_id, CompileRequest(Phase.ANSWER, **more))
+        return await ask(log, ("acme", "s1", "explain"), asked, ExplainReply, 10.0)
+
+    old = await explained("a0", after=ack.sequence, timeout=10.0)
+    assert (old.candidate, old.reason) == (False, "no candidate")
+    assert old.detail == "neither pinned, recent, nor a match for the query"
+    with pytest.raises(NotFound, match="has no item 'u1' at or before sequence 2000"):
+        await explained("u1", as_of=2_000)
 
 
 async def test_status_tells_how_far_the_replica_is(replica, log: Connection):

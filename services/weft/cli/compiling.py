@@ -148,6 +148,8 @@ def explain(
 ) -> None:
     """Why an item is in a compile, or why it is not.
 
+    An item that the session does not hold is not found: exit code 4.
+
     \b
     Example:
       weft explain --session s1 --item m12 --phase answer --query "refund"

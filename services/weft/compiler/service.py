@@ -75,10 +75,20 @@ class Compiler:
         return compilation.pack
 
     async def explain(self, asked: Asked[ExplainRequest]) -> ExplainReply:
-        """What the compile would do with one item; nothing is recorded."""
+        """What the compile would do with one item; nothing is recorded. Raises `NotFound` for a
+        session or an item that is not there at the sequence read."""
         inner = await self._routed(asked.tenant, asked.session, asked.request.request)
         compilation = await self._compiled(asked.tenant, asked.session, inner)
-        return _explained(asked.request.item_id, compilation)
+        item_id, sequence = asked.request.item_id, compilation.pack.sequence
+        there = await self._replica.read(
+            lambda model: model.view(asked.tenant, asked.session, sequence).by_ids([item_id])
+        )
+        if not there:
+            raise NotFound(
+                f"session {asked.session!r} has no item {item_id!r} at or before sequence "
+                f"{sequence}; see its items with `weft events`"
+            )
+        return _explained(item_id, compilation)
 
     async def status(self, asked: Asked[StatusRequest]) -> StatusReply:
         """What this replica has folded, of a session or of the tenant."""
@@ -225,10 +235,7 @@ def _explained(item_id: str, compilation: Compilation) -> ExplainReply:
     """Read from the pack's own stats, so that it cannot say anything else than they do."""
     pack = compilation.pack
     included = candidate = False
-    reason, detail = (
-        "no candidate",
-        "neither pinned, recent, nor a match for the query; or the session has no such item",
-    )
+    reason, detail = "no candidate", "neither pinned, recent, nor a match for the query"
     entries = {entry.item_id: entry for entry in pack.entries}
     drops = {drop.item_id: drop for drop in pack.stats.dropped_items}
     if item_id in entries:
