@@ -16,12 +16,11 @@ from weft.readmodel.postings import (
     BLOCK,
     LENGTHS,
     MAX_TERM,
-    SEGMENT,
     WIDTH,
-    Tail,
     unpack,
 )
 from weft.readmodel.sql import statements
+from weft.readmodel.tail import Tail, tail_of
 
 MAX_POSTINGS = 2_000
 """Postings that one search reads: about a millisecond, whatever the session's length."""
@@ -73,12 +72,6 @@ def best_documents(
     return [(document, score) for score, document in best]
 
 
-def tail_of(db: sqlite3.Connection, session: int, count: int) -> Tail:
-    """Those of the first `count` documents that are not sealed yet."""
-    rows = db.execute(_sql.tail, (session, count // SEGMENT * SEGMENT))
-    return Tail([row for row in rows if row[0] < count])
-
-
 def extent(db: sqlite3.Connection, session: int, at: int) -> tuple[int, int]:
     """How many documents the session had at a sequence, and their length in words."""
     last = db.execute(_sql.last_document, (session,)).fetchone()
@@ -118,23 +111,37 @@ def _score(
     average: float,
     room: int,
 ) -> dict[int, float]:
-    norms = [K1 * (1 - B + B * length / average) for length in LENGTHS]
-    saturation: dict[int, float] = {}
+    saturation = _Saturation(average)
     scores: dict[int, float] = {}
+    known = scores.get
     for term in terms:
         if room <= 0:
             break
         idf = log(1 + (count - term.documents + 0.5) / (term.documents + 0.5))
-        for base, packed in islice(_postings(db, session, term, count), room):
-            code = packed & 0xFFFF
-            gain = saturation.get(code)
-            if gain is None:
-                times = code >> 8
-                gain = saturation[code] = times * (K1 + 1) / (times + norms[code & 0xFF])
-            document = base + (packed >> 16)
-            scores[document] = scores.get(document, 0.0) + idf * gain
+        left = room
+        for base, postings in _postings(db, session, term, count):
+            for packed in postings[:left]:
+                document = base + (packed >> 16)
+                scores[document] = known(document, 0.0) + idf * saturation[packed & 0xFFFF]
+            left -= len(postings)
+            if left <= 0:
+                break
         room -= term.documents
     return scores
+
+
+class _Saturation(dict[int, float]):
+    """What a term's frequency in a document is worth, by the lower half of its posting: frequency
+    and length code."""
+
+    def __init__(self, average: float) -> None:
+        self._average = average
+
+    def __missing__(self, code: int) -> float:
+        times = code >> 8
+        norm = K1 * (1 - B + B * LENGTHS[code & 0xFF] / self._average)
+        worth = self[code] = times * (K1 + 1) / (times + norm)
+        return worth
 
 
 def _look_up(
@@ -163,14 +170,13 @@ def _place(entries: bytes, at: int) -> int:
 
 def _postings(
     db: sqlite3.Connection, session: int, term: _Term, count: int
-) -> Iterator[tuple[int, int]]:
-    """A term's postings in the first `count` documents with their block's base, newest first."""
-    yield from term.tail
+) -> Iterator[tuple[int, Sequence[int]]]:
+    """A term's postings in the first `count` documents, by block with its base, newest first."""
+    for base, packed in term.tail:
+        yield base, (packed,)
     if len(term.tail) == term.documents:
         return
     rows = db.execute(_sql.postings, (session, term.text, count // BLOCK))
     for block, entries in rows:
         base = block * BLOCK
-        packed = unpack(entries)[: _until(entries, count - base)]
-        for one in reversed(packed):
-            yield base, one
+        yield base, unpack(entries)[: _until(entries, count - base)][::-1]

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from weft.readmodel.postings import Tail
 from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
-from weft.readmodel.search import MAX_POSTINGS, best_documents, count_until, extent, tail_of
+from weft.readmodel.search import MAX_POSTINGS, best_documents, count_until, extent
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, get_meta, snapshot
+from weft.readmodel.tail import Tail, tail_of
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EpisodeEvent, MemoryFact
 from weft_schemas.items import ItemKind, Sensitivity
