@@ -1,12 +1,15 @@
 """What a process writes to stderr: one JSON object per line, never a body's text.
 
 An exception from outside weft may quote the text it stumbled over, so of those only the type and
-the place are written.
+the place are written. What repeats is written once and then counted, so that a fault that meets
+every event is a line now and then, and the next fault is seen beside it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
 import sys
 import time
 import traceback
@@ -16,11 +19,21 @@ import msgspec
 
 from weft_schemas.errors import WeftError
 
+REPEAT_SECONDS = 30.0
+"""While a cause goes on, its count is written so often; after so long without it, it is over."""
+MOST_CAUSES = 200
+"""Told apart at a time; more are written as they come."""
+MOST_ERROR_CHARACTERS = 300
+
+_OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\b[0-9a-f]{16,}\b|(?<![\w-])\d[\d.,]*")
+"""What tells one occurrence of a cause from the next: quoted names, digests, numbers."""
+
 
 def set_up_logging(process: str, level: str) -> None:
     """Send every logger of this process to stderr as JSON, from `level` (such as `info`) on."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonLines(process))
+    stream = logging.StreamHandler(sys.stderr)
+    stream.setFormatter(_JsonLines(process))
+    handler = _Counting(stream)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for chatty in ("nats", "faststream", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
@@ -35,6 +48,89 @@ def safe_error(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{place}"
+
+
+class _Repeated:
+    """One cause: how often it came since its last line, and in all."""
+
+    def __init__(self) -> None:
+        self.since = 0
+        self.total = 1
+        self.last: logging.LogRecord | None = None
+
+
+class _Counting(logging.Handler):
+    """Writes the first line of a cause at once, then one for many. Without an event loop there is
+    nobody to write the count later, so there every line is written."""
+
+    def __init__(self, stream: logging.Handler) -> None:
+        super().__init__()
+        self._stream = stream
+        self._causes: dict[str, _Repeated] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        cause = _cause(record)
+        known = self._causes.get(cause)
+        if known is not None:
+            known.since, known.total, known.last = known.since + 1, known.total + 1, record
+            return
+        self._stream.handle(record)
+        if len(self._causes) < MOST_CAUSES and self._look_later(cause):
+            self._causes[cause] = _Repeated()
+
+    def close(self) -> None:
+        """Write what was only counted: the process ends."""
+        for repeated in self._causes.values():
+            self._write_count(repeated)
+        self._causes.clear()
+        super().close()
+
+    def _look_later(self, cause: str) -> bool:
+        try:
+            asyncio.get_running_loop().call_later(REPEAT_SECONDS, self._look, cause)
+        except RuntimeError:
+            return False
+        return True
+
+    def _look(self, cause: str) -> None:
+        repeated = self._causes.get(cause)
+        if repeated is None:
+            return
+        if repeated.since:
+            self._write_count(repeated)
+            self._look_later(cause)
+            return
+        del self._causes[cause]
+        if repeated.last is not None and logging.getLogger().isEnabledFor(logging.INFO):
+            self._stream.handle(_over(repeated.last, repeated.total))
+
+    def _write_count(self, repeated: _Repeated) -> None:
+        if repeated.since and repeated.last is not None:
+            fields = {**getattr(repeated.last, "fields", {}), "count": repeated.since}
+            repeated.last.fields = fields
+            self._stream.handle(repeated.last)
+            repeated.since = 0
+
+
+def _cause(record: logging.LogRecord) -> str:
+    """The same for lines that differ in numbers and names alone."""
+    error = record.exc_info[1] if record.exc_info else None
+    parts = [record.name, record.levelname, record.getMessage(), safe_error(error) if error else ""]
+    parts += [str(value) for value in getattr(record, "fields", {}).values()]
+    return _OWN.sub("", "\n".join(parts))
+
+
+def _over(last: logging.LogRecord, total: int) -> logging.LogRecord:
+    message = f"over: {last.getMessage()}"
+    line = logging.LogRecord(last.name, logging.INFO, last.pathname, last.lineno, message, (), None)
+    line.fields = {"count": total}
+    return line
+
+
+def _cut(error: str) -> str:
+    return (
+        error if len(error) <= MOST_ERROR_CHARACTERS else f"{error[: MOST_ERROR_CHARACTERS - 1]}…"
+    )
 
 
 class _JsonLines(logging.Formatter):
@@ -57,4 +153,6 @@ class _JsonLines(logging.Formatter):
         line.update(getattr(record, "fields", {}))
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = safe_error(record.exc_info[1])
+        if isinstance(line.get("error"), str):
+            line["error"] = _cut(line["error"])
         return msgspec.json.encode(line, enc_hook=str).decode("utf-8", "replace")
