@@ -41,7 +41,7 @@ class Cues(msgspec.Struct, frozen=True):
 def cues(text: str) -> Cues:
     """The signs of a text."""
     words = _words(text)
-    personal = sum(word in _PERSONAL for word in words)
+    personal = len([word for word in words if word in _PERSONAL])
     return Cues(
         dated=not _TIMES.isdisjoint(words) or _YEAR.search(text) is not None,
         personal=min(personal, _MOST_PERSONAL) / _MOST_PERSONAL,

@@ -24,7 +24,8 @@ _DEEPEST = 40
 REMEMBERED = 512
 """Outlines that are kept: those of the recent items of some sessions."""
 
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[^\s])|\s*\n\s*|(?:\\n)+\s*")
+_SENTENCE = re.compile(r"([.!?;])\s+(?=\S)")
+_LINE = re.compile(r"\s*\n\s*|(?:\\n)+\s*")
 _LABELLED = re.compile(r"\s*(?:[-*]\s+)?[\"']?(\w[\w.-]*)[\"']?\s*[:=]\s+(?=\S)")
 """`key: value`: a line of YAML, a log or a head."""
 _CLAUSE = re.compile(r"(?<=[,:;])\s+|(?<=[}\]>]),?\s*")
@@ -81,13 +82,24 @@ def flat(fields: dict[str, Any]) -> str:
 def sentences(text: str) -> list[str]:
     """Sentences and lines, long ones cut at their clauses."""
     found: list[str] = []
-    for sentence in _SENTENCE.split(text):
+    for sentence in _lines(text):
         if len(sentence) <= LONGEST_PART:
             if sentence:
                 found.append(sentence)
         else:
             found += _clauses(sentence)
     return found
+
+
+def _lines(text: str) -> list[str]:
+    """Cut after the end of a sentence and at line breaks, real ones and written ones (`\\n`)."""
+    cut = _SENTENCE.sub(r"\1\n", text)
+    if "\\n" in cut:
+        return _LINE.split(cut)
+    first, *rest = cut.split("\n")
+    if not rest:
+        return [first]
+    return [first.rstrip(), *map(str.strip, rest[:-1]), rest[-1].lstrip()]
 
 
 def _clauses(sentence: str) -> list[str]:
