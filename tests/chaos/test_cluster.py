@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.killing import kill_under_load, server_of
+from tests.crash.killing import SERVER, kill_under_load, server_of
 from tests.crash.test_random_kills import seed
 from tests.integration.processes import started
 from weft.client import Client
@@ -32,6 +32,17 @@ async def test_leaders_and_processes_die_again_and_again_under_load(tmp_path: Pa
     )
     with capsys.disabled():
         print(f"\n{report}")
+    assert report.faults == []
+
+
+async def test_leaders_are_cut_off_again_and_again_under_load(tmp_path: Path, capsys):
+    """Each comes back in the belief that it leads, and must store nothing on its own."""
+    report = await kill_under_load(
+        tmp_path, seed(), sessions=8, items=200, kills=4, pause=5.0, clustered=True, only=SERVER,
+        cut_off=True,
+    )  # fmt: skip
+    with capsys.disabled():
+        print(f"\ncut off, not killed: {report}")
     assert report.faults == []
 
 

@@ -25,6 +25,8 @@ TIMEOUT_SECONDS = 5.0
 FULL = frozenset({10002, 10023, 10028, 10047, 10077, 10122})
 """No room: limits of the account, the server's memory or disk, or the stream's messages or bytes.
 Numbers of nats-server's `errors.json`; they are its public interface, the texts are not."""
+IN_PROCESS = 10158
+"""The same message id is on its way through a cluster, and may still be lost with its leader."""
 WRONG_LAST = frozenset({10070, 10071, 10164})
 """The expected last message id, or sequence, is not the last."""
 
@@ -92,6 +94,6 @@ def error_of(error: dict[str, Any], what: str) -> WeftError:
         return Conflict(f"{text}; read what came in between and decide again")
     if error.get("code") == 404:
         return NotFound(text)
-    if error.get("code") in (500, 503):
+    if error.get("code") in (500, 503) or number == IN_PROCESS:
         return Unavailable(f"{text}; try again")
     return ConfigurationError(text)

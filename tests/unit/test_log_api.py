@@ -1,0 +1,22 @@
+"""The server's refusals as weft's errors: what may be tried again, and what the sender must mend."""
+
+import pytest
+
+from weft.log.api import error_of
+from weft_schemas.errors import Conflict, NotFound, Overloaded, Unavailable
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "description", "kind"),
+    [
+        (503, 10077, "maximum messages exceeded", Overloaded),
+        (503, 10008, "system temporarily unavailable", Unavailable),
+        (409, 10158, "duplicate message id is in process", Unavailable),
+        (400, 10071, "wrong last sequence: 7", Conflict),
+        (404, 10059, "stream not found", NotFound),
+    ],
+)
+def test_a_refusal_has_its_kind(code: int, number: int, description: str, kind: type):
+    error = error_of({"code": code, "err_code": number, "description": description}, "a publish")
+    assert type(error) is kind
+    assert str(error).startswith(f"a publish: {description}")
