@@ -1,4 +1,4 @@
-"""The server's refusals as weft's errors: what may be tried again, and what the sender must mend."""
+"""The server's refusals as errors: what may be tried again, and what the sender must mend."""
 
 import pytest
 
