@@ -43,6 +43,23 @@ def test_many_texts_count_as_each_alone() -> None:
     assert tokens.count_many([]) == []
 
 
+_PARTS = [
+    "foo",
+    "Bar",
+    "12345",
+    "7",
+    " ",
+    "  ",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\t",
+    "/",
+    "\n/",
+    "'s",
+    "'LL",
+]
+_PARTS += ["},", '",', '{"a":', ": ", "don't", "_", "$", "%"]
 _TRICKY = " \n\r\t'sSdDlLvVeErRmM1239aZ_-.,\"\\/{}\x0b\x0c\x1c\x1f\x00\x7f"
 
 
@@ -51,6 +68,7 @@ def test_ascii_counts_as_tiktoken_encodes_it(name: str) -> None:
     rng = random.Random(name)
     encode = tokens.encoding(name).encode_ordinary
     texts = ["".join(rng.choices(_TRICKY, k=rng.randint(0, 30))) for _ in range(5_000)]
+    texts += ["".join(rng.choices(_PARTS, k=rng.randint(0, 14))) for _ in range(5_000)]
     texts += [made_text(form, 5_000) for form in FORMS]
     texts += ["a" * 9_000, " " * 9_000 + "a", "\n" * 900 + " ", "HTTPServer'LL don'T camelCase"]
     assert all(text.isascii() for text in texts)
