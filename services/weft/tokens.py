@@ -10,7 +10,6 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,8 +49,6 @@ _RANK_HASHES = {
 """SHA-256 that tiktoken itself expects of the rank files."""
 
 ENCODINGS = tuple(_PATTERNS)
-_THREADS = 2
-"""More gain nothing: by then counting is no longer what a batch waits for."""
 _PIECE = 100_000
 """Characters per piece of a long text: bounds what one pathological run can cost. A cut can add a
 token or so per piece, the same on every machine."""
@@ -78,13 +75,6 @@ def count(text: str, name: str = DEFAULT_ENCODING) -> int:
     if text.isascii():
         return _ascii(name).count(text)
     return len(encoding(name).encode_ordinary(text))
-
-
-def count_many(texts: Sequence[str], name: str = DEFAULT_ENCODING) -> list[int]:
-    """`count` of each text, on all processors: the tokenizer lets other threads run."""
-    short = [text for text in texts if len(text) <= _PIECE]
-    counted = map(len, encoding(name).encode_ordinary_batch(short, num_threads=_THREADS))
-    return [next(counted) if len(text) <= _PIECE else count(text, name) for text in texts]
 
 
 def truncate(text: str, limit: int, name: str = DEFAULT_ENCODING) -> str:

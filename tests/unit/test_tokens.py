@@ -37,12 +37,6 @@ def test_an_unknown_encoding_is_named() -> None:
         tokens.count("x", "p50k")
 
 
-def test_many_texts_count_as_each_alone() -> None:
-    texts = ["", "plain words", "日本語", "a" * 250_000, "<|endoftext|>"]
-    assert tokens.count_many(texts) == [tokens.count(text) for text in texts]
-    assert tokens.count_many([]) == []
-
-
 _PARTS = [
     "foo",
     "Bar",

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -21,7 +20,7 @@ from weft.readmodel.postings import IndexWriter, clip
 from weft.readmodel.sessions import Sessions, SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, get_meta, set_meta, transaction
-from weft.readmodel.terms import analyse
+from weft.readmodel.terms import words
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import (
     ErasedEvent,
@@ -80,7 +79,6 @@ class Fold:
         self._derived = DerivedFold(db, encoding, self._add_document, self._supersede)
         self._tombstones: set[tuple[str, str]] = set(db.execute(_sql.tombstones))
         self._untrusted: dict[tuple[str, str], tuple[ItemKind, ...]] = {}
-        self._counted: dict[int, int] = {}
 
     def apply(
         self,
@@ -99,7 +97,6 @@ class Fold:
         folded = Folded()
         decoded = [_decode(record) for record in self._new(records, folded)]
         checkpoint = max([self.checkpoint, through, *(one.record.sequence for one in decoded[-1:])])
-        self._counted = self._count(decoded)
         step("decode")
         try:
             with transaction(self._db):
@@ -126,24 +123,6 @@ class Fold:
                 yield record
             else:
                 folded.skipped += 1
-
-    def _count(self, decoded: Sequence[_Decoded]) -> dict[int, int]:
-        """Tokens by sequence of the items whose text is kept as it is, counted together."""
-        items = [
-            (one.record.sequence, one.event.text)
-            for one in decoded
-            if isinstance(one.event, ContextItem)
-            and one.event.text
-            and one.event.kind is not ItemKind.TOOL_RESULT
-        ]
-        counts = tokens.count_many([text for _, text in items], self.encoding)
-        return {sequence: count for (sequence, _), count in zip(items, counts, strict=True)}
-
-    def _tokens_of(self, sequence: int, text: str) -> int:
-        if not text:
-            return 0
-        known = self._counted.get(sequence)
-        return tokens.count(text, self.encoding) if known is None else known
 
     def _forget(self) -> None:
         self._index.discard()
@@ -257,7 +236,7 @@ class Fold:
             item.parent_id,
             item.kind.value,
             text,
-            self._tokens_of(record.sequence, text),
+            tokens.count(text, self.encoding),
             size,
             item.sensitivity.value,
             untrusted,
@@ -299,13 +278,13 @@ class Fold:
         state.close(max(state.closed, last))
 
     def _add_document(self, state: SessionState, item: int, version: int, text: str) -> None:
-        counts = clip(analyse(text)) if text else Counter[str]()
-        if not counts:
+        terms = clip(words(text))
+        if not terms:
             return
-        document = state.add_document(counts.total())
+        document = state.add_document(len(terms))
         row = (state.number, document, item, version, state.words)
         self._db.execute(_postings.add_document, row)
-        self._index.add(state.number, document, counts)
+        self._index.add(state.number, document, terms)
 
     def _supersede(self, item: int, until: int) -> None:
         """From `until` on, no document so far of this item matches."""

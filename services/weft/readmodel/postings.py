@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Set
-from itertools import accumulate, chain, repeat
+from itertools import groupby
 from math import log2
 
 from weft.readmodel.sql import statements
@@ -34,14 +32,11 @@ LENGTHS = tuple(2 ** (code / _STEPS) for code in range(256))
 _sql = statements("postings")
 
 
-def clip(counts: Counter[str]) -> Counter[str]:
+def clip(terms: list[str]) -> list[str]:
     """The terms as indexed: cut to `MAX_TERM` characters."""
-    if max(map(len, counts), default=0) <= MAX_TERM:
-        return counts
-    clipped: Counter[str] = Counter()
-    for term, count in counts.items():
-        clipped[term[:MAX_TERM]] += count
-    return clipped
+    if max(map(len, terms), default=0) <= MAX_TERM:
+        return terms
+    return [term[:MAX_TERM] for term in terms]
 
 
 def length_code(words: int) -> int:
@@ -62,38 +57,8 @@ def unpack(entries: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(entries) // WIDTH}I", entries)
 
 
-def write_terms(counts: Mapping[str, int]) -> str:
-    """Terms as a tail row holds them: a line for each occurrence, so that one pass over the lines
-    finds and counts any number of terms."""
-    return "\n".join(chain.from_iterable(repeat(term, count) for term, count in counts.items()))
-
-
-def read_terms(written: str) -> Counter[str]:
-    """The inverse of `write_terms`."""
-    return Counter(filter(None, written.split("\n")))
-
-
-class Tail:
-    """Tail rows (document, length code, terms), taken apart once for all searches of a view."""
-
-    def __init__(self, rows: list[tuple[int, int, str]]) -> None:
-        self._rows = rows
-        lines = [written.split("\n") for _, _, written in rows]
-        self._lines = list(chain.from_iterable(lines))
-        self._ends = list(accumulate(map(len, lines)))
-
-    def postings(self, terms: Set[str]) -> dict[str, list[tuple[int, int]]]:
-        """For each term that stands here, the block's first document and the posting of every
-        document with it, newest first."""
-        times = Counter(
-            (bisect(self._ends, at), line) for at, line in enumerate(self._lines) if line in terms
-        )
-        found: dict[str, list[tuple[int, int]]] = {}
-        for (row, term), count in reversed(times.items()):
-            document, length, _ = self._rows[row]
-            place = document // BLOCK * BLOCK, posting(document, count, length)
-            found.setdefault(term, []).append(place)
-        return found
+Document = tuple[int, int, list[str]]
+"""Its number, its length code, and a term for each of its words."""
 
 
 class IndexWriter:
@@ -101,48 +66,52 @@ class IndexWriter:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._new: dict[int, list[tuple[int, int, Mapping[str, int]]]] = {}
+        self._new: dict[int, list[Document]] = {}
 
-    def add(self, session: int, document: int, counts: Counter[str]) -> None:
+    def add(self, session: int, document: int, terms: list[str]) -> None:
         """The session's next document."""
-        row = (document, length_code(counts.total()), counts)
+        row = (document, length_code(len(terms)), terms)
         self._new.setdefault(session, []).append(row)
 
     def flush(self) -> None:
         """Write what was added: full segments as postings, the rest to the tail."""
+        rows: list[tuple[int, int, int, str]] = []
         for session, documents in self._new.items():
-            self._write(session, documents)
+            sealed = self._seal_full(session, documents)
+            rows += (
+                (session, document, length, "\n".join(terms))
+                for document, length, terms in documents
+                if document >= sealed
+            )
+        self._db.executemany(_sql.add_tail, rows)
         self._new.clear()
 
     def discard(self) -> None:
         """Forget what was added: the transaction failed."""
         self._new.clear()
 
-    def _write(self, session: int, new: list[tuple[int, int, Mapping[str, int]]]) -> None:
+    def _seal_full(self, session: int, new: list[Document]) -> int:
+        """Seal the segments that are full with these; gives the first document that is not."""
         first, end = new[0][0], new[-1][0] + 1
         start, sealed = first // SEGMENT * SEGMENT, end // SEGMENT * SEGMENT
         if sealed > start:
             old = [
-                (document, length, read_terms(written))
+                (document, length, written.split("\n"))
                 for document, length, written in self._db.execute(_sql.tail, (session, start))
             ]
-            documents = [*old, *new]
-            for at in range(0, sealed - start, SEGMENT):
-                self._seal(session, documents[at : at + SEGMENT])
+            full = [*old, *new][: sealed - start]
+            for _, block in groupby(full, lambda document: document[0] // BLOCK):
+                self._seal(session, list(block))
             if old:
                 self._db.execute(_sql.drop_tail, (session, sealed))
-        rows = (
-            (session, document, length, write_terms(counts))
-            for document, length, counts in new
-            if document >= sealed
-        )
-        self._db.executemany(_sql.add_tail, rows)
+        return sealed
 
-    def _seal(self, session: int, documents: list[tuple[int, int, Mapping[str, int]]]) -> None:
+    def _seal(self, session: int, documents: list[Document]) -> None:
+        """Append the postings of a block's next documents to the rows of their terms."""
         postings: defaultdict[str, list[int]] = defaultdict(list)
-        for document, length, counts in documents:
+        for document, length, terms in documents:
             once = posting(document, 0, length)
-            for term, count in counts.items():
+            for term, count in Counter(terms).items():
                 postings[term].append(once | (count if count < 256 else 255) << 8)
         block = documents[0][0] // BLOCK
         rows = ((session, term, block, pack(postings[term])) for term in sorted(postings))

@@ -36,7 +36,34 @@ _ROOTS = {
 }
 
 
+class _Known(dict[str, str]):
+    """The terms of the words that have been seen: most words of most texts come again."""
+
+    def __missing__(self, word: str) -> str:
+        stem = _stemmer.stemWord(word)
+        term: str = _ROOTS.get(stem, stem)
+        if len(word) <= _REMEMBERED:
+            if len(self) >= _WORDS:
+                self.clear()
+            self[word] = term
+        return term
+
+
+_WORDS = 50_000
+_REMEMBERED = 24
+"""Words that are remembered, and their length: some 5 MB."""
+_known = _Known()
+_FOLDED = "".join(char.lower() if char.isalnum() else " " for char in map(chr, range(128)))
+"""What ASCII text is translated to before it is split: the same words in a tenth of the time."""
+
+
+def words(text: str) -> list[str]:
+    """The term of each word, in order: case-folded, stemmed, irregular forms under their root."""
+    plain = text.isascii()
+    found = text.translate(_FOLDED).split() if plain else _WORD.findall(text.casefold())
+    return list(map(_known.__getitem__, found))
+
+
 def analyse(text: str) -> Counter[str]:
-    """Terms with their counts: case-folded words, stemmed, irregular forms under their root."""
-    stems = _stemmer.stemWords(_WORD.findall(text.casefold()))
-    return Counter([_ROOTS.get(stem, stem) for stem in stems])
+    """Terms with their counts."""
+    return Counter(words(text))

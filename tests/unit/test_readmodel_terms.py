@@ -1,0 +1,42 @@
+"""Text into terms: folding, stemming, irregular forms; and that the quick way says the same."""
+
+import random
+
+from weft.readmodel.terms import analyse, words
+
+
+def test_words_are_folded_and_stemmed_in_their_order() -> None:
+    assert words("Orders, ordering: ORDER-42 user_id") == [
+        "order",
+        "order",
+        "order",
+        "42",
+        "user",
+        "id",
+    ]
+
+
+def test_irregular_forms_stand_under_their_root() -> None:
+    assert words("bought buys children") == ["buy", "buy", "child"]
+
+
+def test_ascii_text_reads_as_it_does_within_other_text() -> None:
+    rng = random.Random(3)
+    for _ in range(500):
+        text = "".join(chr(rng.randrange(128)) for _ in range(200))
+        assert [*words(text), "é"] == words(f"{text} é")
+
+
+def test_a_word_that_came_before_has_the_same_term() -> None:
+    long = "x" * 60 + "ing"
+    assert words(f"running {long} running {long}") == words(f"running {long}") * 2
+
+
+def test_terms_are_counted() -> None:
+    assert analyse("to be, or not to be: Über über") == {
+        "to": 2,
+        "be": 2,
+        "or": 1,
+        "not": 1,
+        "über": 2,
+    }
