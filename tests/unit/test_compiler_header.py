@@ -66,3 +66,25 @@ def test_a_header_is_made_again_from_what_its_view_names() -> None:
     assert [entry.text for entry in again or []] == ["facts: tea=green; cup=blue"]
     changed = ListView(ITEMS, facts=[fact("tea", "black"), fact("cup", "blue")])
     assert frozen_header(changed, base, ContextPolicy()) is None
+
+
+def test_a_fact_that_an_item_can_state_gives_way_to_it_when_a_call_has_no_room() -> None:
+    taught = ContextItem("taught", ItemKind.USER_TURN, "My timezone is UTC and my seat is 12A.")
+    talk = [
+        ContextItem(f"t{n}", ItemKind.AGENT_MSG, f"Order R{n:03d}X is ready.") for n in range(40)
+    ]
+    facts = [
+        FactRow("session:s", "user_seat", "12A", 1, 1, ("taught",), Sensitivity.PUBLIC, "s"),
+        FactRow("session:s", "user_home", "Oslo", 1, 1, ("taught",), Sensitivity.PUBLIC, "other"),
+        FactRow("session:s", "user_size", "M", 1, 1, ("long ago",), Sensitivity.PUBLIC, "s"),
+    ]
+    view = ListView([taught, *talk], facts=facts)
+
+    def keys(phase: Phase, budget: int) -> set[str]:
+        entries = compile_pack(view, CompileRequest(phase, budget=budget)).pack.entries
+        header = next(entry.text for entry in entries if entry.section == "header")
+        return {pair.partition("=")[0] for pair in header.removeprefix("facts: ").split("; ")}
+
+    assert keys(Phase.CALL, 300) == {"user_home", "user_size"}
+    assert keys(Phase.CALL, 2_000) == {"user_home", "user_size", "user_seat"}
+    assert keys(Phase.ANSWER, 300) == {"user_home", "user_size", "user_seat"}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from weft.compiler.auditing import audit_of, manifest_of
 from weft.compiler.blocks import entry
-from weft.compiler.candidates import Candidates, find_candidates
+from weft.compiler.candidates import LABEL, Candidates, find_candidates
 from weft.compiler.closure import Closed, Group, close
 from weft.compiler.counting import Count, counter
 from weft.compiler.forms import Form
@@ -99,8 +99,10 @@ def compile_pack(
     limited = apply_limits(distinct.groups, scores, settled, request.phase, rule)
 
     rows = {row.sequence: row for group in limited.groups for row in group.rows}
+    told = frozenset[str]() if look.repeats else _told(rows.values(), budget, policy)
+    frozen = base if kept.forms else None
     sheet = Sheet(
-        _above(view, request, question, policy, budget, count, base if kept.forms else None),
+        _above(view, request, question, policy, budget, count, frozen, told),
         rows,
         _maker(policy, key, candidates.latest_user),
         count,
@@ -164,6 +166,13 @@ def _current(groups: Sequence[Group], candidates: Candidates) -> list[Group]:
     return [group for group in reversed(groups) if group.key > since and len(group.rows) > 1]
 
 
+def _told(rows: Iterable[ItemRow], budget: int, policy: ContextPolicy) -> frozenset[str]:
+    """Ids of the items that may speak for the header: none where it leaves room for all of them."""
+    whole = {row.id: max(row.tokens, 0) + LABEL for row in rows}
+    has_room = sum(whole.values()) <= budget * (1 - policy.memory.header_share)
+    return frozenset(() if has_room else whole)
+
+
 def _above(
     view: SessionView,
     request: CompileRequest,
@@ -172,11 +181,12 @@ def _above(
     budget: int,
     count: Count,
     base: CompileAudit | None,
+    told: frozenset[str],
 ) -> tuple[PackEntry, ...]:
     """Header and tools; the header of the base as long as it stays."""
     header = frozen_header(view, base, policy) if base is not None else None
     if header is None:
-        header = memory_header(view, question, policy, budget, count)
+        header = memory_header(view, question, policy, budget, count, told)
     tools = tools_entry(view, request, budget, count)
     return (*header, *([tools] if tools else []))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from weft.compiler.fencing import unlabelled
 from weft.compiler.query import Question
@@ -25,18 +25,25 @@ Row = FactRow | EpisodeRow
 
 
 def memory_header(
-    view: SessionView, question: Question, policy: ContextPolicy, budget: int, count: Count
+    view: SessionView,
+    question: Question,
+    policy: ContextPolicy,
+    budget: int,
+    count: Count,
+    told: Collection[str] = (),
 ) -> list[PackEntry]:
     """At most two entries: `facts: key=value; …` and `earlier: …`.
 
     Both caps and `header_share` of the budget hold, labels counted. What reaches the sensitivity
-    floor is left out.
+    floor is left out, and so is what this session learned from the items `told`, given by id: they
+    can say it themselves.
     """
     rules = policy.memory
     room = int(budget * rules.header_share)
+    facts = [fact for fact in _facts(view, policy) if not _is_told(fact, view, told)]
     entries = []
     for name, rows, cap in (
-        (FACTS, _by_relevance(_facts(view, policy), question), rules.fact_tokens),
+        (FACTS, _by_relevance(facts, question), rules.fact_tokens),
         (EPISODES, _by_relevance(_episodes(view, policy), question), rules.episode_tokens),
     ):
         made = _entry(name, _fitting(name, rows, min(cap, room), count), view.sequence)
@@ -73,6 +80,10 @@ def _rows(name: str, view: SessionView, policy: ContextPolicy) -> Sequence[Row]:
 def _facts(view: SessionView, policy: ContextPolicy) -> list[FactRow]:
     floor = policy.sensitivity_floor
     return [fact for fact in view.facts(view.scopes()) if not fact.sensitivity.reaches(floor)]
+
+
+def _is_told(fact: FactRow, view: SessionView, told: Collection[str]) -> bool:
+    return fact.session == view.session and any(item in told for item in fact.sources)
 
 
 def _episodes(view: SessionView, policy: ContextPolicy) -> list[EpisodeRow]:

@@ -20,6 +20,10 @@ class Look(msgspec.Struct, frozen=True):
     current: float = 0.0
     """Most of the budget that the results since the latest user turn take whole, before anything
     else is weighed."""
+    repeats: bool = True
+    """The header states a fact of this session also where the item that taught it can be shown, and
+    not all items fit. Copied values are looked for in the items, so there it takes their room:
+    tau-bench grounding at 500 tokens is .89 with it and .91 without."""
 
 
 LOOKS = {
@@ -35,6 +39,7 @@ LOOKS = {
         Reach(newest=64, recent=2.0, matches=0.5, near=0.75),
         Emphasis(relevance=1.2, recency=1.0, half_life=6.0),
         Wants(atomic=10, values=10.0, cheap=1.0, supply=1.25, supply_least=4000),
+        repeats=False,
     ),
     # The result just received, nearly whole, and what led to it.
     Phase.INTERPRET: Look(
