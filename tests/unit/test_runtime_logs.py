@@ -51,6 +51,7 @@ async def main():
     await asyncio.sleep(0.7)
     fail(50)
     fail(51)
+    log.error("the process ends")
 
 asyncio.run(main())
 """
@@ -70,8 +71,11 @@ def test_a_cause_is_written_once_then_counted_and_quiet_when_it_is_over():
         ("over: an event failed", None, 50),
         ("an event failed", 50, None),
         ("an event failed", 51, 1),
+        ("the process ends", None, None),
     ]
-    assert [one["level"] for one in lines] == ["warning"] * 4 + ["info"] + ["warning"] * 2
+    assert [one["level"] for one in lines] == ["warning"] * 4 + ["info"] + ["warning"] * 2 + [
+        "error"
+    ]
     assert lines[3]["error"] == "session 's49' waits for 49 items"
 
 

@@ -74,16 +74,21 @@ class _Counting(logging.Handler):
         if known is not None:
             known.since, known.total, known.last = known.since + 1, known.total + 1, record
             return
+        if record.levelno >= logging.ERROR:
+            self._write_counts()  # what led to it stands before it
         self._stream.handle(record)
         if len(self._causes) < MOST_CAUSES and self._look_later(cause):
             self._causes[cause] = _Repeated()
 
     def close(self) -> None:
         """Write what was only counted: the process ends."""
-        for repeated in self._causes.values():
-            self._write_count(repeated)
+        self._write_counts()
         self._causes.clear()
         super().close()
+
+    def _write_counts(self) -> None:
+        for repeated in self._causes.values():
+            self._write_count(repeated)
 
     def _look_later(self, cause: str) -> bool:
         try:
