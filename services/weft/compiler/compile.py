@@ -113,7 +113,7 @@ def compile_pack(
         pinned,
         cleared.redacted,
         look.wants,
-        asked_fields(rows.values()) | parameter_names(view, request),
+        asked_fields(rows.values(), parameter_names(view, request)),
         sheet,
         budget,
         view.encoding,

@@ -3,7 +3,7 @@ asked for such a field, less where the prompt states it already."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -15,20 +15,30 @@ from weft_schemas.items import ItemKind
 
 STATED = 0.4
 """Least weight of the one word that a field states, whatever it looks like."""
-ASKED_FIELD = 2.0
-"""Factor for fields that bear the name of an argument: of earlier calls, or of the chosen tool."""
+ASKED_FIELD = 3.0
+"""Factor for fields that are named like an argument: of earlier calls, or of the chosen tool."""
 COVERED = 20.0
 """How much a value's repetition loses: by each earlier statement of it."""
 
 
-def asked_fields(rows: Iterable[ItemRow]) -> frozenset[str]:
-    """Names of the arguments that these items' calls have filled."""
-    return frozenset(
+def asked_fields(rows: Iterable[ItemRow], parameters: Collection[str] = ()) -> frozenset[str]:
+    """Fields whose values a call may take: named like the arguments that these items' calls have
+    filled, or like the chosen tool's `parameters`."""
+    filled = {
         name
         for row in rows
         if row.kind is ItemKind.TOOL_CALL
         for name in _names(row.metadata.get("arguments"))
-    )
+    }
+    return frozenset(one for name in filled.union(parameters) for one in relatives(name))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def relatives(name: str) -> tuple[str, ...]:
+    """A field's name and the names under which others state such values: what fills a
+    `reservation_id` may stand in a list of `reservations`."""
+    thing = name.removesuffix("_id")
+    return name, f"{name}s", thing, f"{thing}s"
 
 
 def _names(value: Any) -> Iterator[str]:
