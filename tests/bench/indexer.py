@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.bench.table import show
 from weft import tokens
+from weft.log.following import BATCH
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
@@ -24,7 +25,6 @@ from weft.readmodel.store import open_writer
 from weft.readmodel.terms import analyse
 from weft_schemas.items import ContextItem, ItemKind
 
-BATCH = 500
 _KINDS = (ItemKind.USER_TURN, ItemKind.AGENT_MSG, ItemKind.TOOL_CALL, ItemKind.DOC_SNIPPET)
 
 
