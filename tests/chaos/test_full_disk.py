@@ -4,6 +4,7 @@ there is room again all goes on without a hand."""
 import asyncio
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,7 @@ async def test_a_full_disk_refuses_and_keeps_and_passes(tmp_path: Path, small_di
     ballast = small_disk / "ballast"
     attempts: list[Attempt] = []
     refusals: list[WeftError] = []
+    waited: list[float] = []
     with (tmp_path / "weft.log").open("wb") as log_file:
         settings = Settings(data_dir=tmp_path, tenant="acme")
         async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
@@ -52,11 +54,13 @@ async def test_a_full_disk_refuses_and_keeps_and_passes(tmp_path: Path, small_di
             async def publish(number: int) -> Outcome:
                 item = ContextItem(f"i{number}", ItemKind.TOOL_RESULT, f"{number} " * 50_000)
                 error: WeftError | None = None
+                begun = time.monotonic()
                 try:
                     await asyncio.wait_for(c.publish("s1", item), 30)
                 except WeftError as caught:
                     error = caught
                     refusals.append(caught)
+                    waited.append(time.monotonic() - begun)
                 attempts.append(Attempt("s1", item, outcome_of(error)))
                 return attempts[-1].outcome
 
@@ -74,12 +78,15 @@ async def test_a_full_disk_refuses_and_keeps_and_passes(tmp_path: Path, small_di
                 found = faults(attempts, held_in(reader.model().db))
     with capsys.disabled():
         told = [attempt.outcome for attempt in attempts]
-        said = {str(error)[:100] for error in refusals}
-        print(f"\n{told.count('acknowledged')} acknowledged, {len(refusals)} refused: {said}")
+        print(f"\n{told.count('acknowledged')} acknowledged, then refused:")
+        for error, seconds in zip(refusals, waited, strict=True):
+            print(f"after {seconds:.1f} s: {error}")
     assert folded
     assert compiled
     assert found == []
     assert all(error.retryable for error in refusals)
+    # It is told the likely cause, before the time is up after which a publish is only unknown.
+    assert "no space left on device" in str(refusals[0])
 
 
 async def compile_or_refusal(client: Client) -> bool:

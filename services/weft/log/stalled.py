@@ -1,0 +1,55 @@
+"""Whether a stream stores anything at the moment.
+
+nats-server (2.15.1) gives a publish no answer at all where it cannot write it, as on a full disk,
+while its API answers as ever. So silence alone does not tell that from a server that is away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from weft.log.api import call
+from weft.log.connection import Connection
+from weft_schemas.errors import Unavailable, WeftError
+from weft_schemas.subjects import AUDIT_STREAM, STREAM
+
+STILL_SECONDS = 1.5
+"""A stream that has a message to store and did not in this time stores nothing: an answer takes
+milliseconds, a slow disk's tens of them."""
+_ASK_SECONDS = 2.0
+_STREAMS = {"weft": STREAM, "weft-audit": AUDIT_STREAM}
+"""First token of a published subject → where it is stored."""
+
+
+async def stores_nothing(connection: Connection, stream: str, publish: Callable[[], None]) -> bool:
+    """Whether the stream is there and does not store what `publish` sends to it. False where that
+    cannot be told: nobody answers, or the credential may not ask."""
+    before = await _last_stored(connection, stream)
+    if before is None:
+        return False
+    publish()
+    await asyncio.sleep(STILL_SECONDS)
+    return await _last_stored(connection, stream) == before
+
+
+def stream_of(subject: str) -> str:
+    """Where a published subject is stored, empty for any other."""
+    return _STREAMS.get(subject.partition(".")[0], "")
+
+
+def stalled(subject: str) -> Unavailable:
+    """Why a publish is given up: whether it is stored is unknown."""
+    return Unavailable(
+        f"no answer on {subject}: the server is there and stores nothing. Where its log says `no "
+        "space left on device`, make room and restart it (`weft up` restarts its own); then try "
+        "again"
+    )
+
+
+async def _last_stored(connection: Connection, stream: str) -> int | None:
+    try:
+        info = await call(connection, f"STREAM.INFO.{stream}", timeout=_ASK_SECONDS)
+    except WeftError:
+        return None
+    return int(info["state"]["last_seq"])
