@@ -17,6 +17,7 @@ import msgspec
 
 from weft.log.api import error_of, forbidden, silence
 from weft.log.connection import Connection, Listener
+from weft.log.stalled import stalled, stores_nothing, stream_of
 from weft.log.wire import header_block, publish_command, status
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 
@@ -25,7 +26,9 @@ TIMEOUT_SECONDS = 15.0
 RETRY_SECONDS = 2.0
 """Without an answer for so long, a message is sent again."""
 SOON_SECONDS = 0.25
-"""Where the server said that nobody takes it."""
+"""Where the server said that nobody takes it at the moment."""
+SILENT_SECONDS = 3.0
+"""Without an answer for so long, it is asked whether it stores at all."""
 WINDOW = 4_096
 """Messages without an answer, as many as nats-py's `publish_async` allows."""
 WINDOW_BYTES = 16 * 1024 * 1024
@@ -125,6 +128,8 @@ class Publisher:
         self._room = asyncio.Event()
         self._listener: Listener | None = None
         self._sweeper: asyncio.Task[None] | None = None
+        self._doubt: asyncio.Task[None] | None = None
+        self._doubted = 0.0
         self._unwatch: list[Callable[[], None]] = []
 
     async def __aenter__(self) -> Self:
@@ -144,9 +149,10 @@ class Publisher:
     ) -> None:
         for unwatch in self._unwatch:
             unwatch()
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            await asyncio.gather(self._sweeper, return_exceptions=True)
+        tasks = [task for task in (self._sweeper, self._doubt) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         for token in tuple(self._flights):
             self._settle(token, Unavailable("the publisher was closed before an answer came"))
         if self._listener is not None:
@@ -225,7 +231,7 @@ class Publisher:
             return b""
         now = asyncio.get_running_loop().time()
         again = now + RETRY_SECONDS
-        self._flights[token] = _Flight(message.subject, data, index, settled, now, again)
+        self._flights[token] = _Flight(message.subject, data, index, settled, now, again, now)
         self._bytes += len(data)
         return data
 
@@ -235,15 +241,17 @@ class Publisher:
         if flight is None:
             return
         if status(headers)[0] == 503:
-            # No stream listens. With a cluster between two leaders that passes: try again soon.
-            flight.retry_at = asyncio.get_running_loop().time() + SOON_SECONDS
+            # No stream listens. With a cluster between two leaders that passes.
+            flight.put_off(asyncio.get_running_loop().time())
             return
         reply = _decode(payload)
         if reply.error is None:
             self._settle(token, Ack(reply.seq, reply.duplicate and flight.attempts == 1))
             return
         error = error_of(reply.error, f"publish to {flight.subject}")
-        if not isinstance(error, Unavailable):
+        if isinstance(error, Unavailable):
+            flight.put_off(asyncio.get_running_loop().time())
+        else:
             self._settle(token, error)
 
     def _settle(self, token: int, outcome: Outcome) -> None:
@@ -263,6 +271,25 @@ class Publisher:
                 self._settle(token, self._unknown(self._flights[token]))
             if self.connection.is_connected:
                 self._send_again(now)
+                self._doubt_silence(now)
+
+    def _doubt_silence(self, now: float) -> None:
+        """Where a message has no answer though it was sent again, find out whether that is since
+        nothing is stored, and say so before its time is up."""
+        if self._doubt is not None and not self._doubt.done():
+            return
+        silent = {stream_of(f.subject) for f in self._flights.values() if f.is_silent(now)} - {""}
+        if silent and now - self._doubted > SILENT_SECONDS:
+            self._doubted = now
+            self._doubt = asyncio.create_task(self._give_up_where_stalled(min(silent)))
+
+    async def _give_up_where_stalled(self, stream: str) -> None:
+        clock = asyncio.get_running_loop().time
+        if not await stores_nothing(self.connection, stream, self._send_all_again):
+            return
+        for token, flight in tuple(self._flights.items()):
+            if flight.is_silent(clock()) and stream_of(flight.subject) == stream:
+                self._settle(token, stalled(flight.subject))
 
     def _unknown(self, flight: _Flight) -> WeftError:
         return silence(flight.subject, f"no acknowledgement in {self.timeout:g} s")
@@ -310,7 +337,16 @@ class _Flight(msgspec.Struct):
     settled: Any
     first_sent: float
     retry_at: float
+    silent_since: float
     attempts: int = 1
+
+    def put_off(self, now: float) -> None:
+        """The server said that it cannot take it at the moment."""
+        self.silent_since = now
+        self.retry_at = now + SOON_SECONDS
+
+    def is_silent(self, now: float) -> bool:
+        return now - self.silent_since > SILENT_SECONDS
 
 
 class _Reply(msgspec.Struct):
