@@ -278,14 +278,17 @@ class Publisher:
         nothing is stored, and say so before its time is up."""
         if self._doubt is not None and not self._doubt.done():
             return
-        silent = {stream_of(f.subject) for f in self._flights.values() if f.is_silent(now)} - {""}
-        if silent and now - self._doubted > SILENT_SECONDS:
+        silent = next((f for f in self._flights.values() if f.is_silent(now)), None)
+        if silent and stream_of(silent.subject) and now - self._doubted > SILENT_SECONDS:
             self._doubted = now
-            self._doubt = asyncio.create_task(self._give_up_where_stalled(min(silent)))
+            self._doubt = asyncio.create_task(self._give_up_where_stalled(silent))
 
-    async def _give_up_where_stalled(self, stream: str) -> None:
+    async def _give_up_where_stalled(self, oldest: _Flight) -> None:
+        """Only the oldest is sent for this: all of them would make a slow server slower."""
         clock = asyncio.get_running_loop().time
-        if not await stores_nothing(self.connection, stream, self._send_all_again):
+        stream = stream_of(oldest.subject)
+        connection = self.connection
+        if not await stores_nothing(connection, stream, lambda: connection.write_soon(oldest.data)):
             return
         for token, flight in tuple(self._flights.items()):
             if flight.is_silent(clock()) and stream_of(flight.subject) == stream:
