@@ -8,11 +8,12 @@ from tests.firewall_made import KEY, envelope, signals
 
 from weft.adapters.formats import read_transcripts
 from weft.evaluation.guards import Span, measure_injection, measure_spans
+from weft.firewall import personal
 from weft.firewall.clean import clean
 from weft.firewall.finding import Finding, fingerprint, masked, without_overlaps
 from weft.firewall.injection import NEEDLES, THRESHOLD, suspicion_score
 from weft.firewall.personal import find_personal
-from weft.firewall.prefilter import Prefilter
+from weft.firewall.prefilter import Prefilter, literals
 from weft.firewall.scan import scan
 from weft.firewall.secret_rules import RULES
 from weft.firewall.secrets import NAMES
@@ -113,13 +114,27 @@ def test_findings_that_overlap_become_one() -> None:
 
 
 def test_the_prefilter_finds_every_literal_that_stands_there() -> None:
-    literals = [needle for rule in RULES for needle in rule.needles] + [*NAMES, *NEEDLES]
-    prefilter = Prefilter(literals)
+    needles = [needle for rule in RULES for needle in rule.needles] + [*NAMES, *NEEDLES]
+    prefilter = Prefilter(literals(needles))
     rng = random.Random(5)
     for _ in range(200):
-        parts = [rng.choice(literals)[: rng.randint(1, 12)] for _ in range(300)]
+        parts = [rng.choice(needles)[: rng.randint(1, 12)] for _ in range(300)]
         data = b"".join(parts) + bytes(rng.randrange(256) for _ in range(300))
-        assert prefilter.present(data) == {literal for literal in literals if literal in data}
+        assert prefilter.present(data) == {needle for needle in needles if needle in data}
+
+
+def test_whatever_a_pattern_of_personal_data_finds_shows_its_sign() -> None:
+    rng = random.Random(6)
+    found = dict.fromkeys(personal.PATTERNS, 0)
+    parts = [b"1", b"23", b"4567", b".", b":", b"::", b" ", b"-", b"(", b"/", b"DE", b"GB8", b"ab"]
+    parts += [b"1.2", b".203."]
+    for _ in range(20_000):
+        data = b"".join(rng.choices([*parts, b"@", b"x.org"], k=rng.randint(4, 14)))
+        for name, pattern in personal.PATTERNS.items():
+            if pattern.search(data) is not None:
+                found[name] += 1
+                assert name in personal.SHAPES.present(data), (name, data)
+    assert min(found.values()) > 20, found
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ def fingerprint(key: bytes, value: bytes) -> str:
 def without_overlaps(findings: list[Finding]) -> list[Finding]:
     """In order of position; of two that overlap the earlier and then the longer stays, widened to
     cover both."""
+    if len(findings) < 2:
+        return findings
     kept: list[Finding] = []
     for found in sorted(findings, key=lambda f: (f.start, -f.end)):
         if kept and found.start < kept[-1].end:

@@ -4,6 +4,7 @@ phrases, and requests to act in somebody's name where only data belongs."""
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from itertools import islice
 
 import msgspec
@@ -17,6 +18,7 @@ from weft.firewall.injection_rules import (
     REQUEST,
     STRONG_VERBS,
     WEAK_VERBS,
+    Phrase,
 )
 from weft_schemas.envelope import Signal
 
@@ -57,17 +59,21 @@ def suspicion_score(text: str, limit: int = 10_000) -> float:
 def suspicions(lowered: bytes, present: frozenset[bytes], limit: int) -> list[Suspicion]:
     """Everything suspicious, whatever its score; at most `limit` of a kind. Linear."""
     found: list[Suspicion] = []
-    for phrase in PHRASES:
-        if not present.isdisjoint(phrase.needles):
-            count = sum(1 for _ in islice(phrase.pattern.finditer(lowered), limit))
-            if count:
-                found.append(Suspicion(phrase.name, phrase.reason, phrase.weight, count))
+    for phrase in _phrases_for(present):
+        count = sum(1 for _ in islice(phrase.pattern.finditer(lowered), limit))
+        if count:
+            found.append(Suspicion(phrase.name, phrase.reason, phrase.weight, count))
     request = _strongest_request(lowered, limit)
     if request > 0:
         found.append(
             Suspicion("embedded_request", "asks for an action in the user's name", request)
         )
     return found
+
+
+@lru_cache(maxsize=1_024)
+def _phrases_for(present: frozenset[bytes]) -> tuple[Phrase, ...]:
+    return tuple(phrase for phrase in PHRASES if not present.isdisjoint(phrase.needles))
 
 
 def plain_letters(lowered: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -88,30 +89,33 @@ def _name(
     value: Holder, name: str, depth: int, most: int, longest: int, found: dict[str, str]
 ) -> None:
     """Add the values under `value`, which is called `name`. Every small result goes through here,
-    so types are compared and not asked for."""
+    so types are compared and not asked for, and a value is named only where it is new."""
     if depth >= MAX_DEPTH or len(name) > longest:
         return
     for step, held in _members(value):
-        if len(found) >= most:
-            return
         kind = type(held)
-        if kind is dict or kind is list:
-            _name(held, _below(name, step), depth + 1, most, longest, found)  # type: ignore[arg-type]
-            continue
         if kind is str or kind is int or kind is float:
             text = str(held)
             if text not in found and 0 < len(text) <= longest:
                 found[text] = _below(name, step)
+        elif kind is dict or kind is list:
+            _name(held, _below(name, step), depth + 1, most, longest, found)  # type: ignore[arg-type]
+        if len(found) >= most:
+            return
 
 
 def _members(value: Holder) -> Iterable[tuple[Step, object]]:
     if isinstance(value, dict):
         return value.items()
+    if len(value) <= _FIRST + _LAST:
+        return enumerate(value)
     return [(index, value[index]) for index in _looked_at(value)]
 
 
 def _below(name: str, step: Step) -> str:
-    return f"{name}[{step}]" if isinstance(step, int) else name + _named(step, name)
+    if isinstance(step, int):
+        return f"{name}[{step}]"
+    return name + (_dotted(step) if name and len(step) <= _KEY else _named(step, name))
 
 
 _Found = tuple[Path, Scalar, _Place, int]
@@ -203,6 +207,16 @@ def written(path: Path) -> str:
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else _named(step, text)
     return text
+
+
+_KEY = 64
+"""Characters of a key that is remembered."""
+
+
+@lru_cache(maxsize=1_024)
+def _dotted(key: str) -> str:
+    """`_named` behind something. The records of a result share their keys."""
+    return _named(key, ".")
 
 
 def _named(key: str, before: str) -> str:

@@ -12,6 +12,7 @@ from itertools import islice
 import re2
 
 from weft.firewall.finding import Finding
+from weft.firewall.prefilter import Prefilter
 
 _EMAIL = re2.compile(
     rb"[A-Za-z0-9][A-Za-z0-9._%+'-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+"
@@ -26,6 +27,17 @@ _IP6 = re2.compile(
     rb"(?i)(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}"
     rb"|(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?"
 )
+SHAPES = Prefilter(
+    {
+        "email": r"@",
+        "iban": r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{4}){2}",
+        "number": r"[0-9](?:[ .()/-]{0,2}[0-9]){6}",
+        "ip6": r"::|:[0-9a-fA-F]{1,4}:",
+        "ip4": r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]",
+    }
+)
+"""What each of `PATTERNS` needs and most texts lack."""
+PATTERNS = {"email": _EMAIL, "iban": _IBAN, "number": _DIGIT_RUN, "ip6": _IP6, "ip4": _IP4}
 _PHONE_WORD = re.compile(
     rb"(?i)\b(?:phone|tel|telephone|mobile|cell|call|fax|desk|office|sms|whatsapp|contact|dial"
     rb"|number is|reach (?:me|us|him|her|them)|home|work|hotline|helpline)\b"
@@ -74,14 +86,17 @@ def find_personal(data: bytes, limit: int) -> list[Finding]:
 
     At most `limit` candidates per shape are looked at. Linear.
     """
+    shapes = SHAPES.present(data)
     found: list[Finding] = []
-    if b"@" in data:
+    if "email" in shapes:
         found += (_span(m, "email") for m in islice(_EMAIL.finditer(data), limit))
-    found += _ibans(data, limit)
-    found += _numbers(data, limit)
-    if b":" in data:
+    if "iban" in shapes:
+        found += _ibans(data, limit)
+    if "number" in shapes:
+        found += _numbers(data, limit)
+    if "ip6" in shapes:
         found += _addresses(_IP6, data, limit)
-    if b"." in data:
+    if "ip4" in shapes:
         found += _addresses(_IP4, data, limit)
     return found
 

@@ -1,30 +1,39 @@
-"""One pass over a text that tells which literals it holds, so that the rules which need one of the
+"""One pass over a text that tells which of many things it may hold, so that the rules for the
 others are never run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Generic, TypeVar
 
 import re2
 
 _MEMORY = 64 << 20
-"""Bytes that the automaton's cache may take: the literals of all rules need far less, and a cache
+"""Bytes that the automaton's cache may take: the signs of all rules need far less, and a cache
 that is full is emptied, never trusted less."""
 
+T = TypeVar("T")
 
-class Prefilter:
-    """A set of literals, compiled once."""
 
-    def __init__(self, literals: Iterable[bytes]) -> None:
-        self._literals = sorted(set(literals))
+class Prefilter(Generic[T]):
+    """Signs (RE2 patterns over bytes), compiled once, by what each is the sign of."""
+
+    def __init__(self, signs: Mapping[T, str]) -> None:
+        self._names = tuple(signs)
         options = re2.Options()
         options.encoding = re2.Options.Encoding.LATIN1
         options.max_mem = _MEMORY
         self._set = re2.Set.SearchSet(options)
-        for literal in self._literals:
-            self._set.Add(re2.escape(literal.decode("latin-1")))
+        for pattern in signs.values():
+            self._set.Add(pattern)
         self._set.Compile()
 
-    def present(self, data: bytes) -> frozenset[bytes]:
-        """Those of the literals that stand in `data`."""
-        return frozenset(self._literals[index] for index in self._set.Match(data) or ())
+    def present(self, data: bytes) -> frozenset[T]:
+        """What `data` shows a sign of."""
+        found = self._set.Match(data)
+        return frozenset([self._names[index] for index in found]) if found else frozenset()
+
+
+def literals(these: Iterable[bytes]) -> dict[bytes, str]:
+    """Literals, each the sign of itself."""
+    return {literal: re2.escape(literal.decode("latin-1")) for literal in sorted(set(these))}

@@ -9,7 +9,7 @@ import msgspec
 from weft.firewall.finding import Finding, fingerprint, masked, without_overlaps
 from weft.firewall.injection import NEEDLES, find_injections, plain_letters
 from weft.firewall.personal import find_personal
-from weft.firewall.prefilter import Prefilter
+from weft.firewall.prefilter import Prefilter, literals
 from weft.firewall.secret_rules import RULES
 from weft.firewall.secrets import NAMES, find_secrets
 from weft_schemas.envelope import Signal
@@ -28,7 +28,7 @@ class Scanned(msgspec.Struct, frozen=True):
     """Public, or what the findings raise to."""
 
 
-_prefilter = Prefilter([n for rule in RULES for n in rule.needles] + list(NAMES) + list(NEEDLES))
+_prefilter = Prefilter(literals([*(n for rule in RULES for n in rule.needles), *NAMES, *NEEDLES]))
 
 
 def scan(text: str, rules: FirewallRules, key: bytes, limit: int) -> Scanned:
@@ -78,6 +78,8 @@ def _unescaped(data: bytes) -> bytes:
 
 
 def _secret_signals(data: bytes, findings: list[Finding], key: bytes) -> tuple[Signal, ...]:
+    if not findings:
+        return ()
     by_name: dict[str, dict[str, None]] = {}
     counts = Counter(found.name for found in findings)
     for found in findings:
@@ -90,5 +92,7 @@ def _secret_signals(data: bytes, findings: list[Finding], key: bytes) -> tuple[S
 
 
 def _person_signals(findings: list[Finding]) -> tuple[Signal, ...]:
+    if not findings:
+        return ()
     counts = Counter(found.name for found in findings)
     return tuple(Signal("pii", name, count) for name, count in sorted(counts.items()))

@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 
 import re2
@@ -60,12 +61,18 @@ def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Fin
     `limit` findings per rule. Linear in `data`.
     """
     found: list[Finding] = []
-    for rule in RULES:
-        if not present.isdisjoint(rule.needles):
-            found += _of_rule(rule, data, limit)
+    if not present:
+        return found
+    for rule in _rules_for(present):
+        found += _of_rule(rule, data, limit)
     if not present.isdisjoint(NAMES):
         found += _assigned(data, limit)
     return found
+
+
+@lru_cache(maxsize=1_024)
+def _rules_for(present: frozenset[bytes]) -> tuple[SecretRule, ...]:
+    return tuple(rule for rule in RULES if not present.isdisjoint(rule.needles))
 
 
 def _of_rule(rule: SecretRule, data: bytes, limit: int) -> Iterator[Finding]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from weft import tokens
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.runtime.application import Process
 from weft.runtime.artifacts import ArtifactStore
-from weft.runtime.deriving import Derived, WorkContext, Worker
+from weft.runtime.deriving import HUGE_BYTES, Derived, WorkContext, Worker
 from weft.runtime.settings import Settings
 from weft.runtime.worker import run_worker
 from weft_schemas.errors import InvalidInput
-from weft_schemas.events import Event
+from weft_schemas.events import EnvelopeEvent, Event
 from weft_schemas.items import ContextItem
 from weft_schemas.subjects import Stored, derived_subject
 
@@ -29,32 +31,51 @@ def firewall(settings: Settings, artifacts: ArtifactStore) -> Worker:
     """The worker; it alone reports malformed `in` events, since it alone sees all of them."""
     key = settings.fingerprint_key.encode()
 
+    def given(address: Stored, item: ContextItem, context: WorkContext) -> dict[str, Any]:
+        return {
+            "origin": context.origin(item.id),
+            "rules": context.policy.firewall,
+            "fingerprint_key": key,
+            "encoding": settings.encoding,
+            "tenant": address.tenant,
+            "session": address.session,
+        }
+
+    def at_once(
+        record: LogRecord, address: Stored, event: Event, context: WorkContext
+    ) -> list[Derived] | None:
+        item = _untrusted(address, event, context)
+        if item is None:
+            return []
+        if item.body is not None or len(item.text) > HUGE_BYTES:
+            return None
+        return _derived(address, envelope_for(item, item.text, **given(address, item, context)))
+
     async def derive(
         record: LogRecord, address: Stored, event: Event, context: WorkContext
     ) -> list[Derived]:
-        if not isinstance(event, ContextItem):
+        item = _untrusted(address, event, context)
+        if item is None:
             return []
-        _check_kind(address, event)
-        rules = context.policy.firewall
-        if event.kind not in rules.untrusted_kinds:
-            return []
-        async with artifacts.body(event) as body:
-            envelope = await context.compute(
-                _size(event),
-                envelope_for,
-                event,
-                body,
-                origin=context.origin(event.id),
-                rules=rules,
-                fingerprint_key=key,
-                encoding=settings.encoding,
-                tenant=address.tenant,
-                session=address.session,
-            )
-        subject = derived_subject(address.tenant, address.session, "envelope")
-        return [Derived(subject, envelope, "envelope")]
+        async with artifacts.body(item) as body:
+            arguments = given(address, item, context)
+            envelope = await context.compute(_size(item), envelope_for, item, body, **arguments)
+        return _derived(address, envelope)
 
-    return Worker("firewall", FIREWALL_VERSION, derive, reports="in")
+    return Worker("firewall", FIREWALL_VERSION, derive, at_once, reports="in")
+
+
+def _untrusted(address: Stored, event: Event, context: WorkContext) -> ContextItem | None:
+    """The event, where it is an item that gets an envelope."""
+    if not isinstance(event, ContextItem):
+        return None
+    _check_kind(address, event)
+    return event if event.kind in context.policy.firewall.untrusted_kinds else None
+
+
+def _derived(address: Stored, envelope: EnvelopeEvent) -> list[Derived]:
+    subject = derived_subject(address.tenant, address.session, "envelope")
+    return [Derived(subject, envelope, "envelope")]
 
 
 def _check_kind(address: Stored, item: ContextItem) -> None:

@@ -9,7 +9,7 @@ stored; publishing it again under the same id settles it).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -172,12 +172,34 @@ class Publisher:
         """
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         message = Message(subject, payload, message_id, headers or {})
-        await self._wait_for_room()
+        await self.room()
         await self.connection.write(self._launch(message, 0, lambda _, out: _resolve(done, out)))
         outcome = await done
         if isinstance(outcome, Ack):
             return outcome
         raise outcome
+
+    def send(self, messages: Sequence[Message], settled: Callable[[list[Outcome]], None]) -> None:
+        """Publish a few and return at once; `settled` is called with every outcome, in order, when
+        all are known. It keeps to no window: wait for `room` before."""
+        outcomes: list[Outcome | None] = [None] * len(messages)
+        left = len(messages)
+
+        def one(index: int, outcome: Outcome) -> None:
+            nonlocal left
+            outcomes[index] = outcome
+            left -= 1
+            if not left:
+                settled([outcome for outcome in outcomes if outcome is not None])
+
+        for index, message in enumerate(messages):
+            self.connection.write_soon(self._launch(message, index, one))
+
+    async def room(self) -> None:
+        """Return when the window has room for more."""
+        while self._full():
+            self._room.clear()
+            await self._room.wait()
 
     async def publish_many(self, messages: Messages) -> list[Ack]:
         """Publish many and return their acks in order. Memory is bounded by the window and the
@@ -199,7 +221,7 @@ class Publisher:
             if self._full():
                 await self.connection.write(b"".join(chunk))
                 chunk, size = [], 0
-                await self._wait_for_room()
+                await self.room()
             outcomes.append(None)
             left.up()
             piece = self._launch(message, len(outcomes) - 1, settled)
@@ -215,11 +237,6 @@ class Publisher:
 
     def _full(self) -> bool:
         return len(self._flights) >= self._window or self._bytes >= self._window_bytes
-
-    async def _wait_for_room(self) -> None:
-        while self._full():
-            self._room.clear()
-            await self._room.wait()
 
     def _launch(self, message: Message, index: int, settled: _Settled) -> bytes:
         self._last += 1

@@ -21,7 +21,7 @@ from time import perf_counter
 import msgspec
 
 from weft.log.consuming import Consumer, Delivery
-from weft.log.publishing import Message, Publisher
+from weft.log.publishing import Ack, Message, Outcome, Publisher
 from weft.log.reading import read
 from weft.log.record import LogRecord
 from weft.runtime import parking
@@ -33,7 +33,8 @@ from weft.runtime.logs import safe_error
 from weft.runtime.policies import Policies, following_policies
 from weft.runtime.watchdog import Watchdog
 from weft_schemas.errors import InvalidInput, NotFound, Overloaded, Unavailable
-from weft_schemas.events import RevivedEvent
+from weft_schemas.events import Event, RevivedEvent
+from weft_schemas.subjects import Stored
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +91,8 @@ async def _together(
 
 
 class WorkerLoop:
-    """One worker in one process."""
+    """One worker in one process. An ordinary event is worked in the loop itself and settled by the
+    answer to its publish; a task is made only for what has to wait."""
 
     def __init__(
         self, process: Process, worker: Worker, publisher: Publisher, policies: Policies
@@ -100,6 +102,10 @@ class WorkerLoop:
         self._publisher = publisher
         self._policies = policies
         self._lane = Lane()
+        self._tasks: asyncio.TaskGroup
+        self._unsettled = 0
+        """Events whose publish has no answer yet."""
+        self._all_settled = asyncio.Event()
         point = f"{worker.name}.after_"
         self._after_fetch = crash_point(point + "fetch")
         self._after_decode = crash_point(point + "decode")
@@ -111,55 +117,98 @@ class WorkerLoop:
         """Take every batch to its end, many events at once. Raises the first fault that is no
         event's own."""
         try:
-            async with asyncio.TaskGroup() as work:
+            async with asyncio.TaskGroup() as self._tasks:
                 async for batch in consumer:
-                    await self._begin(batch, work)
+                    await self.take(batch)
+                while self._unsettled:
+                    self._all_settled.clear()
+                    await self._all_settled.wait()
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
 
-    async def _begin(self, batch: list[Delivery], work: asyncio.TaskGroup) -> None:
+    async def take(self, batch: list[Delivery]) -> None:
+        """Begin every event of a batch; each is acknowledged, parked or put off in its time."""
         events, size = 0, 0
         for delivery in batch:
             if self._process.stopping.is_set():
                 delivery.nak()
                 continue
-            work.create_task(self.handle(delivery))
+            await self._publisher.room()
+            self._begin(delivery)
             events, size = events + 1, size + len(delivery.record.payload)
             if events >= TOGETHER or size >= TOGETHER_BYTES:
                 # These are worked now; answers to the ones before them are taken in between.
                 await asyncio.sleep(0)
                 events, size = 0, 0
 
-    async def handle(self, delivery: Delivery) -> None:
-        """Take one event to its end: derived and acknowledged, parked, or put off."""
-        begun = perf_counter()
-        self._after_fetch()
-        outcome = await self._take(delivery)
-        event = delivery.record.subject.rpartition(".")[2]
-        self._process.metrics.event(event, outcome, perf_counter() - begun)
-
     def close(self) -> None:
         self._lane.close()
 
-    async def _take(self, delivery: Delivery) -> str:
-        """What became of the event, one of `metrics.OUTCOMES`."""
+    def _begin(self, delivery: Delivery) -> None:
+        begun = perf_counter()
+        self._after_fetch()
+        record = delivery.record
+        try:
+            messages = self._at_once(record)
+        except Exception as error:
+            self._failed(delivery, record, error, begun)
+        else:
+            if messages is None:
+                self._tasks.create_task(self._in_time(delivery, begun))
+            else:
+                self._publish(delivery, messages, "derived", begun)
+
+    async def _in_time(self, delivery: Delivery, begun: float) -> None:
+        """The same for an event that has to wait for something."""
         record = source = delivery.record
         try:
             source = await self._source(record)
             messages = await self._messages(source)
         except Exception as error:
-            if not parking.is_final(error, record.deliveries):
-                self._put_off(delivery, error)
-                return "failed"
-            messages = [self._parked(source, error, record.sequence)]
-            outcome = "parked"
+            self._failed(delivery, source, error, begun)
         else:
-            outcome = "derived" if messages else "nothing"
-        await self._publish(messages)
+            self._publish(delivery, messages, "derived", begun)
+
+    def _failed(
+        self, delivery: Delivery, source: LogRecord, error: Exception, begun: float
+    ) -> None:
+        record = delivery.record
+        if parking.is_final(error, record.deliveries):
+            messages = [self._parked(source, error, record.sequence)]
+            self._publish(delivery, messages, "parked", begun)
+        else:
+            self._put_off(delivery, error)
+            self._count(record, "failed", begun)
+
+    def _publish(
+        self, delivery: Delivery, messages: list[Message], outcome: str, begun: float
+    ) -> None:
+        """Send what was derived; the source is acknowledged when the server has it all."""
+
+        def answered(outcomes: list[Outcome]) -> None:
+            self._unsettled -= 1
+            if not self._unsettled:
+                self._all_settled.set()
+            if all(isinstance(one, Ack) for one in outcomes):
+                self._settle(delivery, outcome, begun)
+            else:
+                self._tasks.create_task(self._publish_again(delivery, messages, outcome, begun))
+
+        if not messages:
+            self._settle(delivery, "nothing", begun)
+            return
+        self._unsettled += 1
+        self._publisher.send(messages, answered)
+
+    def _settle(self, delivery: Delivery, outcome: str, begun: float) -> None:
         self._after_publish()
         delivery.ack()
         self._after_ack()
-        return outcome
+        self._count(delivery.record, outcome, begun)
+
+    def _count(self, record: LogRecord, outcome: str, begun: float) -> None:
+        event = record.subject.rpartition(".")[2]
+        self._process.metrics.event(event, outcome, perf_counter() - begun)
 
     async def _source(self, record: LogRecord) -> LogRecord:
         """What is to be worked: the record, or the parked source that it revives for this worker,
@@ -180,6 +229,18 @@ class WorkerLoop:
             return record
         return msgspec.structs.replace(source, deliveries=record.deliveries)
 
+    def _at_once(self, record: LogRecord) -> list[Message] | None:
+        """What is to be published for a record, None where that cannot be known without waiting.
+        What was delivered before goes the longer way, where it can take nobody down."""
+        if record.deliveries > 1 or record.settled or record.subject.endswith(".revived"):
+            return None
+        read = self._read(record)
+        if read is None:
+            return []
+        address, event, context = read
+        derived = self._worker.at_once(record, address, event, context)
+        return None if derived is None else self._made(record, derived, context)
+
     async def _messages(self, record: LogRecord) -> list[Message]:
         """What is to be published for a record. Raises what makes that impossible."""
         if self._worker.name in record.settled.split(","):
@@ -187,16 +248,28 @@ class WorkerLoop:
         worn_out = parking.worn_out(record)
         if worn_out is not None:
             raise worn_out
+        read = self._read(record)
+        if read is None:
+            return []
+        address, event, context = read
+        derived = await self._worker.derive(record, address, event, context)
+        return self._made(record, derived, context)
+
+    def _read(self, record: LogRecord) -> tuple[Stored, Event, WorkContext] | None:
+        """None for what cannot be read and is another worker's to report."""
         try:
             address, event = record.address(), record.event()
         except InvalidInput:
             if parking.is_reported(record, self._worker.reports):
                 raise
-            return []
+            return None
         self._after_decode()
         policy = self._policies.of(address.tenant, address.session)
-        context = WorkContext(self._worker, record, policy, self._lane)
-        derived = await self._worker.derive(record, address, event, context)
+        return address, event, WorkContext(self._worker, record, policy, self._lane)
+
+    def _made(
+        self, record: LogRecord, derived: list[Derived], context: WorkContext
+    ) -> list[Message]:
         messages = [self._message(record, one, context.policy_version) for one in derived]
         self._after_work()
         return messages
@@ -238,21 +311,18 @@ class WorkerLoop:
         )
         delivery.nak(delay)
 
-    async def _publish(self, messages: list[Message]) -> None:
-        """Return when the server has acknowledged them all. A refusal for now is not the source's
-        fault, so it is sent again here and counts as no delivery."""
-        while messages:
+    async def _publish_again(
+        self, delivery: Delivery, messages: list[Message], outcome: str, begun: float
+    ) -> None:
+        """Until the server has acknowledged them all. A refusal for now is not the source's fault,
+        so it is sent again here and counts as no delivery; any other ends the worker."""
+        while True:
             try:
-                if len(messages) == 1:
-                    (one,) = messages
-                    await self._publisher.publish(
-                        one.subject, one.payload, one.message_id, one.headers
-                    )
-                else:
-                    await self._publisher.publish_many(messages)
+                await self._publisher.publish_many(messages)
             except (Unavailable, Overloaded) as error:
                 self._process.health.report("publishing", str(error))
                 await asyncio.sleep(PUBLISH_PAUSE)
             else:
                 self._process.health.report("publishing", None)
+                self._settle(delivery, outcome, begun)
                 return
