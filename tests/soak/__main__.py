@@ -34,6 +34,7 @@ PAUSE_SECONDS = 0.1
 """Of each publisher between two items: some 70 items a second in all."""
 SESSION_ITEMS = 400
 """Then a publisher begins another session, as agents do."""
+ASKERS = 3
 KILL_SECONDS = 20.0
 ONLY_VICTIM = "firewall-2"
 """In the second half."""
@@ -59,7 +60,8 @@ class Soak:
         async with asyncio.TaskGroup() as group:
             for number in range(PUBLISHERS):
                 group.create_task(self._publish(number, random.Random(f"{self._seed}-{number}")))
-            group.create_task(self._ask())
+            for number in range(ASKERS):
+                group.create_task(self._ask(number))
             group.create_task(self._kill(random.Random(self._seed)))
             group.create_task(self._watch())
 
@@ -86,9 +88,9 @@ class Soak:
             self.attempts.append(Attempt(session, item, outcome_of(error)))
             await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _ask(self) -> None:
+    async def _ask(self, first: int) -> None:
         """Compile one session after the other; a service that was killed answers later."""
-        for number in count():
+        for number in count(first):
             if not self._goes_on():
                 return
             session = self._sessions[number % PUBLISHERS]
