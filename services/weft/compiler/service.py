@@ -201,7 +201,15 @@ class Audits:
         subject = audit_subject(tenant, session, "compiled")
         async for record in read_matching(self._connection, subject, stream=AUDIT_STREAM):
             if record.message_id == pack_id:
-                return msgspec.json.decode(record.payload, type=CompileAudit)
+                return _recorded(record.payload)
+        return None
+
+
+def _recorded(payload: bytes) -> CompileAudit | None:
+    """None where somebody else put something else there, or a newer release something more."""
+    try:
+        return msgspec.json.decode(payload, type=CompileAudit)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 
