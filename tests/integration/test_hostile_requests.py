@@ -15,6 +15,8 @@ from tests.integration.hostile import spoilt
 from tests.integration.test_supervisor_up import until_answering
 
 from weft.client import Client
+from weft.log.connection import Connection
+from weft.log.publishing import Publisher
 from weft.runtime.answering import ERROR_HEADER
 from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, running
@@ -45,6 +47,8 @@ CODES = {
     "invalid_input", "unknown_version", "not_found", "forbidden", "unavailable", "overloaded",
 }  # fmt: skip
 SESSIONS = ("good", "nobody", "@tenant", "=", "=!!", "x" * 200, "=AA")
+NO_AUDITS = ("odd-0", "odd-1", "odd-2")
+"""Message ids in the audit stream under which there is something else than a recorded compile."""
 KEPT = frozenset({"timeout", "request"})
 """A longer wait that is well-formed would be granted; what is in `request` is asked by compile."""
 
@@ -56,7 +60,19 @@ def requests(chance: random.Random) -> list[tuple[str, bytes]]:
         service = names[number % len(names)]
         subject = f"weft-rpc.acme.{chance.choice(SESSIONS)}.{service}"
         found.append((subject, spoilt(GOOD[service], chance, KEPT)))
+    for number in range(COUNT // 30):
+        asked = json.dumps({**INNER, "stable_from": NO_AUDITS[number % len(NO_AUDITS)]}).encode()
+        found.append(("weft-rpc.acme.good.compile", asked))
+        found.append(("weft-rpc.acme.@tenant.replicas", spoilt(INNER, chance)))
     return found
+
+
+async def publish_no_audits(log: Connection, chance: random.Random) -> None:
+    """By bare NATS, which nothing forbids where there are no permissions."""
+    async with Publisher(log) as publisher:
+        for name in NO_AUDITS:
+            payload = spoilt({"type": "compiled", **INNER}, chance)
+            await publisher.publish("weft-audit.acme.good.compiled", payload, name)
 
 
 async def ask(client: nats.NATS, subject: str, payload: bytes) -> tuple[str, str]:
@@ -81,6 +97,7 @@ async def test_three_thousand_hostile_requests_get_one_clear_error_each(tmp_path
             version = (await c.publish_catalog(Catalog("c", (tool,)))).sequence
             await c.route("logs", "c", after=version, timeout=20)
             before = await c.compile("good", "answer", after=ack.sequence, timeout=20)
+            await publish_no_audits(c.connection, random.Random(SEED))
             bare = await nats.connect(up.settings.nats_url)
             room = asyncio.Semaphore(AT_ONCE)
 
