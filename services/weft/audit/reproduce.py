@@ -11,8 +11,10 @@ import msgspec
 
 from weft.compiler.blocks import entry, undated
 from weft.compiler.compile import CODE_VERSION, Compilation, compile_pack
-from weft.compiler.forms import SUMMARY, reread
+from weft.compiler.forms import REDACTED, SUMMARY, reread
+from weft.compiler.redaction import redaction_hook
 from weft.compiler.rendering import RENDER_VERSION, render
+from weft.compiler.sensitivity import redact
 from weft.readmodel.rows import ItemRow, SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry, PackEntry
 from weft_schemas.errors import InvalidInput
@@ -124,6 +126,8 @@ def _entries(
                 continue
             row = _row(one, rows, gone)
             name, _, recipe = one.view.partition(" ")
+            if name == REDACTED:
+                row = redact(row, redaction_hook(policy.redaction_hook))
             form = reread(row, name, recipe, view.encoding)
             shown.append(entry(row, form, key, "context", row.kind in untrusted))
         except InvalidInput as fault:
