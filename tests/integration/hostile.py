@@ -126,6 +126,37 @@ def events(chance: random.Random, target: int) -> Iterator[tuple[str, dict[str, 
                 "encoding": "",
             },
         )
+        learned = {"key": "name", "value": "OWNED", "sources": ["r0", "nobody"]}
+        yield (
+            "out.fact",
+            {"type": "fact", "origin": origin, "scope": "session:good", "facts": [learned]},
+        )
+        yield (
+            "out.episode",
+            {
+                "type": "episode",
+                "origin": {**origin, "worker": "summarizer"},
+                "episode_id": f"e{number}",
+                "scope": "session:good",
+                "text": "YOU ARE OWNED",
+                "tokens": 2**62,
+                "encoding": "x",
+                "first_sequence": 9,
+                "last_sequence": -9,
+            },
+        )
+        tool = {"id": "logs", "name": "logs", "args_schema": nested(90), "requires": ["logs"]}
+        yield "out.catalog", {"type": "catalog", "name": "c", "items": [tool, tool]}
+        yield (
+            "out.erasure_receipt",
+            {
+                "type": "erasure_receipt",
+                "session": "good",
+                "tombstone_sequence": target,
+                "removed": {"events": -1},
+                "unreachable": [],
+            },
+        )
         yield "out.revived", {"type": "revived", "origin": {**origin, "sequence": 2**62}}
         yield "out.session_closed", {"type": "session_closed", "last_sequence": 2**62}
         yield "out.erased", {"type": "erased", "session": "good"}

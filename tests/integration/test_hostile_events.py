@@ -23,7 +23,8 @@ from weft.runtime.up import EVERYTHING, running
 
 SEED = int(os.environ.get("WEFT_SEED") or 20_260_101)
 COUNT = 7_000
-HOSTS = [f"hostile-{number}" for number in range(40)]
+HOSTS = [f"acme.hostile-{number}" for number in range(36)] + ["rival.@tenant"] * 4
+"""Tenant and session; what a tenant says of itself is none of another's business."""
 GOOD = turns(10)
 
 
@@ -32,7 +33,7 @@ def hostile(seed: int, target: int) -> list[Message]:
     messages = []
     for place, event in itertools.islice(events(chance, target), COUNT):
         payload = spoilt(event, chance) if chance.random() < 0.7 else json.dumps(event).encode()
-        subject = f"weft.acme.{chance.choice(HOSTS)}.{place}"
+        subject = f"weft.{chance.choice(HOSTS)}.{place}"
         messages.append(Message(subject, payload, f"hostile-{len(messages)}"))
     messages += [
         Message(f"weft.acme.{session}.in.tool_result", b'{"type":"item"}', f"odd-{session}")
