@@ -22,6 +22,8 @@ from weft_schemas.items import ContextItem, ItemKind
 
 SERVER = "nats-server"
 COUNTS = {**EVERYTHING, "firewall": 2}
+ELECTION_SECONDS = 60.0
+"""A test gives up where there is no leader after so long."""
 CUT_OFF_SECONDS = 8.0
 """Above the six seconds after which a client leaves a silent server, and any election."""
 
@@ -150,8 +152,13 @@ async def longest_wait(log: Connection) -> float:
 
 
 async def server_of(up: Up) -> EmbeddedServer:
-    """The server; of a cluster the node that leads the log."""
-    if up.cluster is not None:
-        return await up.cluster.leader()
-    assert up.server is not None
-    return up.server
+    """The server; of a cluster the node that leads the log, when one does."""
+    if up.cluster is None:
+        assert up.server is not None
+        return up.server
+    async with asyncio.timeout(ELECTION_SECONDS):
+        while True:
+            try:
+                return await up.cluster.leader()
+            except WeftError:
+                await asyncio.sleep(0.2)
