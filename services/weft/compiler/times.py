@@ -1,0 +1,100 @@
+"""The times that a query names, a day, a month or a year, and how near an item is to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+from functools import lru_cache
+
+import msgspec
+
+from weft.days import day_of
+
+_WRITTEN_OUT = """
+january february march april may june july august september october november december
+"""
+_MONTHS = _WRITTEN_OUT.split()
+_MONTH = "|".join(f"{name}|{name[:3]}" for name in _MONTHS)
+_YEAR = r"(?:,?\s+(?P<year>(?:19|20)\d\d))?"
+_WRITTEN = (
+    re.compile(rf"\b(?P<day>\d\d?)(?:st|nd|rd|th)?(?: of)?\s+(?P<month>{_MONTH})\b{_YEAR}", re.I),
+    re.compile(rf"\b(?P<month>{_MONTH})\s+(?P<day>\d\d?)(?:st|nd|rd|th)?\b{_YEAR}", re.I),
+    re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)(?:-(?P<day>\d\d))?\b"),
+    # `May` and `March` are words too; a preposition or a year makes them months.
+    re.compile(rf"\b(?:in|of|since|by|during|until|last)\s+(?P<month>{_MONTH})\b{_YEAR}", re.I),
+    re.compile(rf"\b(?P<month>{_MONTH})\s+(?P<year>(?:19|20)\d\d)\b", re.I),
+    re.compile(r"\b(?:in|of|since|by|during)\s+(?P<year>(?:19|20)\d\d)\b(?!-)", re.I),
+)
+
+TOLD_WITHIN = 7
+"""Days after which what happened on a day is still told, and"""
+TOLD = 0.5
+"""how near it is then."""
+OF_YEAR = 0.5
+"""How near is what happened in a named year."""
+
+
+class Time(msgspec.Struct, frozen=True):
+    """A day, a month or a year; null is any, and a day has its month."""
+
+    year: int | None
+    month: int | None
+    day: int | None
+
+
+@lru_cache(maxsize=256)
+def times_in(text: str) -> tuple[Time, ...]:
+    """The times that a text names, in order of the forms in which they are written."""
+    found: dict[Time, None] = {}
+    taken: list[range] = []
+    for form in _WRITTEN:
+        for match in form.finditer(text):
+            if not any(match.start() in span for span in taken):
+                taken.append(range(*match.span()))
+                found[_time(match.groupdict())] = None
+    return tuple(found)
+
+
+def nearness(times: Iterable[Time], occurred_at: str, published_ns: int) -> float:
+    """1 for what happened at one of the times, or was published then where it does not say; less
+    for the days after, in which it is still told; else 0."""
+    written = day_of(occurred_at)
+    try:
+        then = date.fromisoformat(written) if written else _published(published_ns)
+    except ValueError:
+        return 0.0
+    return max((_nearness(time, then) for time in times), default=0.0)
+
+
+def _published(nanoseconds: int) -> date:
+    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).date()
+
+
+def _nearness(time: Time, then: date) -> float:
+    if time.year not in (None, then.year):
+        return 0.0
+    if time.month is None:
+        return OF_YEAR
+    if time.day is None:
+        return float(time.month == then.month)
+    try:
+        after = (then - date(then.year, time.month, time.day)).days
+    except ValueError:
+        return 0.0
+    return 1.0 if after == 0 else TOLD * (0 < after <= TOLD_WITHIN)
+
+
+def _time(held: dict[str, str | None]) -> Time:
+    month = held.get("month")
+    return Time(
+        int(year) if (year := held.get("year")) else None,
+        _month(month) if month else None,
+        int(day) if (day := held.get("day")) else None,
+    )
+
+
+def _month(written: str) -> int:
+    if written.isdigit():
+        return int(written)
+    return next(at for at, name in enumerate(_MONTHS, 1) if name.startswith(written.lower()[:3]))
