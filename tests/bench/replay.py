@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from tests.bench.indexer import Words, items
 from tests.bench.table import ratio, show
-from tests.integration.indexer_process import folded, indexer
+from tests.integration.indexer_process import indexer
 from weft import tokens
 from weft.indexer.rebuild import rebuild
 from weft.log.batching import BulkPublisher, best_mode
@@ -32,6 +32,7 @@ from weft.log.topology import provision
 from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Reader
 from weft.replay.snapshots import take
+from weft_schemas.errors import Unavailable
 from weft_schemas.events import encode_event
 from weft_schemas.ids import item_message_id
 from weft_schemas.subjects import item_subject
@@ -129,8 +130,17 @@ async def serving(url: str, connection: Connection) -> float:
         begun = time.perf_counter()
         async with indexer(url, folder, WEFT_LOG_LEVEL="error"):
             with Reader(folder) as reader:
-                await folded(connection, reader)
+                last = await last_sequence(connection)
+                while not _has(reader, last):
+                    await asyncio.sleep(0.01)
             return time.perf_counter() - begun
+
+
+def _has(reader: Reader, last: int) -> bool:
+    try:
+        return reader.model().watermark() >= last
+    except Unavailable:
+        return False
 
 
 async def measure_start(url: str, connection: Connection, count: int) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.synchronize import Barrier
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import msgspec
@@ -33,6 +34,8 @@ START_SECONDS = 60.0
 Progress = Callable[[int, int], None]
 """Called with the compiles done and how many there are."""
 
+_Timed = tuple[SessionResult, int, float]
+
 
 class Backtest(msgspec.Struct):
     """All recorded compiles, both ways."""
@@ -47,6 +50,8 @@ class Backtest(msgspec.Struct):
     processes: int
     seconds: float
     """From the first session read to the last result; starting the processes is not in it."""
+    busy: dict[int, float] = {}
+    """Processor seconds of each process that worked, by its id."""
 
     def summary(self) -> dict[str, Any]:
         """What `weft backtest --json` prints."""
@@ -63,6 +68,7 @@ class Backtest(msgspec.Struct):
             "processes": self.processes,
             "seconds": round(self.seconds, 3),
             "compiles_per_second": round(compiles / self.seconds, 1) if self.seconds else None,
+            "processor_seconds": sorted(round(one, 3) for one in self.busy.values()),
             "differences": [
                 {
                     "session": one.session,
@@ -105,7 +111,8 @@ async def backtest_policy(
         begun = perf_counter()
         bases = {logged.audit.id: logged.audit for logged in compiles}
         tasks = _tasks(connection, tenant, by_session, bases, policy, key, done.skipped)
-        async for result in _results(pool, tasks, AHEAD * processes):
+        async for result, process, seconds in _results(pool, tasks, AHEAD * processes):
+            done.busy[process] = done.busy.get(process, 0.0) + seconds
             done.recorded.add(result.recorded)
             done.proposed.add(result.proposed)
             done.sessions.append(result)
@@ -133,11 +140,12 @@ async def _tasks(
     key: bytes,
     skipped: dict[str, int],
 ) -> AsyncIterator[Task]:
-    """One for each session that the log still holds."""
+    """One for each session that the log still holds; those with most compiles first, so that no
+    process is left alone with one at the end."""
     through = await last_sequence(connection)
     histories = Histories(connection, tenant, through)
     tenants = await histories.tenants()
-    for session, audits in by_session.items():
+    for session, audits in sorted(by_session.items(), key=lambda one: -len(one[1])):
         if tombstone_of(tenants, session):
             skipped["erased"] = skipped.get("erased", 0) + len(audits)
             continue
@@ -149,18 +157,24 @@ async def _tasks(
 
 async def _results(
     pool: ProcessPoolExecutor, tasks: AsyncIterator[Task], most: int
-) -> AsyncIterator[SessionResult]:
+) -> AsyncIterator[_Timed]:
     """Results as they come, with at most so many tasks out."""
     loop = asyncio.get_running_loop()
-    out: set[asyncio.Future[SessionResult]] = set()
+    out: set[asyncio.Future[_Timed]] = set()
     async for task in tasks:
-        out.add(loop.run_in_executor(pool, backtest, task))
+        out.add(loop.run_in_executor(pool, _timed, task))
         if len(out) >= most:
             ready, out = await asyncio.wait(out, return_when=asyncio.FIRST_COMPLETED)
             for one in ready:
                 yield one.result()
     for result in asyncio.as_completed(out):
         yield await result
+
+
+def _timed(task: Task) -> _Timed:
+    """A session's result, the process that made it, and the processor seconds that it took."""
+    begun = process_time()
+    return backtest(task), os.getpid(), process_time() - begun
 
 
 async def _started(pool: ProcessPoolExecutor, processes: int) -> None:
