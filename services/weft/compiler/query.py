@@ -49,9 +49,9 @@ def understand(text: str) -> Question:
 def expansion(texts: Sequence[str], question: Question, without: Collection[str]) -> list[str]:
     """Terms that the best matches share, best first: pseudo-relevance feedback, by rank."""
     shared: Counter[str] = Counter()
-    known = {*question.terms, *without}
+    known = STOP_WORDS.union(question.terms, without)
     for rank, text in enumerate(texts):
         for term in analyse(text):
-            if len(term) > 2 and term not in STOP_WORDS and term not in known:
+            if term not in known and len(term) > 2:
                 shared[term] += 1 / (rank + 2)  # type: ignore[assignment]
     return [term for term, _ in shared.most_common(EXPANSION)]

@@ -25,12 +25,13 @@ INSERT OR IGNORE INTO superseded (session, document, until) VALUES (?, ?, ?)
 SELECT block, entries FROM postings
 WHERE session = ? AND term = ? AND block <= ? ORDER BY block DESC
 
--- name: bytes_before
-SELECT coalesce(sum(length(entries)), 0) FROM postings
-WHERE session = ? AND term = ? AND block < ?
-
--- name: block
-SELECT entries FROM postings WHERE session = ? AND term = ? AND block = ?
+-- Of each term: the bytes before a block, and that block.
+-- name: lengths
+SELECT wanted.value, coalesce(sum(length(p.entries)) FILTER (WHERE p.block < :newest), 0),
+    max(p.entries) FILTER (WHERE p.block = :newest)
+FROM json_each(:terms) wanted
+CROSS JOIN postings p ON p.session = :session AND p.term = wanted.value AND p.block <= :newest
+GROUP BY wanted.key
 
 -- name: last_document
 SELECT document, version, words FROM documents WHERE session = ? ORDER BY document DESC LIMIT 1

@@ -4,8 +4,9 @@ session's documents at or before the sequence read."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import islice
 from math import log
@@ -56,7 +57,7 @@ def best_documents(
         return []
     wanted = {term[:MAX_TERM] for term in terms}
     newest = (tail or tail_of(db, session, count)).postings(wanted)
-    found = [_look_up(db, session, text, count, newest.get(text, [])) for text in wanted]
+    found = _look_up(db, session, wanted, count, newest)
     found.sort(key=lambda term: (term.documents, term.text))
     scores = _score(db, session, found, count, words / count, postings)
     ranked = zip(scores.values(), scores.keys(), strict=True)
@@ -145,15 +146,23 @@ class _Saturation(dict[int, float]):
 
 
 def _look_up(
-    db: sqlite3.Connection, session: int, text: str, count: int, hits: list[tuple[int, int]]
-) -> _Term:
-    """In how many of the first `count` documents the term is; `hits` are those of the tail."""
-    place = (session, text, count // BLOCK)
-    sealed: int = db.execute(_sql.bytes_before, place).fetchone()[0] // WIDTH
-    newest = db.execute(_sql.block, place).fetchone()
-    if newest is not None:
-        sealed += _until(newest[0], count % BLOCK)
-    return _Term(text, sealed + len(hits), hits)
+    db: sqlite3.Connection,
+    session: int,
+    wanted: Collection[str],
+    count: int,
+    tail: Mapping[str, list[tuple[int, int]]],
+) -> list[_Term]:
+    """In how many of the first `count` documents each term is."""
+    place = {"session": session, "terms": json.dumps(list(wanted)), "newest": count // BLOCK}
+    sealed = {
+        text: before // WIDTH + _until(newest or b"", count % BLOCK)
+        for text, before, newest in db.execute(_sql.lengths, place)
+    }
+    return [
+        _Term(text, sealed.get(text, 0) + len(hits), hits)
+        for text in wanted
+        for hits in (tail.get(text, []),)
+    ]
 
 
 def _until(entries: bytes, count: int) -> int:
