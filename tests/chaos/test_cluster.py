@@ -13,7 +13,9 @@ from tests.crash.test_random_kills import seed
 from tests.integration.processes import started
 from weft.client import Client
 from weft.log.api import call
+from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
+from weft.log.topology import provision
 from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, running
 from weft_schemas.errors import Unavailable, WeftError
@@ -66,6 +68,25 @@ async def test_one_command_starts_a_cluster_and_ends_with_all_of_it(tmp_path: Pa
     for address in addresses:
         with pytest.raises(Unavailable):
             await connect(address, timeout=0.5)
+
+
+async def test_a_process_that_starts_without_a_leader_waits_for_one(tmp_path: Path):
+    async with EmbeddedCluster(tmp_path / "cluster") as cluster:
+        connection = await connect(cluster.url)
+        await provision(connection, "cluster")
+        await connection.close()
+        for node in cluster.nodes[1:]:
+            await node.kill()
+        async with started("weft.cli.main", "work", "firewall", WEFT_NATS_URL=cluster.url) as one:
+            async with asyncio.timeout(GAP_SECONDS):
+                while not one.port or "starting" not in (await one.get("/ready"))[1]:
+                    await asyncio.sleep(0.1)
+            # Longer than the log's API waits for an answer: it used to end then.
+            await asyncio.sleep(8)
+            assert one.process.returncode is None
+            await asyncio.gather(*(node.start() for node in cluster.nodes[1:]))
+            await one.until_ready()
+            assert await one.end(signal.SIGTERM) == 0
 
 
 @pytest.mark.parametrize("way", ["killed", "cut off"])

@@ -25,6 +25,7 @@ from weft.runtime.logs import set_up_logging
 from weft.runtime.metrics import Metrics
 from weft.runtime.parent import die_with_parent
 from weft.runtime.settings import Settings
+from weft.runtime.waiting import until_log_answers
 from weft_schemas.errors import ConfigurationError
 
 _logger = logging.getLogger(__name__)
@@ -162,6 +163,7 @@ class _Runner:
 
     async def _run(self) -> None:
         try:
+            await until_log_answers(self._process.connection, self._process.stopping)
             await self._service(self._process)
         except Exception as error:
             self.failure = error
