@@ -6,6 +6,7 @@ from weft.audit.difference import Difference, difference
 from weft.audit.history import fresh_model
 from weft.compiler.compile import compile_pack
 from weft_schemas.compile import CompileRequest
+from weft_schemas.events import FactsEvent, MemoryFact, Origin
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase, PhaseRule
 
@@ -80,3 +81,28 @@ def test_a_smaller_budget_names_the_budget():
     whys = {why for _, why in told(found).values()}
     assert whys & {"budget", "shown as shortened instead of whole"}
     assert found.after.prompt_tokens <= 90 < found.before.prompt_tokens
+
+
+def learned(sequence: int, value: str) -> FactsEvent:
+    """A fact of the item with this sequence."""
+    fact = MemoryFact("city", value, ("u1",))
+    return FactsEvent(Origin(sequence, worker="memory"), "session:session", (fact,))
+
+
+def test_the_header_goes_where_there_is_no_room_for_it():
+    found = compared(log_of(learned(1, "Oslo")), (6, {}), (6, {"budget": 20}))
+    assert told(found)["facts"] == ("went", "no room for it within the budget and the policy")
+    back = compared(log_of(learned(1, "Oslo")), (6, {"budget": 20}), (6, {}))
+    assert told(back)["facts"] == ("came", "the first had no room for it")
+
+
+def test_the_header_comes_when_something_is_remembered():
+    records = log_of(learned(1, "Oslo"))
+    assert told(compared(records, (5, {}), (6, {})))["facts"] == ("came", "remembered since")
+    back = told(compared(records, (6, {}), (5, {})))
+    assert back["facts"] == ("went", "nothing was remembered at that sequence")
+
+
+def test_a_new_value_changes_the_header():
+    found = compared(log_of(learned(1, "Oslo"), learned(5, "Rome")), (6, {}), (7, {}))
+    assert told(found)["facts"] == ("changed", "other facts are shown, or other values")

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 
 import msgspec
 
+from weft.compiler.header import FACTS
 from weft.readmodel.rows import SessionView
 from weft_schemas.compile import ContextPack, PackEntry
 
 CAME, WENT, CHANGED = "came", "went", "changed"
+HEADER = "header"
+"""The section of facts and episodes."""
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -57,13 +60,14 @@ def difference(
     for name, entry in shown.items():
         old = earlier.get(name)
         if old is None:
-            changes.append(Change(name, CAME, _why_came(name, before, was, now), "", entry.view))
+            why = _why_came(entry, before, was, now)
+            changes.append(Change(name, CAME, why, "", entry.view))
         elif old.text != entry.text:
-            why = _why_changed(name, old, entry, was, now)
+            why = _why_changed(old, entry, was, now)
             changes.append(Change(name, CHANGED, why, old.view, entry.view))
     for name, entry in earlier.items():
         if name not in shown:
-            changes.append(Change(name, WENT, _why_went(name, after, now), entry.view))
+            changes.append(Change(name, WENT, _why_went(entry, after, now), entry.view))
     altered = sum(change.change != WENT for change in changes)
     return Difference(
         after.session, _side(before), _side(after), len(shown) - altered, tuple(changes)
@@ -71,7 +75,8 @@ def difference(
 
 
 def _by_name(entries: Iterable[PackEntry]) -> dict[str, PackEntry]:
-    return {entry.item_id or entry.view: entry for entry in entries}
+    """A header's view also names what it shows: that is no part of its name."""
+    return {entry.item_id or entry.view.partition(" ")[0]: entry for entry in entries}
 
 
 def _side(pack: ContextPack) -> Side:
@@ -87,7 +92,12 @@ def _side(pack: ContextPack) -> Side:
     )
 
 
-def _why_came(name: str, before: ContextPack, was: SessionView, now: SessionView) -> str:
+def _why_came(entry: PackEntry, before: ContextPack, was: SessionView, now: SessionView) -> str:
+    name = entry.item_id
+    if entry.section == HEADER:
+        return "the first had no room for it" if _remembers(entry, was) else "remembered since"
+    if not name:
+        return "made from the request"
     if any(item.item_id == name for item in before.pending):
         row = next(iter(now.by_ids([name])), None)
         event = f", event {row.version}" if row is not None and not row.pending else ""
@@ -96,12 +106,16 @@ def _why_came(name: str, before: ContextPack, was: SessionView, now: SessionView
     if drop:
         return f"the first dropped it: {drop}"
     if not was.by_ids([name]):
-        rows = now.by_ids([name])
-        return f"published later, event {rows[0].sequence}" if rows else "made from the request"
+        return f"published later, event {now.by_ids([name])[0].sequence}"
     return "no candidate in the first: neither pinned, recent, nor a match"
 
 
-def _why_went(name: str, after: ContextPack, now: SessionView) -> str:
+def _why_went(entry: PackEntry, after: ContextPack, now: SessionView) -> str:
+    name = entry.item_id
+    if entry.section == HEADER and not _remembers(entry, now):
+        return "nothing was remembered at that sequence"
+    if not name:
+        return "no room for it within the budget and the policy"
     if any(item.item_id == name for item in after.pending):
         return "its envelope has not come yet"
     drop = _drop(name, after)
@@ -112,9 +126,10 @@ def _why_went(name: str, after: ContextPack, now: SessionView) -> str:
     return "no candidate any more: neither pinned, recent, nor a match"
 
 
-def _why_changed(
-    name: str, old: PackEntry, new: PackEntry, was: SessionView, now: SessionView
-) -> str:
+def _why_changed(old: PackEntry, new: PackEntry, was: SessionView, now: SessionView) -> str:
+    name = new.item_id
+    if new.section == HEADER:
+        return f"other {new.view.partition(' ')[0]} are shown, or other values"
     before, after = was.by_ids([name]), now.by_ids([name])
     if before and after and before[0].version != after[0].version:
         return f"derived again: its text is that of event {after[0].version}"
@@ -123,6 +138,13 @@ def _why_changed(
     if old.view != new.view:
         return f"shown as {new.view} instead of {old.view}"
     return "another part of it is shown"
+
+
+def _remembers(header: PackEntry, view: SessionView) -> bool:
+    """Whether there is any fact, or episode, for this header."""
+    if header.view.startswith(FACTS):
+        return bool(view.facts(view.scopes()))
+    return bool(view.episodes(view.scopes(), 1))
 
 
 def _drop(name: str, pack: ContextPack) -> str:
