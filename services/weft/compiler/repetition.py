@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from weft.compiler.closure import Group
-from weft.compiler.deduplication import find_duplicates, words
+from weft.compiler.deduplication import find_duplicates
 from weft_schemas.compile import DroppedItem
 from weft_schemas.items import ItemKind
 
@@ -32,7 +32,7 @@ def drop_repetitions(
     gone: set[int] = set()
     for members in alike.values():
         members.sort(key=lambda group: group.key not in pinned)
-        repeated = find_duplicates([words(_answer(group)) for group in members], threshold)
+        repeated = find_duplicates([_answer(group) for group in members], threshold)
         for index, other in repeated.items():
             if members[index].key not in pinned:
                 gone.add(members[index].key)
