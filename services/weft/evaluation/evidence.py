@@ -3,13 +3,16 @@ for it, in an item that is listed as included."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 
 import msgspec
 
+from weft import tokens
 from weft.evaluation.grounding import Compile
+from weft.evaluation.provided import PROVIDERS, shown_by
 from weft.evaluation.transcripts import Transcript
-from weft_schemas.compile import CompileRequest
+from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.policy import Phase
 
 SHORT = 20
@@ -21,6 +24,13 @@ class Evidence(msgspec.Struct):
 
     turns: int = 0
     found: int = 0
+    openai: int = 0
+    """Whole in the messages for OpenAI."""
+    anthropic: int = 0
+    """Whole in the messages for Anthropic."""
+    oracle: int = 0
+    """That fit the budget where the answer is known and nothing else is shown, labels free: no
+    choice of items can do better."""
     short_turns: int = 0
     short_found: int = 0
     tokens: int = 0
@@ -31,6 +41,14 @@ class Evidence(msgspec.Struct):
     @property
     def share(self) -> float:
         return self.found / self.turns if self.turns else 1.0
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Beside `share`: of what stands in each provider's messages, and of what could."""
+        return {
+            name: getattr(self, name) / self.turns if self.turns else 1.0
+            for name in (*PROVIDERS, "oracle")
+        }
 
 
 def measure_evidence(
@@ -43,18 +61,34 @@ def measure_evidence(
         for question in transcript.questions:
             request = CompileRequest(phase=Phase.ANSWER, query=question.text, budget=budget)
             pack = compile_at(transcript, len(transcript.items), request)
-            shown = {entry.item_id: entry.text for entry in pack.entries}
-            included = set(pack.stats.included_items)
-            total.tokens += pack.stats.prompt_tokens
-            for turn in question.evidence:
-                text = texts[turn]
-                hit = turn in included and text in shown.get(turn, "") and text in pack.prompt
-                if len(text) < SHORT:
-                    total.short_turns += 1
-                    total.short_found += hit
-                    continue
-                total.turns += 1
-                total.found += hit
-                if not hit:
-                    total.missed.append((transcript.name, question.text, turn))
+            gold = {turn: texts[turn] for turn in question.evidence}
+            missed = _score(total, gold, pack)
+            total.missed += [(transcript.name, question.text, turn) for turn in missed]
+            total.oracle += _affordable(gold.values(), budget)
     return total
+
+
+def _score(total: Evidence, gold: Mapping[str, str], pack: ContextPack) -> list[str]:
+    """Add what one pack shows of the gold turns; the long ones that it does not show whole."""
+    prompt = {
+        entry.item_id: entry.text
+        for entry in pack.entries
+        if entry.item_id in pack.stats.included_items and entry.text in pack.prompt
+    }
+    whole = [turn for turn, text in gold.items() if text in prompt.get(turn, "")]
+    long = [turn for turn, text in gold.items() if len(text) >= SHORT]
+    messages = {name: shown_by(name, pack.entries) for name in PROVIDERS}
+    total.tokens += pack.stats.prompt_tokens
+    total.turns += len(long)
+    total.found += sum(turn in whole for turn in long)
+    total.openai += sum(gold[turn] in messages["openai"].get(turn, "") for turn in long)
+    total.anthropic += sum(gold[turn] in messages["anthropic"].get(turn, "") for turn in long)
+    total.short_turns += len(gold) - len(long)
+    total.short_found += len(whole) - sum(turn in whole for turn in long)
+    return [turn for turn in long if turn not in whole]
+
+
+def _affordable(texts: Iterable[str], budget: int) -> int:
+    """How many of the turns fit the budget, shortest first."""
+    costs = sorted(tokens.count(text) for text in texts if len(text) >= SHORT)
+    return sum(spent <= budget for spent in accumulate(costs))

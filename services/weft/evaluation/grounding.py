@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from math import inf
 from typing import Any
 
 import msgspec
 
-from weft.evaluation.transcripts import Transcript
+from weft import tokens
+from weft.evaluation.provided import PROVIDERS, shown_by
+from weft.evaluation.transcripts import Step, Transcript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -24,6 +29,9 @@ PROSE = 60
 
 Compile = Callable[[Transcript, int, CompileRequest], ContextPack]
 """Compiles with the first n items of a transcript published."""
+
+Sources = dict[str, list[ContextItem]]
+"""Of each value that a step needs, the items that stated it before."""
 
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n|\\n")
 _FIELD = re.compile(r"(\w[\w.-]*)[\"']?\s*[:=]\s*[\"'(\[]*$")
@@ -43,6 +51,13 @@ class Grounding(msgspec.Struct):
     """In the block of an included item that stated them, beside the field or in the sentence."""
     in_source: int = 0
     """In the block of an included item that stated them, however placed."""
+    openai: int = 0
+    """Found in the messages for OpenAI, by the same rule."""
+    anthropic: int = 0
+    """Found in the messages for Anthropic."""
+    oracle: int = 0
+    """That fit the budget where the next call is known and nothing else is shown, labels free: no
+    choice of items and parts can do better."""
     steps: int = 0
     tokens: int = 0
     frame: int = 0
@@ -53,6 +68,14 @@ class Grounding(msgspec.Struct):
     @property
     def share(self) -> float:
         return self.found / self.values if self.values else 1.0
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Beside `share`: of what stands in each provider's messages, and of what could."""
+        return {
+            name: getattr(self, name) / self.values if self.values else 1.0
+            for name in (*PROVIDERS, "oracle")
+        }
 
     @property
     def frame_share(self) -> float:
@@ -66,41 +89,67 @@ def measure_grounding(
     total = Grounding()
     for transcript in transcripts:
         for step in transcript.steps:
-            earlier = transcript.items[: step.position]
-            sources = {
-                value: found
-                for value in stated_values(step.arguments)
-                if (found := [item for item in earlier if stands_in(value, item.text)])
-            }
-            if not sources:
-                continue
-            request = CompileRequest(phase=Phase.CALL, budget=budget, query=query)
-            pack = compile_at(transcript, step.position, request)
-            _score(total, transcript, step.position, sources, pack)
+            sources = sources_of(transcript, step)
+            if sources:
+                request = CompileRequest(phase=Phase.CALL, budget=budget, query=query)
+                pack = compile_at(transcript, step.position, request)
+                score(total, transcript.name, step.position, sources, pack)
+                total.oracle += _affordable(sources, budget)
     return total
 
 
-def _score(
-    total: Grounding,
-    transcript: Transcript,
-    position: int,
-    sources: dict[str, list[ContextItem]],
-    pack: ContextPack,
-) -> None:
+def sources_of(transcript: Transcript, step: Step) -> Sources:
+    """The step's values that the session has stated, with the items that did."""
+    earlier = transcript.items[: step.position]
+    return {
+        value: found
+        for value in stated_values(step.arguments)
+        if (found := [item for item in earlier if stands_in(value, item.text)])
+    }
+
+
+def score(total: Grounding, name: str, position: int, sources: Sources, pack: ContextPack) -> None:
+    """Add what one pack shows of the values that its step needs."""
     blocks = {entry.item_id: entry.text for entry in pack.entries if entry.text in pack.prompt}
     total.steps += 1
     total.tokens += pack.stats.prompt_tokens
     total.frame += pack.stats.prompt_tokens - sum(
         count for section, count in pack.stats.tokens_per_section.items() if section != "frame"
     )
+    total.values += len(sources)
+    total.openai += len(_grounded(sources, shown_by("openai", pack.entries)))
+    total.anthropic += len(_grounded(sources, shown_by("anthropic", pack.entries)))
+    found = _grounded(sources, blocks)
+    total.found += len(found)
     for value, items in sources.items():
-        shown = [item for item in items if stands_in(value, blocks.get(item.id, ""))]
-        total.values += 1
-        total.in_source += bool(shown)
-        if any(in_place(value, item, blocks[item.id]) for item in shown):
-            total.found += 1
-        else:
-            total.missed.append((transcript.name, position, value))
+        total.in_source += any(stands_in(value, blocks.get(item.id, "")) for item in items)
+        if value not in found:
+            total.missed.append((name, position, value))
+
+
+def _grounded(sources: Sources, blocks: Mapping[str, str]) -> set[str]:
+    """The values that stand in the block of an item that states them, in their place."""
+    return {
+        value
+        for value, items in sources.items()
+        for item in items
+        if stands_in(value, block := blocks.get(item.id, "")) and in_place(value, item, block)
+    }
+
+
+def _affordable(sources: Sources, budget: int) -> int:
+    """How many of the values fit the budget at best: labels and field names cost nothing, and a
+    sentence is paid for by all the values in it."""
+    needed: dict[str, set[str]] = {}
+    for value, items in sources.items():
+        for item in items:
+            for field, sentence in _contexts(value, item):
+                needed.setdefault(value if field else sentence, set()).add(value)
+    costs = dict.fromkeys(sources, inf)
+    for text, held in needed.items():
+        for value in held:
+            costs[value] = min(costs[value], _count(text) / len(held))
+    return sum(spent <= budget for spent in accumulate(sorted(costs.values())))
 
 
 def stated_values(arguments: Sequence[Any]) -> list[str]:
@@ -214,3 +263,8 @@ def _joins(neighbour: str, edge: str) -> bool:
 def _flat(text: str) -> str:
     """Compared without white space, marks of omission and levels of escaping."""
     return _SPACE.sub("", _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text))
+
+
+@lru_cache(maxsize=65_536)
+def _count(text: str) -> int:
+    return tokens.count(text)
