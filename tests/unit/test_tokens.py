@@ -67,3 +67,31 @@ def test_ascii_counts_as_tiktoken_encodes_it(name: str) -> None:
     texts += ["a" * 9_000, " " * 9_000 + "a", "\n" * 900 + " ", "HTTPServer'LL don'T camelCase"]
     assert all(text.isascii() for text in texts)
     assert [tokens.count(text, name) for text in texts] == [len(encode(text)) for text in texts]
+
+
+_OTHER = [
+    "foo",
+    "é",
+    "Größe",
+    "日本語",
+    "🙂",
+    "…",
+    "'s",
+    "\u2019s",
+    '",',
+    "1",
+    "١٢",
+    "\u0301",
+    "½",
+    "\n/",
+    "/",
+]
+_OTHER += [" ", "  ", "\n", "\r\n", "\t", "\x1c", "\x85", "\u00a0", "\u3000", "\u2028", "\u200b"]
+
+
+@pytest.mark.parametrize("name", tokens.ENCODINGS)
+def test_other_counts_as_tiktoken_encodes_it(name: str) -> None:
+    rng = random.Random(name)
+    encode = tokens.encoding(name).encode_ordinary
+    texts = ["".join(rng.choices(_OTHER, k=rng.randint(0, 14))) for _ in range(10_000)]
+    assert [tokens.count(text, name) for text in texts] == [len(encode(text)) for text in texts]

@@ -10,7 +10,7 @@ from weft.log.record import LogRecord
 from weft.memory.derive import VERSION, WORKER, episode_of, facts_of_envelope, facts_of_item
 from weft.runtime.application import Process
 from weft.runtime.artifacts import ArtifactStore
-from weft.runtime.deriving import Derived, WorkContext, Worker
+from weft.runtime.deriving import HUGE_BYTES, Derived, WorkContext, Worker
 from weft.runtime.worker import run_worker
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import EnvelopeEvent, EpisodeEvent, Event, FactsEvent, SummaryEvent
@@ -30,7 +30,8 @@ async def service(process: Process) -> None:
 
 def memory(connection: Connection, artifacts: ArtifactStore) -> Worker:
     """The worker; it alone reports malformed `out` events."""
-    return Worker(WORKER, VERSION, _Memories(connection, artifacts).derive, reports="out")
+    memories = _Memories(connection, artifacts)
+    return Worker(WORKER, VERSION, memories.derive, memories.at_once, reports="out")
 
 
 class _Memories:
@@ -38,26 +39,35 @@ class _Memories:
         self._connection = connection
         self._artifacts = artifacts
 
+    def at_once(
+        self, record: LogRecord, address: Stored, event: Event, context: WorkContext
+    ) -> list[Derived] | None:
+        if isinstance(event, EnvelopeEvent):
+            return None if _tells(event) else []
+        if isinstance(event, SummaryEvent):
+            return _derived(address, episode_of(address.session, event, context.origin()))
+        if not isinstance(event, ContextItem) or not _is_heard(event, context):
+            return []
+        if event.body is not None or len(event.text) > HUGE_BYTES:
+            return None
+        origin = context.origin(event.id)
+        return _derived(address, facts_of_item(address.session, event, event.text, origin))
+
     async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
     ) -> list[Derived]:
-        derived: FactsEvent | EpisodeEvent | None = None
         if isinstance(event, ContextItem):
-            derived = await self._of_item(address, event, context)
-        elif isinstance(event, EnvelopeEvent):
-            derived = await self._of_envelope(address, event, context)
-        elif isinstance(event, SummaryEvent):
-            derived = episode_of(address.session, event, context.origin())
-        if derived is None:
-            return []
-        part = "fact" if isinstance(derived, FactsEvent) else "episode"
-        return [Derived(derived_subject(address.tenant, address.session, part), derived, part)]
+            return _derived(address, await self._of_item(address, event, context))
+        if isinstance(event, EnvelopeEvent):
+            return _derived(address, await self._of_envelope(address, event, context))
+        if isinstance(event, SummaryEvent):
+            return _derived(address, episode_of(address.session, event, context.origin()))
+        return []
 
     async def _of_item(
         self, address: Stored, item: ContextItem, context: WorkContext
     ) -> FactsEvent | None:
-        # What the policy distrusts speaks through its envelope alone.
-        if item.kind not in _SPEAKS or item.kind in context.policy.firewall.untrusted_kinds:
+        if not _is_heard(item, context):
             return None
         text = await self._artifacts.text(item)
         origin = context.origin(item.id)
@@ -66,7 +76,7 @@ class _Memories:
     async def _of_envelope(
         self, address: Stored, event: EnvelopeEvent, context: WorkContext
     ) -> FactsEvent | None:
-        if not event.envelope.facts and not event.origin.run:
+        if not _tells(event):
             return None
         try:
             record = await read(self._connection, event.origin.sequence)
@@ -80,6 +90,23 @@ class _Memories:
             )
         origin = context.origin(source.id, event.origin.sequence, event.origin.run)
         return facts_of_envelope(address.session, source, event, origin)
+
+
+def _is_heard(item: ContextItem, context: WorkContext) -> bool:
+    """What the policy distrusts speaks through its envelope alone."""
+    return item.kind in _SPEAKS and item.kind not in context.policy.firewall.untrusted_kinds
+
+
+def _tells(event: EnvelopeEvent) -> bool:
+    """Whether it has facts, or may take back those of an earlier run."""
+    return bool(event.envelope.facts or event.origin.run)
+
+
+def _derived(address: Stored, event: FactsEvent | EpisodeEvent | None) -> list[Derived]:
+    if event is None:
+        return []
+    part = "fact" if isinstance(event, FactsEvent) else "episode"
+    return [Derived(derived_subject(address.tenant, address.session, part), event, part)]
 
 
 def _same_session(one: Stored, other: Stored) -> bool:

@@ -83,7 +83,8 @@ def summary_of_session(
 
 
 def _exceeds(text: str, limit: int, encoding: str) -> bool:
-    # A token is at least one byte, so most short texts need no counting.
-    return len(text.encode("utf-8", "surrogatepass")) > limit and (
-        tokens.count(text, encoding) > limit
-    )
+    # A token is at least one byte, and none holds more than one word: most texts need no counting.
+    raw = text.encode("utf-8", "surrogatepass")
+    if len(raw) <= limit:
+        return False
+    return len(raw.split()) > limit or tokens.count(text, encoding) > limit

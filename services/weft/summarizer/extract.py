@@ -7,7 +7,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import chain, pairwise
 
 from weft import tokens
 
@@ -19,10 +21,14 @@ _MOST_SENTENCES = 2_000
 _LONGEST = 600
 """Characters of one sentence; a longer run (a log line, minified code) is cut to it."""
 
-_END = re.compile(r"(?<=[.!?。！？])[\"')\]]?\s+|\s*\n\s*")  # noqa: RUF001
+_END = re.compile(r"[.!?。！？\n](?:(?<=\n)\s*|(?<!\n)[\"')\]]?\s+)")  # noqa: RUF001
+"""The last character of a sentence or line, and what parts it from the next."""
 _WORD = re.compile(r"\w{3,}")
 _SPECIFIC = re.compile(r"\d|\b[A-Z][\w-]*[A-Z_]\w*|[\w.]+@[\w.]+|https?://|`[^`]+`")
 """Numbers, identifiers, addresses: what a later step needs and cannot guess."""
+_CAPITALS = re.compile(r"[A-Z][\w-]*[A-Z_]")
+_DIGIT = re.compile(r"\d")
+"""The only specific things in a text with none of `@`, a grave accent, `://` and `_CAPITALS`."""
 
 
 def sentences_within(text: str, limit: int, encoding: str) -> str:
@@ -30,14 +36,16 @@ def sentences_within(text: str, limit: int, encoding: str) -> str:
     if limit <= 0:
         return ""
     sentences = split(text)
-    costs = [tokens.count(sentence, encoding) for sentence in sentences]
-    margin = tokens.count(GAP, encoding)
+    margin = _margin(encoding)
     chosen: set[int] = set()
-    left = limit
+    left = limit - margin
     for index in ranked(sentences):
-        if costs[index] + margin <= left:
-            chosen.add(index)
-            left -= costs[index] + margin
+        # Blanks part tokens, so that most sentences without room need no counting.
+        if sentences[index].count(" ") < left:
+            cost = tokens.count(sentences[index], encoding)
+            if cost <= left:
+                chosen.add(index)
+                left -= cost + margin
     while chosen:
         summary = _joined(sentences, sorted(chosen))
         if tokens.count(summary, encoding) <= limit:
@@ -46,13 +54,18 @@ def sentences_within(text: str, limit: int, encoding: str) -> str:
     return tokens.truncate(sentences[0], limit, encoding).strip() if sentences else ""
 
 
+@cache
+def _margin(encoding: str) -> int:
+    return tokens.count(GAP, encoding)
+
+
 def split(text: str) -> list[str]:
     """Sentences and lines in order, repeated ones left out, the middle of a huge text too."""
     if len(text) > _HEAD + _TAIL:
         text = text[:_HEAD] + "\n" + text[-_TAIL:]
     seen: dict[str, None] = {}
-    for part in _END.split(text):
-        sentence = " ".join((part or "")[:_LONGEST].split())
+    for part in _parts(text):
+        sentence = " ".join(part[:_LONGEST].split())
         if sentence:
             seen.setdefault(sentence)
     sentences = list(seen)
@@ -60,28 +73,49 @@ def split(text: str) -> list[str]:
     return sentences if len(sentences) <= _MOST_SENTENCES else sentences[:half] + sentences[-half:]
 
 
+def _parts(text: str) -> Iterator[str]:
+    start = 0
+    for match in _END.finditer(text):
+        yield text[start : match.start() + 1]
+        start = match.end()
+    yield text[start:]
+
+
 def ranked(sentences: list[str]) -> list[int]:
     """Indexes of the sentences, most telling first; ties in order of the text."""
-    words = [{word.casefold() for word in _WORD.findall(sentence)} for sentence in sentences]
-    spread = Counter(word for bag in words for word in bag)
+    words = [_words(sentence) for sentence in sentences]
+    spread = Counter(chain.from_iterable(words))
     common = max(2, len(sentences) // 3)
+    # Words that recur, but not everywhere.
+    weights = {word: math.log(count) for word, count in spread.items() if 1 < count <= common}
     scores = [
-        _centrality(bag, spread, common)
-        + min(len(_SPECIFIC.findall(sentence)), 4) * 0.5
-        + _place(index, len(sentences))
+        _centrality(bag, weights) + _specifics(sentence) * 0.5 + _place(index, len(sentences))
         for index, (sentence, bag) in enumerate(zip(sentences, words, strict=True))
     ]
-    return sorted(range(len(sentences)), key=lambda index: (-scores[index], index))
+    # A stable sort: ties stay in order of the text.
+    return sorted(range(len(sentences)), key=scores.__getitem__, reverse=True)
 
 
-def _centrality(bag: set[str], spread: Counter[str], common: int) -> float:
-    """Words that recur, but not everywhere, per root of length, so that long does not win by
-    length."""
-    if not bag:
+def _words(sentence: str) -> set[str]:
+    if sentence.isascii():
+        return set(_WORD.findall(sentence.lower()))
+    return {word.casefold() for word in _WORD.findall(sentence)}
+
+
+def _specifics(sentence: str) -> int:
+    """How many specific things a sentence names, four at most."""
+    named = "@" in sentence or "`" in sentence or "://" in sentence
+    pattern = _SPECIFIC if named or _CAPITALS.search(sentence) else _DIGIT
+    return min(len(pattern.findall(sentence)), 4)
+
+
+def _centrality(bag: set[str], weights: Mapping[str, float]) -> float:
+    """By its recurring words, per root of length, so that long does not win by length."""
+    found = bag & weights.keys()
+    if not found:
         return 0.0
     # Summed in a fixed order: floats added in set order would differ from process to process.
-    weights = sorted(math.log(spread[word]) for word in bag if 1 < spread[word] <= common)
-    return sum(weights) / math.sqrt(len(bag) + 3)
+    return sum(sorted([weights[word] for word in found])) / math.sqrt(len(bag) + 3)
 
 
 def _place(index: int, total: int) -> float:

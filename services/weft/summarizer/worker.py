@@ -10,16 +10,17 @@ from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.runtime.application import Process
 from weft.runtime.artifacts import ArtifactStore
-from weft.runtime.deriving import Derived, WorkContext, Worker
+from weft.runtime.deriving import HUGE_BYTES, Derived, WorkContext, Worker
 from weft.runtime.settings import Settings
 from weft.runtime.worker import run_worker
 from weft.summarizer.covered import NOTHING, Memory
 from weft.summarizer.derive import VERSION, WORKER, is_long, summary_of_item, summary_of_session
 from weft.summarizer.stretch import Stretch, stretch_of
-from weft.summarizer.summarizer import configured
+from weft.summarizer.summarizer import Summarizer, configured
 from weft_schemas.errors import InvalidInput, Unavailable
-from weft_schemas.events import Event, SessionClosedEvent, SummaryEvent
-from weft_schemas.items import ContextItem
+from weft_schemas.events import Event, Origin, SessionClosedEvent, SummaryEvent
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import SummaryRules
 from weft_schemas.subjects import Stored, derived_subject
 
 PATIENT_ATTEMPTS = 4
@@ -29,6 +30,11 @@ all; then it is summarised without them."""
 READ_AT_ONCE = 4
 """Closed sessions that one process reads at a time. All that it holds at once would be more than
 its connection takes, and the server would cut it off."""
+
+
+_Given = tuple[
+    ContextItem, str, Origin, SummaryRules, Summarizer, str, tuple[ItemKind, ...]
+]  # fmt: skip
 
 
 async def service(process: Process) -> None:
@@ -43,7 +49,8 @@ async def service(process: Process) -> None:
 
 def summarizer(settings: Settings, log: EventLog, artifacts: ArtifactStore) -> Worker:
     """The worker: summaries of long items and of closed sessions."""
-    return Worker(WORKER, VERSION, _Summaries(settings, log, artifacts).derive)
+    summaries = _Summaries(settings, log, artifacts)
+    return Worker(WORKER, VERSION, summaries.derive, summaries.at_once)
 
 
 class _Summaries:
@@ -60,42 +67,39 @@ class _Summaries:
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
         self._memory = Memory()
 
+    def at_once(
+        self, record: LogRecord, address: Stored, event: Event, context: WorkContext
+    ) -> list[Derived] | None:
+        if isinstance(event, SessionClosedEvent):
+            return None
+        if not isinstance(event, ContextItem) or event.kind in _untrusted(context):
+            return []
+        if self._remote or event.body is not None or len(event.text) > HUGE_BYTES:
+            return None
+        return _derived(address, summary_of_item(*self._given(event, event.text, context)))
+
     async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
     ) -> list[Derived]:
         if isinstance(event, ContextItem):
-            summary = await self._of_item(event, context)
-        elif isinstance(event, SessionClosedEvent):
-            summary = await self._of_session(record, address, context)
-        else:
-            return []
-        if summary is None:
-            return []
-        subject = derived_subject(address.tenant, address.session, "summary")
-        return [Derived(subject, summary, "summary")]
+            return _derived(address, await self._of_item(event, context))
+        if isinstance(event, SessionClosedEvent):
+            return _derived(address, await self._of_session(record, address, context))
+        return []
 
     async def _of_item(self, item: ContextItem, context: WorkContext) -> SummaryEvent | None:
-        untrusted = context.policy.firewall.untrusted_kinds
-        if item.kind in untrusted:
+        if item.kind in _untrusted(context):
             return None
         text = await self._artifacts.text(item)
-        rules, origin = context.policy.summaries, context.origin(item.id)
+        given = self._given(item, text, context)
         if self._remote:
             # It waits for a network, so it needs a thread and no subprocess.
-            return await asyncio.to_thread(
-                summary_of_item, item, text, origin, rules, self._model, self._encoding, untrusted
-            )
-        return await context.compute(
-            len(text),
-            summary_of_item,
-            item,
-            text,
-            origin,
-            rules,
-            self._model,
-            self._encoding,
-            untrusted,
-        )
+            return await asyncio.to_thread(summary_of_item, *given)
+        return await context.compute(len(text), summary_of_item, *given)
+
+    def _given(self, item: ContextItem, text: str, context: WorkContext) -> _Given:
+        rules, origin = context.policy.summaries, context.origin(item.id)
+        return item, text, origin, rules, self._model, self._encoding, _untrusted(context)
 
     async def _of_session(
         self, record: LogRecord, address: Stored, context: WorkContext
@@ -147,6 +151,17 @@ class _Summaries:
             except InvalidInput:
                 continue  # parked by who reports it
         return events
+
+
+def _untrusted(context: WorkContext) -> tuple[ItemKind, ...]:
+    return context.policy.firewall.untrusted_kinds
+
+
+def _derived(address: Stored, summary: SummaryEvent | None) -> list[Derived]:
+    if summary is None:
+        return []
+    subject = derived_subject(address.tenant, address.session, "summary")
+    return [Derived(subject, summary, "summary")]
 
 
 def _may_wait(stretch: Stretch, record: LogRecord) -> bool:
