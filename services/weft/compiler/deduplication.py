@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil
 
-REMEMBERED = 1024
-"""Texts whose first words are kept: the recent items of some sessions."""
+import msgspec
+
+REMEMBERED = 256
+"""Texts whose words are kept: the recent items of a few sessions."""
 _ROUNDING = 1e-9
 """Keeps a float threshold from pushing an exact bound up by one."""
 
@@ -27,51 +29,43 @@ def find_duplicates(texts: Sequence[str], threshold: float) -> dict[int, int]:
     2006; Bayardo et al. 2007): in any one order of words, two sets as similar as t share a word
     among the first n - ceil(t n) + 1 of each.
     """
-    postings: dict[int, list[int]] = {}
+    postings: dict[str, list[int]] = {}
     duplicates: dict[int, int] = {}
-    sizes: list[int] = []
-    held: dict[int, frozenset[str]] = {}
-
-    def words_of(index: int) -> frozenset[str]:
-        found = held.get(index)
-        if found is None:
-            found = held[index] = words(texts[index])
-        return found
-
-    for index, text in enumerate(texts):
-        size, prefix = _prefix(text, threshold)
-        sizes.append(size)
-        seen = {other for word in prefix for other in postings.get(word, ())}
+    held = [_words(text, threshold) for text in texts]
+    for index, own in enumerate(held):
+        seen = {other for word in own.first for other in postings.get(word, ())}
         for other in sorted(seen):
-            if _close(size, sizes[other], threshold) and (
-                similarity(words_of(index), words_of(other)) >= threshold
-            ):
+            if similarity(own.words, held[other].words, threshold) >= threshold:
                 duplicates[index] = other
                 break
         else:
-            for word in prefix:
+            for word in own.first:
                 postings.setdefault(word, []).append(index)
     return duplicates
 
 
+class _Words(msgspec.Struct, frozen=True):
+    words: frozenset[str]
+    first: list[str]
+    """Long ones before short: those are rare, so that few sets share them. Those of one length
+    stand in the order of their hashes, which differs between processes; what is found does not."""
+
+
 @lru_cache(maxsize=REMEMBERED)
-def _prefix(text: str, threshold: float) -> tuple[int, tuple[int, ...]]:
-    """How many words a text has, and the first of them by their hashes: long ones before short,
-    since those are rare. Hashes differ between processes; what is found by them does not."""
+def _words(text: str, threshold: float) -> _Words:
     held = words(text)
     size = len(held)
     ordered = sorted(sorted(held, key=hash), key=len, reverse=True)
-    first = ordered[: size - ceil(threshold * size - _ROUNDING) + 1] if size else ()
-    return size, tuple(map(hash, first))
+    return _Words(held, ordered[: size - ceil(threshold * size - _ROUNDING) + 1] if size else [])
 
 
-def _close(size: int, other: int, threshold: float) -> bool:
-    """Whether sets of these sizes can be so similar."""
-    return min(size, other) >= threshold * max(size, other) - _ROUNDING
-
-
-def similarity(one: frozenset[str], other: frozenset[str]) -> float:
-    """Jaccard similarity."""
+def similarity(one: frozenset[str], other: frozenset[str], threshold: float = 0.0) -> float:
+    """Jaccard similarity; 0.0 at once where the sizes alone keep it below `threshold`."""
+    small, large = len(one), len(other)
+    if small > large:
+        small, large = large, small
+    if small < threshold * large - _ROUNDING:
+        return 0.0
     shared = len(one & other)
-    union = len(one) + len(other) - shared
+    union = small + large - shared
     return shared / union if union else 0.0
