@@ -25,6 +25,10 @@ T = TypeVar("T")
 
 HUGE_BYTES = 128 * 1024
 """Text above this is worked in the subprocess, so that small items are not held up behind it."""
+SUSPECT_DELIVERIES = 3
+"""From this delivery on an event is worked alone in the subprocess. Not from the second: most of
+what comes again was only held by a process that another's event, or an operator, ended, and one at
+a time those take longest just when processes die often."""
 _ROOM_FOR_HEADERS = 4_096
 """Bytes of max_payload; ours take about 400."""
 
@@ -72,8 +76,8 @@ class WorkContext:
         self, size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """`work(*args)`: here for an ordinary event, in the subprocess where it is huge (`size` in
-        bytes) or was delivered before, when it may be what took a worker down."""
-        if size > HUGE_BYTES or self.record.deliveries > 1:
+        bytes) or was delivered so often that it may be what took a worker down."""
+        if size > HUGE_BYTES or self.record.deliveries >= SUSPECT_DELIVERIES:
             return await self._lane.run(work, *args, **kwargs)
         return work(*args, **kwargs)
 

@@ -16,10 +16,11 @@ from weft_schemas.items import MAX_ID_BYTES, is_encodable
 
 MOST_ATTEMPTS = 5
 """Failed attempts after which a source is parked: four retries outlast a passing fault."""
-MOST_DELIVERIES = 8
-"""Deliveries after which a source is parked without another attempt. Above `MOST_ATTEMPTS`, since a
-delivery can be lost with no fault of the source's: its process was killed, or another's item took
-it down."""
+MOST_DELIVERIES = 25
+"""Deliveries after which a source is parked without another attempt. Far above `MOST_ATTEMPTS`,
+since a delivery can be lost with no fault of the source's: its process was killed, or too busy to
+say that it lives. With 8, minutes of kills on a busy machine parked events that nothing ailed. What
+a later try may mend is tried for some 20 minutes with this."""
 MOST_ERROR_CHARACTERS = 500
 
 _FIRST_DELAY = 0.25
