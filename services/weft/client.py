@@ -24,6 +24,7 @@ from weft.log.following import Follower
 from weft.log.publishing import Ack, Message, Publisher
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
+from weft.operating import Operator
 from weft.outgoing import Items, Outgoing, PublishAck
 from weft.pack import Pack
 from weft.runtime.crashpoints import crash_point
@@ -73,7 +74,8 @@ def connect(
 ) -> Client:
     """`async with weft.connect("nats://…", tenant="acme") as client:`
 
-    `creds` is a NATS credentials file, the `tls_` ones are PEM files. What is left out comes from
+    `creds` is a NATS credentials file, which needs `nats-py[nkeys]`; the `tls_` ones are PEM files.
+    With `tls_ca` or an address `tls://…` nothing is sent without TLS. What is left out comes from
     the environment: `WEFT_NATS_URL`, `WEFT_TENANT`, `WEFT_CREDS`, … Raises `ConfigurationError`;
     entering raises `Unavailable` and `Forbidden`.
     """
@@ -249,6 +251,11 @@ class Client:
 
         key = self.settings.fingerprint_key.encode()
         return await reproduce_compile(self.connection, self.tenant, compile_id, key)
+
+    @property
+    def operator(self) -> Operator:
+        """Forking, comparing, moving, erasing and auditing: what an operator does with the log."""
+        return Operator(self.connection, self.settings)
 
     async def explain(self, session: str, item_id: str, request: CompileRequest) -> ExplainReply:
         """Why an item is in the compile of `request`, or why not. Raises `NotFound` for an item

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,10 +25,17 @@ class Ran(NamedTuple):
         return json.loads(self.out)
 
 
-async def weft(*arguments: str, url: str = "", given: bytes = b"", interrupt_after: int = 0) -> Ran:
-    """Run a command to its end; `url` is the server, `given` its stdin. With `interrupt_after` it
-    gets Ctrl-C after so many lines."""
+async def weft(
+    *arguments: str,
+    url: str = "",
+    given: bytes = b"",
+    interrupt_after: int = 0,
+    settings: Mapping[str, str] = {},
+) -> Ran:
+    """Run a command to its end; `url` is the server, `given` its stdin, `settings` are further
+    `WEFT_` variables. With `interrupt_after` it gets Ctrl-C after so many lines."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+    environ |= settings
     if url:
         environ["WEFT_NATS_URL"] = url
     process = await asyncio.create_subprocess_exec(

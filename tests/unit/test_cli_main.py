@@ -2,8 +2,10 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from weft.cli import main
@@ -237,3 +239,24 @@ def test_a_rebuild_to_compare_needs_something_to_compare_with(
     code, _, err = weft(capsys, "rebuild", "--verify", "--data", str(tmp_path))
     assert (code, err.startswith(f"weft: {tmp_path}: no read model to compare with")) == (4, True)
     assert not list(tmp_path.iterdir())
+
+
+WITHOUT_A_SERVER = {"weft demo", "weft eval envelope", "weft eval hydration", "weft eval routing"}
+
+
+def test_every_command_that_connects_takes_every_way_to_sign_in() -> None:
+    ways = {"--creds", "--user", "--password", "--token", "--tls-ca", "--tls-cert", "--tls-key"}
+    for path, command in leaves(main.cli, click.Context(main.cli), "weft"):
+        options = {name for option in command.params for name in option.opts}
+        assert (path in WITHOUT_A_SERVER) != (ways | {"--nats", "--tenant"} <= options), path
+
+
+def leaves(
+    group: click.Group, context: click.Context, path: str
+) -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from leaves(command, context, f"{path} {name}")
+        elif command is not None:
+            yield f"{path} {name}", command

@@ -11,6 +11,7 @@ import logging
 import re
 import ssl
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ RECONNECT_WAIT_SECONDS = 0.25
 PING_SECONDS = 2
 """A server that answers no ping three times is left: a frozen or cut-off one closes no socket, and
 nats-py's default would notice after six minutes."""
+CANCEL_SECONDS = 0.2
+"""For nats-py to let go of a connection that did not come about."""
 PENDING_BYTES = 8 * 1024 * 1024
 """Written and not yet taken by the socket; above it a writer waits."""
 
@@ -37,6 +40,10 @@ _VIOLATION = re.compile(r"permissions violation for publish to \"([^\"]+)\"", re
 
 class _RefusedError(Exception):
     """The server refused the credential."""
+
+
+class _PlainError(nats.errors.Error):
+    """TLS was asked for, and the server speaks none."""
 
 
 class Listener:
@@ -63,8 +70,9 @@ class Listener:
 class Connection(Client):
     """A nats-py client that remembers refusals, tells of reconnects, and does bulk work."""
 
-    def __init__(self) -> None:
+    def __init__(self, only_tls: bool = False) -> None:
         super().__init__()
+        self._only_tls = only_tls
         self._handlers: dict[int, Handler] = {}
         self._violation_watchers: list[Callable[[str], None]] = []
         self._reconnect_watchers: list[Callable[[], None]] = []
@@ -119,6 +127,15 @@ class Connection(Client):
         else:
             handler(subject, reply, data, headers)
 
+    def _connect_command(self) -> bytes:
+        # It holds the credential, and nats-py goes by what the server asks for: whoever sits in
+        # between could have it sent in the clear.
+        is_plain = not self._server_info.get("tls_required")
+        if self._only_tls and is_plain:
+            raise _PlainError("the server asks for no TLS, and nothing is sent to it in the clear")
+        command: bytes = super()._connect_command()
+        return command
+
     async def _on_error(self, error: Exception) -> None:
         if self.is_connecting and "authorization" in str(error).lower():
             raise _RefusedError  # out of nats-py's loop, which would try the same again for ever
@@ -160,7 +177,11 @@ async def connect(
     server answers within `timeout` seconds, `Forbidden` where it refuses the credential and
     `ConfigurationError` where a file cannot be used.
     """
-    connection = Connection()
+    logging.getLogger("asyncio").addFilter(_is_news)
+    tls = _tls(tls_ca, tls_cert, tls_key)
+    connection = Connection(
+        only_tls="ws" not in url.partition("://")[0] and (tls is not None or "tls://" in url)
+    )
     options: dict[str, Any] = {
         "servers": [part.strip() for part in url.split(",")],
         "name": name,
@@ -176,34 +197,67 @@ async def connect(
         "user": user,
         "password": password,
         "token": token,
-        "user_credentials": _file(creds, "credentials") if creds else None,
-        "tls": _tls(tls_ca, tls_cert, tls_key),
+        "user_credentials": _credentials(creds) if creds else None,
+        "tls": tls,
     }
     given = {key: value for key, value in options.items() if value is not None}
+    attempt = asyncio.create_task(connection.connect(**given))
     try:
-        await asyncio.wait_for(_connect_once(connection, given), timeout)
-    except Exception as error:
-        raise await _failed(connection, url, error) from None
+        # nats-py retries for ever where reconnects are unlimited; the timeout ends that.
+        await asyncio.wait([attempt], timeout=timeout)
+    finally:
+        await _stopped(attempt)
+    if attempt.cancelled() or attempt.exception() is not None:
+        error = TimeoutError() if attempt.cancelled() else attempt.exception()
+        raise await _failed(connection, url, error, bool(tls_cert))
     return connection
 
 
-async def _connect_once(connection: Connection, options: dict[str, Any]) -> None:
-    # nats-py retries for ever inside connect() where reconnects are unlimited; the caller's
-    # timeout ends that.
-    await connection.connect(**options)
+async def _stopped(task: asyncio.Task[None]) -> None:
+    """Cancel until it has ended: over TLS nats-py waits for a close that never comes, and one
+    cancellation alone may be lost on the way (Python 3.11's `wait_for`)."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=CANCEL_SECONDS)
 
 
-async def _failed(connection: Connection, url: str, error: Exception) -> WeftError:
+async def _failed(
+    connection: Connection, url: str, error: BaseException | None, has_certificate: bool
+) -> WeftError:
     cause = connection.last_error or error
+    wants_certificate = bool(connection._server_info.get("tls_verify"))
     connection._error_cb = _quiet
-    await connection._close(Client.CLOSED, do_cbs=False)
+    closing = asyncio.create_task(connection._close(Client.CLOSED, do_cbs=False))
+    await asyncio.wait([closing], timeout=CANCEL_SECONDS)
+    await _stopped(closing)
     where = _without_password(url)
     text = str(cause) or type(cause).__name__
     if isinstance(error, _RefusedError):
         return Forbidden(f"{where} refused the credential; check user, token or credentials file")
+    if wants_certificate and _is_cut_off(cause):
+        return Forbidden(
+            f"{where} refused the client certificate ({text}); check certificate, key and CA"
+            if has_certificate
+            else f"{where} wants a client certificate; give one with its key"
+        )
+    if isinstance(cause, _PlainError):
+        return Unavailable(f"TLS with {where} failed: {text}; check the address and the server")
     if isinstance(cause, ssl.SSLError):
         return Unavailable(f"TLS with {where} failed: {text}; check the CA and certificate")
     return Unavailable(f"no nats-server answers at {where} ({text}); is it running?")
+
+
+def _is_cut_off(cause: BaseException | None) -> bool:
+    """Whether the server ended a TLS handshake. Its alert arrives only if it is read before the
+    next write fails."""
+    if isinstance(cause, ssl.SSLError):
+        return "ALERT" in (cause.reason or "")
+    return isinstance(cause, ConnectionError | nats.errors.UnexpectedEOF)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """asyncio complains of how nats-py ends every TLS connection, to whoever has no logging."""
+    return "eof_received" not in str(record.msg)
 
 
 def _without_password(url: str) -> str:
@@ -216,6 +270,31 @@ def _file(path: str, what: str) -> str:
             return path
     except OSError as error:
         raise ConfigurationError(f"{what} file {path}: {error.strerror}; check the path") from None
+
+
+def _credentials(path: str) -> str:
+    """The path. nats-py reads on for ever in a file without these marks."""
+    text = Path(_file(path, "credentials")).read_bytes()
+    for mark in (b"BEGIN NATS USER JWT", b"BEGIN USER NKEY SEED"):
+        if mark not in text:
+            raise ConfigurationError(
+                f"credentials file {path}: no line with {mark.decode()!r}; make one with "
+                "`nsc generate creds`"
+            )
+    if not _is_installed("nkeys"):
+        raise ConfigurationError(
+            f"credentials file {path}: signing in with it needs the package nkeys; install it: "
+            "pip install 'nats-py[nkeys]'"
+        )
+    return path
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        import_module(package)
+    except ImportError:
+        return False
+    return True
 
 
 def _tls(ca: str | None, cert: str | None, key: str | None) -> ssl.SSLContext | None:
