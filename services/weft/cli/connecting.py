@@ -19,11 +19,11 @@ T = TypeVar("T")
 _OPTIONS = (
     ("--nats", "nats_url", "URL", "Server addresses, separated by commas.  [WEFT_NATS_URL]"),
     ("--tenant", "tenant", "NAME", "Whose log.  [WEFT_TENANT, else `default`]"),
-    ("--creds", "creds", "FILE", "NATS credentials file; needs `pip install nats-py[nkeys]`.  [WEFT_CREDS]"),
+    ("--creds", "creds", "FILE", "NATS credentials; needs nats-py[nkeys].  [WEFT_CREDS]"),
     ("--user", "user", "NAME", "[WEFT_USER]"),
     ("--password", "password", "TEXT", "[WEFT_PASSWORD, which no process list shows]"),
     ("--token", "token", "TEXT", "[WEFT_TOKEN]"),
-    ("--tls-ca", "tls_ca", "FILE", "Authority to trust; with it nothing is sent without TLS.  [WEFT_TLS_CA]"),
+    ("--tls-ca", "tls_ca", "FILE", "Authority to trust; insists on TLS.  [WEFT_TLS_CA]"),
     ("--tls-cert", "tls_cert", "FILE", "Client certificate.  [WEFT_TLS_CERT]"),
     ("--tls-key", "tls_key", "FILE", "Its key.  [WEFT_TLS_KEY]"),
 )
