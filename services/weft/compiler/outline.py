@@ -28,7 +28,7 @@ _SENTENCE = re.compile(r"([.!?;])\s+(?=\S)")
 _LINE = re.compile(r"\s*\n\s*|(?:\\n)+\s*")
 _LABELLED = re.compile(r"\s*(?:[-*]\s+)?[\"']?(\w[\w.-]*)[\"']?\s*[:=]\s+(?=\S)")
 """`key: value`: a line of YAML, a log or a head."""
-_CLAUSE = re.compile(r"(?<=[,:;])\s+|(?<=[}\]>]),?\s*")
+_CLAUSE = re.compile(r"([,:;}\]>])(?:(?<=[,:;])\s+|(?<=[}\]>]),?\s*)")
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -104,7 +104,7 @@ def _lines(text: str) -> list[str]:
 
 def _clauses(sentence: str) -> list[str]:
     cut: list[str] = []
-    for clause in _CLAUSE.split(sentence):
+    for clause in _CLAUSE.sub(r"\1\n", sentence).split("\n"):
         for start in range(0, len(clause), LONGEST_PART):
             cut.append(clause[start : start + LONGEST_PART])
     joined: list[str] = []
