@@ -1,0 +1,115 @@
+"""What an operator does with the log, from Python: `client.operator`, the commands of the command
+line one by one. They read the log themselves and ask no service, so they need `weft[workers]` and a
+credential that may read it; each raises what the function that it names does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from weft.log.connection import Connection
+from weft.runtime.settings import Settings
+from weft_schemas.policy import ContextPolicy
+
+if TYPE_CHECKING:
+    from weft.audit.backtesting import Backtest
+    from weft.audit.difference import Difference
+    from weft.audit.verifying import Verification
+    from weft.replay.erasing import Erased
+    from weft.replay.exporting import Exported
+    from weft.replay.forking import Forked
+    from weft.replay.importing import Imported
+    from weft.replay.letters import Letter
+    from weft.replay.rederive import Rederived
+
+
+class Operator:
+    """For one tenant, over a client's connection."""
+
+    def __init__(self, connection: Connection, settings: Settings) -> None:
+        self._connection = connection
+        self._settings = settings
+        self._tenant = settings.tenant
+        self._key = settings.fingerprint_key.encode()
+
+    async def diff(self, before: str, after: str) -> Difference:
+        """Two recorded compiles of one session, by id; `weft.audit.differing.compare` also takes
+        other sequences and policies."""
+        from weft.audit.differing import compare, logged_input
+
+        was, now = [
+            await logged_input(self._connection, self._tenant, one) for one in (before, after)
+        ]
+        return await compare(self._connection, self._tenant, was, now, self._key)
+
+    async def backtest(
+        self, policy: ContextPolicy, processes: int = 1, since_ns: int = 0
+    ) -> Backtest:
+        """The compiles recorded since a time, again under another policy.
+
+        More than one process needs a script whose start is guarded by `__name__ == "__main__"`.
+        """
+        from weft.audit.backtesting import backtest_policy
+
+        return await backtest_policy(
+            self._connection, self._tenant, policy, self._key, processes, since_ns
+        )
+
+    async def fork(self, session: str, at: int, new: str) -> Forked:
+        """What a session was at a sequence, as session `new`."""
+        from weft.replay.forking import fork
+
+        return await fork(self._connection, self._tenant, session, at, new)
+
+    async def export(self, file: BinaryIO, session: str | None = None) -> Exported:
+        """A session, or all of the tenant, as JSON lines."""
+        from weft.replay.exporting import export
+
+        return await export(self._connection, self._tenant, session, file)
+
+    async def import_(self, file: BinaryIO, session: str | None = None) -> Imported:
+        """Copy an export into the log; a single session under another name, where one is given."""
+        from weft.replay.importing import import_
+
+        return await import_(self._connection, file, self._tenant, session)
+
+    async def erase(self, session: str, reason: str = "") -> Erased:
+        """A session and its forks, out of everything. There is no way back."""
+        return await self._erase(session, reason)
+
+    async def erase_tenant(self, reason: str = "") -> Erased:
+        """All of the tenant, out of everything. There is no way back."""
+        return await self._erase(None, reason)
+
+    async def _erase(self, session: str | None, reason: str) -> Erased:
+        from weft.replay.erasing import erase, plan
+
+        found = await plan(self._connection, self._tenant, session)
+        return await erase(self._connection, found, reason)
+
+    async def rederive(self, worker: str, session: str | None = None) -> Rederived:
+        """This release's `firewall`, `summarizer` or `memory` over the past."""
+        from weft.replay.rederive import rederive
+
+        return await rederive(self._connection, self._settings, worker, session)
+
+    async def verify(self, data_dir: Path | None = None) -> Verification:
+        """Whether the log, its bodies and the replica on a data folder agree; without a folder,
+        the settings' one."""
+        from weft.audit.verifying import verify
+
+        folder = data_dir or self._settings.data_dir
+        return await verify(self._connection, folder, self._settings.encoding)
+
+    async def dead_letters(self, session: str | None = None) -> list[Letter]:
+        """What workers gave up, open or not."""
+        from weft.replay.reviving import dead_letters
+
+        return await dead_letters(self._connection, self._tenant, session)
+
+    async def revive(self, *letters: Letter, drop: bool = False) -> int:
+        """Have these worked again, or dropped; gives the sequence of the last event about it."""
+        from weft.replay.reviving import revive
+
+        return await revive(self._connection, self._tenant, letters, drop)
