@@ -59,6 +59,7 @@ async def test_a_new_replica_starts_from_the_snapshot_and_the_tail(
     await publish(log, "s", turns(400))
     made = await snapshot_of(log, tmp_path / "a")
     assert made.sequence == 400
+    assert made.taken.startswith("20")
     assert made.digest == digest_in(tmp_path / "a")
     await publish(log, "s", turns(50, first=400))
     async with indexer(server.url, tmp_path / "b"):

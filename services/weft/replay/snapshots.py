@@ -78,7 +78,7 @@ class Bucket:
         made = await asyncio.to_thread(_described, path)
         described = msgspec.json.encode(made).decode()
         reference = await self.objects.put_file(path, {"weft.snapshot": described})
-        return msgspec.structs.replace(made, name=reference.sha256, size=reference.size)
+        return next(one for one in await self.snapshots() if one.name == reference.sha256)
 
     async def fetch(self, snapshot: Snapshot, path: Path) -> None:
         """Write a snapshot's file. Raises `NotFound`, and `Corrupt` where it is damaged."""
