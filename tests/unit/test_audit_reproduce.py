@@ -7,8 +7,8 @@ from tests.audited import KEY, envelope, log_of, recorded, turn
 from weft.audit.history import fresh_model
 from weft.audit.reproduce import NOT_RUN, OTHER, SAME, Gone, Reproduction, reproduce
 from weft_schemas.compile import CompileAudit
-from weft_schemas.events import ErasedEvent
-from weft_schemas.policy import Phase
+from weft_schemas.events import ErasedEvent, FactsEvent, MemoryFact, Origin
+from weft_schemas.policy import ContextPolicy, MemoryRules, Phase
 
 
 def again(audit: CompileAudit, records, key: bytes = KEY, gone: Gone | None = None) -> Reproduction:
@@ -61,6 +61,17 @@ def test_the_manifest_decides_and_not_the_selection():
     assert not done.identical
     assert done.selection == OTHER
     assert "'u2' is selected now" in done.selection_reasons
+
+
+def test_the_manifest_decides_on_the_header_too():
+    facts = (MemoryFact("city", "Oslo", ("u1",)), MemoryFact("plan", "gold", ("u1",)))
+    records = log_of(FactsEvent(Origin(1, worker="memory"), "session:session", facts))
+    narrow = ContextPolicy(memory=MemoryRules(fact_tokens=8))
+    pack, audit = recorded(records, 6, policy=narrow)
+    assert ("city=Oslo" in pack.prompt) != ("plan=gold" in pack.prompt)
+    wider = msgspec.structs.replace(audit.request, policy=ContextPolicy())
+    done = again(msgspec.structs.replace(audit, request=wider, code_version="0"), records)
+    assert done.identical, done.reasons
 
 
 def test_another_key_is_named_as_the_reason():

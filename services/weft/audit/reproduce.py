@@ -12,6 +12,7 @@ import msgspec
 from weft.compiler.blocks import entry, undated
 from weft.compiler.compile import CODE_VERSION, Compilation, compile_pack
 from weft.compiler.forms import REDACTED, SUMMARY, reread
+from weft.compiler.header import frozen_header
 from weft.compiler.redaction import redaction_hook
 from weft.compiler.rendering import RENDER_VERSION, render
 from weft.compiler.sensitivity import redact
@@ -114,8 +115,9 @@ def _entries(
     rows = {row.sequence: row for row in view.rows(one.sequence for one in audit.manifest)}
     _, policy = view.policy() if audit.request.policy is None else (0, audit.request.policy)
     untrusted = {*policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
-    # Header and tools are made from facts and the request, not from one item: made anew as well.
-    above = {made.view: made for made in again.pack.entries if not made.item_id}
+    # The header's view names its facts and episodes; the tools come from the request alone.
+    remembered = frozen_header(view, audit, policy) or []
+    above = {made.view: made for made in (*again.pack.entries, *remembered) if not made.item_id}
     heads: list[PackEntry] = []
     shown: list[PackEntry] = []
     faults: list[str] = []
