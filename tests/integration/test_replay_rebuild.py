@@ -1,0 +1,51 @@
+"""Rebuilds beside a live replica: whoever compiles meanwhile notices nothing."""
+
+import asyncio
+import contextlib
+
+from tests.integration.indexer_process import indexer
+from tests.integration.logged import publish
+from tests.integration.test_service_compiler import compiled, compiling
+
+from weft.indexer.rebuild import rebuild
+from weft.log.connection import Connection
+from weft_schemas.items import ContextItem, ItemKind
+
+SWAPS = 3
+PATIENCE = 60.0
+
+
+def turns(first: int, count: int) -> list[ContextItem]:
+    return [
+        ContextItem(f"u{n}", ItemKind.USER_TURN, f"Invoice {n} is open.")
+        for n in range(first, first + count)
+    ]
+
+
+async def test_no_compile_fails_or_reads_an_older_state_while_generations_are_swapped(
+    server, log: Connection, tmp_path
+):
+    acks = await publish(log, "s1", turns(0, 400))
+    async with indexer(server.url, tmp_path, WEFT_LOG_LEVEL="error"), compiling(server, tmp_path):
+        seen = [await compiled(log, after=acks[-1].sequence, timeout=PATIENCE)]
+
+        async def compile_on() -> None:
+            while True:
+                seen.append(await compiled(log, query=f"invoice {len(seen)}"))
+
+        asking = asyncio.create_task(compile_on())
+        async with asyncio.timeout(PATIENCE):
+            for swap in range(SWAPS):
+                before = len(seen)
+                built = await rebuild(log, tmp_path, "cl100k_base")
+                assert built.equal
+                await publish(log, "s1", turns(400 + swap, 1))
+                while len(seen) < before + 3:
+                    await asyncio.sleep(0.01)
+        asking.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asking
+    sequences = [pack.sequence for pack in seen]
+    assert sequences == sorted(sequences)
+    assert sequences[-1] >= acks[-1].sequence + 1
+    assert all(pack.stats.included_count for pack in seen)
