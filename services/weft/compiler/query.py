@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from heapq import nlargest
 
 import msgspec
 
@@ -48,10 +48,11 @@ def understand(text: str) -> Question:
 
 def expansion(texts: Sequence[str], question: Question, without: Collection[str]) -> list[str]:
     """Terms that the best matches share, best first: pseudo-relevance feedback, by rank."""
-    shared: Counter[str] = Counter()
+    shared: dict[str, float] = {}
     known = STOP_WORDS.union(question.terms, without)
     for rank, text in enumerate(texts):
+        weight = 1 / (rank + 2)
         for term in analyse(text):
             if term not in known and len(term) > 2:
-                shared[term] += 1 / (rank + 2)  # type: ignore[assignment]
-    return [term for term, _ in shared.most_common(EXPANSION)]
+                shared[term] = shared.get(term, 0.0) + weight
+    return nlargest(EXPANSION, shared, key=shared.__getitem__)
