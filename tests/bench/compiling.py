@@ -1,7 +1,8 @@
 """A compile through the service as a session grows, each with a new query and a new item since the
 last; beside contextweaver's `build_sync` on the same session.
 
-`python -m tests.bench.compiling [SIZES] [--contextweaver SIZES]`, for example `1000,10000`.
+`python -m tests.bench.compiling [SIZES] [--contextweaver SIZES] [--only sizes|among|processes]`,
+for example `1000,10000`.
 contextweaver is quadratic: 10,000 items take it two minutes, so it runs once per size.
 """
 
@@ -181,12 +182,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="?", default=",".join(map(str, SIZES)))
     parser.add_argument("--contextweaver", default=",".join(map(str, THEIRS)))
+    parser.add_argument("--only", choices=("sizes", "among", "processes"))
     chosen = parser.parse_args()
     sizes = [int(size) for size in chosen.sizes.split(",") if size]
     their_sizes = [int(size) for size in chosen.contextweaver.split(",") if size]
-    asyncio.run(measure(sizes, their_sizes))
-    asyncio.run(among())
-    asyncio.run(throughput())
+    if chosen.only in (None, "sizes"):
+        asyncio.run(measure(sizes, their_sizes))
+    if chosen.only in (None, "among"):
+        asyncio.run(among())
+    if chosen.only in (None, "processes"):
+        asyncio.run(throughput())
 
 
 if __name__ == "__main__":
