@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections import Counter, defaultdict
 from itertools import groupby
 from math import log2
 
@@ -24,6 +23,8 @@ WIDTH = 4
 MAX_TERM = 40
 """Characters of a term that count; longer ones are hashes and base64."""
 
+_ONE_MORE, _MOST_TIMES = 1 << 8, 0xFF << 8
+"""A posting's frequency: one more of it, and the most."""
 _STEPS = 12
 """Steps per doubling of the length scale: a length is kept to within 3 %."""
 LENGTHS = tuple(2 ** (code / _STEPS) for code in range(256))
@@ -108,11 +109,23 @@ class IndexWriter:
 
     def _seal(self, session: int, documents: list[Document]) -> None:
         """Append the postings of a block's next documents to the rows of their terms."""
-        postings: defaultdict[str, list[int]] = defaultdict(list)
-        for document, length, terms in documents:
-            once = posting(document, 0, length)
-            for term, count in Counter(terms).items():
-                postings[term].append(once | (count if count < 256 else 255) << 8)
-        block = documents[0][0] // BLOCK
-        rows = ((session, term, block, pack(postings[term])) for term in sorted(postings))
+        block, postings = documents[0][0] // BLOCK, _inverted(documents)
+        rows = ((session, term, block, pack(found)) for term, found in sorted(postings.items()))
         self._db.executemany(_sql.add_postings, rows)
+
+
+def _inverted(documents: list[Document]) -> dict[str, list[int]]:
+    """For each term the postings of the documents with it, in their order."""
+    postings: dict[str, list[int]] = {}
+    for document, length, terms in documents:
+        once = posting(document, 1, length)
+        place = once >> 16
+        for term in terms:
+            found = postings.get(term)
+            if found is None:
+                postings[term] = [once]
+            elif found[-1] >> 16 != place:
+                found.append(once)
+            elif found[-1] & _MOST_TIMES != _MOST_TIMES:
+                found[-1] += _ONE_MORE
+    return postings
