@@ -4,12 +4,18 @@ publishes and acks one by one and does nothing else.
 
 `python -m tests.bench.workers [EVENTS]`. Workers, server and whatever else the machine does share
 its cores: CPU time per event tells what a worker and the server took.
+
+How two firewalls scale is said in three ways. `events/s` is what was measured. `possible` is what
+two cores could give: one process has the second core beside it for the server, two have to share
+both with it, so it is 2 w / (w + s) for w and s seconds of CPU that worker and server take per
+event. `by CPU` is what two would do with a core each beside the server's: twice the events per CPU
+second of a process that has another one beside it, over those of one alone.
 """
 
 import asyncio
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
 import msgspec
@@ -27,6 +33,9 @@ from weft_schemas.subjects import STREAM
 EVENTS = 10_000
 ROUNDS = 3
 """Of bare loop, one and two firewalls: drift of the machine cancels out in the ratios."""
+LARGE_SHARE = 6
+"""As many fewer results of 20 KB."""
+OTHERS = ("summarizer", "memory")
 SESSIONS = 50
 BARE_EVENTS = 3_000
 
@@ -40,6 +49,18 @@ def result(number: int) -> ContextItem:
     )
     return ContextItem(
         f"r{number}", ItemKind.TOOL_RESULT, f'{{"page": {number}, "orders": [{rows}]}}'
+    )
+
+
+def large_result(number: int) -> ContextItem:
+    """The same of about 20 KB: the worker's own work is most of it, the server's share small."""
+    rows = ", ".join(
+        f'{{"order": "O-{number * 260 + row}", "amount": {(number * 7919 + row * 31) % 10_000}, '
+        f'"currency": "EUR", "status": "paid"}}'
+        for row in range(260)
+    )
+    return ContextItem(
+        f"l{number}", ItemKind.TOOL_RESULT, f'{{"page": {number}, "orders": [{rows}]}}'
     )
 
 
@@ -65,12 +86,13 @@ class Rate(msgspec.Struct, frozen=True):
     """The same of the nats-server."""
 
 
-MADE = {"firewall": result, "memory": turn, "summarizer": long_message}
+Made = Callable[[int], ContextItem]
+MADE: dict[str, Made] = {"firewall": result, "memory": turn, "summarizer": long_message}
 
 
-async def fill(client: Client, worker: str, events: int) -> None:
+async def fill(client: Client, worker: str, events: int, made: Made) -> None:
     """Publish what the worker works on."""
-    items = [MADE[worker](number) for number in range(events)]
+    items = [made(number) for number in range(events)]
     step = -(-events // SESSIONS)
     for start in range(0, events, step):
         await client.publish(f"{worker}-{start}", items[start : start + step])
@@ -129,12 +151,12 @@ def cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
-async def measure(worker: str, processes: int, events: int) -> Rate:
+async def measure(worker: str, processes: int, events: int, made: Made | None = None) -> Rate:
     """Of processes that are up and warm when the first event comes."""
     async with stack({}) as (up, client):
         pause = {"pause_until": "2100-01-01T00:00:00Z"}
         await call(client.connection, f"CONSUMER.PAUSE.{STREAM}.{worker}", pause)
-        await fill(client, worker, events)
+        await fill(client, worker, events, made or MADE[worker])
         async with workers(up, {worker: processes}) as supervisor:
             await ready(client, worker, processes)
             return await rate(client, up, worker, supervisor)
@@ -153,7 +175,7 @@ def workers(up: Up, counts: Mapping[str, int]) -> Supervisor:
 async def bare() -> Rate:
     """The loop that one would write first: fetch one, publish one, ack one."""
     async with stack({}) as (up, client):
-        await fill(client, "firewall", BARE_EVENTS)
+        await fill(client, "firewall", BARE_EVENTS, result)
         connection = await nats.connect(up.settings.nats_url)
         stream = connection.jetstream()
         source = await stream.pull_subscribe_bind("firewall", STREAM)
@@ -184,38 +206,53 @@ def row(name: str, rates: Sequence[Rate]) -> list[object]:
 
 
 async def main(events: int) -> None:
-    loops, ones, twos = [], [], []
+    loops, ones, twos, large_ones, large_twos, others = [], [], [], [], [], []
     for _ in range(ROUNDS):
         loops.append(await bare())
         ones.append(await measure("firewall", 1, events))
         twos.append(await measure("firewall", 2, events))
-    rows = [row("nats-py, one by one, no work", loops)]
-    rows += [row("firewall, 1 process", ones), row("firewall, 2 processes", twos)]
-    for worker in ("summarizer", "memory"):
-        rows.append(row(f"{worker}, 1 process", [await measure(worker, 1, events)]))
+        large_ones.append(await measure("firewall", 1, events // LARGE_SHARE, large_result))
+        large_twos.append(await measure("firewall", 2, events // LARGE_SHARE, large_result))
+        others.append([await measure(name, 1, events) for name in OTHERS])
+    rows = [
+        row("nats-py, one by one, no work", loops),
+        row("firewall, 1 KB, 1 process", ones),
+        row("firewall, 1 KB, 2 processes", twos),
+        row("firewall, 20 KB, 1 process", large_ones),
+        row("firewall, 20 KB, 2 processes", large_twos),
+    ]
+    others_of = list(zip(OTHERS, zip(*others, strict=True), strict=True))
+    rows += [row(f"{name}, 1 process", rates) for name, rates in others_of]
     show(
-        f"Workers on {events:,} events (firewall: results of 1 KB)",
+        f"Workers on {events:,} events ({events // LARGE_SHARE:,} of 20 KB)",
         ["worker", "events/s", "its CPU µs/event", "nats-server's", "rounds"],
         rows,
     )
+    ratios: list[list[object]] = [["firewall, 1 KB", _ratio(ones, loops)]]
+    ratios += [[name, _ratio(rates, loops)] for name, rates in others_of]
+    show("Events/s over those of the bare loop, round by round (median)", ["of", "times"], ratios)
     show(
-        "Ratios round by round (median)",
-        ["of", "times"],
+        "Two firewalls over one (median of the rounds)",
+        ["results", "events/s", "possible", "by CPU"],
         [
-            ["firewall to bare loop, events/s", _ratio(ones, loops)],
-            ["two firewalls to one, events/s", _ratio(twos, ones)],
-            ["two firewalls to one, events per CPU second of each", _efficiency(twos, ones)],
+            ["1 KB", *scaling(ones, twos)],
+            ["20 KB", *scaling(large_ones, large_twos)],
         ],
     )
 
 
+def scaling(ones: Sequence[Rate], twos: Sequence[Rate]) -> list[object]:
+    """Measured, possible on two cores, and by CPU; see the head of this file."""
+    possible = median(2 * x.worker / (x.worker + x.server) for x in ones)
+    return [
+        _ratio(twos, ones),
+        possible,
+        2 * ratio([x.worker for x in ones], [x.worker for x in twos]),
+    ]
+
+
 def _ratio(these: Sequence[Rate], those: Sequence[Rate]) -> float:
     return ratio([x.per_second for x in these], [x.per_second for x in those])
-
-
-def _efficiency(twos: Sequence[Rate], ones: Sequence[Rate]) -> float:
-    """What two processes would do beside one, each with a core of its own."""
-    return 2 * ratio([1 / x.worker for x in twos], [1 / x.worker for x in ones])
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from weft_schemas.ids import artifact_handle
 from weft_schemas.items import ContextItem, Sensitivity
 from weft_schemas.policy import FirewallRules, ToolRule
 
-FIREWALL_VERSION = "1"
+FIREWALL_VERSION = "2"
 """Rises with every change of what an envelope holds."""
 
 

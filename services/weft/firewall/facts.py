@@ -10,7 +10,7 @@ import re2
 
 from weft.firewall.detect import Detected, Form
 from weft.firewall.leaves import Leaf, Scalar, leaves, named_values, written
-from weft.firewall.summarise.code import numbered_lines, outline
+from weft.firewall.summarise.code import numbered_lines, outline, passages
 from weft.firewall.tables import read_table
 from weft_schemas.envelope import ExtractedFact
 
@@ -55,6 +55,9 @@ _ENTITIES = (
         ),
     ),
 )
+_PASSAGE = 40
+"""Characters of a passage's first line, which is its name."""
+_PASSAGES = 20
 _PER_ENTITY = 15
 """Entities of one kind that are taken."""
 _ROWS = 200
@@ -115,9 +118,14 @@ def _decoded(raw: bytes) -> str:
 
 
 def facts_of_code(text: str, source: str, limit: int) -> list[ExtractedFact]:
-    """Definitions with the lines they span."""
-    found = outline(numbered_lines(text[:_TEXT].splitlines()))
-    return _distinct(((x.name, f"{x.first}-{x.last}") for x in found), source, limit)
+    """Definitions, then the longest passages of long ones, with the lines they span."""
+    numbered = numbered_lines(text[:_TEXT].splitlines())
+    found = outline(numbered)
+    told = [(x.name, f"{x.first}-{x.last}") for x in found]
+    told += [
+        (x.name[:_PASSAGE], f"{x.first}-{x.last}") for x in passages(numbered, found)[:_PASSAGES]
+    ]
+    return _distinct(told, source, limit)
 
 
 def _unquoted(value: str) -> str:

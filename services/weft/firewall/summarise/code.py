@@ -1,9 +1,10 @@
-"""Source code as an outline: every definition with the lines it spans, so that a slice can be asked
-for by number."""
+"""Source code as an outline: every definition, and the passages of long ones, with the lines they
+span, so that a slice can be asked for by number."""
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import msgspec
 
@@ -30,8 +31,21 @@ DEFINITION = re.compile(
     r"|(?P<c>[A-Za-z_][\w\s*&:<>,~]{0,80}?[\s*&])(?P<cname>[A-Za-z_]\w{0,60})\s{0,2}"
     r"\([^;{}\n]{0,160}\)?\s{0,2}\{?$)"
 )
-_NO_FUNCTION = frozenset(("if", "for", "while", "switch", "return", "else", "catch", "new", "do"))
+_STATEMENT = """
+if elif elsif elseif else unless for foreach while until do loop switch match case when where select
+with using try catch except finally return yield await throw raise assert defer go goto new delete
+let var val in is as and or not print echo call
+"""
+_NO_FUNCTION = frozenset(_STATEMENT.split())
+"""Words that begin a statement, which may look like the head of a C function."""
+_COMMENTED = 10
+"""Lines that a comment at the head of a passage is worth."""
+_BRACKETS = frozenset("{}[]();, \t")
 _COMMENT = re.compile(r"\s*(?:#|//|/?\*|--|\"\"\"|;)")
+_INTRODUCES = re.compile(r"\s*(?:#(?!include|define|if|endif|else|pragma)|//|/?\*|--|@\w)")
+"""A comment or a decorator: above a definition it belongs to it."""
+_LONG = 30
+"""Lines of a definition from which its passages are told as well."""
 _IMPORT = re.compile(r"\s{0,8}(?:import\b|from \S+ import|#include|use |using |require\b|package )")
 
 
@@ -40,11 +54,16 @@ class Definition(msgspec.Struct):
 
     name: str
     first: int
-    """Number of its first line, as the text itself numbers its lines, else from 1."""
+    """Number of its first line, as the text itself numbers its lines, else from 1: of the comments
+    and decorators right above it, where there are any."""
     last: int
-    """Its last line: the one before the next definition that stands no deeper."""
+    """Its last line that says something, before the next definition that stands no deeper."""
     line: str
     indent: int
+    at: int
+    """Index of its own line among the numbered ones."""
+    end: int
+    """Index after its last one."""
 
 
 def summarise_code(text: str, budget: Budget) -> str:
@@ -60,6 +79,9 @@ def summarise_code(text: str, budget: Budget) -> str:
     for order, item in enumerate(found):
         shown = f"{item.first}-{item.last}: {shorten(item.line.strip(), _LINE)}"
         pieces.append(Piece(item.first, 80 - item.indent * 0.5 - order * 0.01, shown))
+    for order, item in enumerate(passages(numbered, found)):
+        shown = f"{item.first}-{item.last}: {shorten(item.name, _FILLING_LINE)}"
+        pieces.append(Piece(item.first, 60 - order * 0.01, shown))
     for worth, number, line in _telling_lines(numbered, found):
         pieces.append(Piece(number, 30 + worth, f"{number}: {shorten(line, _FILLING_LINE)}"))
     return compose(pieces, budget, gap="")
@@ -70,11 +92,11 @@ def _telling_lines(
 ) -> list[tuple[float, int, str]]:
     """Worth, number and text of lines that are no definitions, the ones that name much first and
     spread over the whole text."""
-    defined = {item.first for item in found}
+    defined = {item.at for item in found}
     lines = [
         (_line_worth(line) + 0.5 * _spread(index), number, line.strip())
         for index, (number, line) in enumerate(numbered[:_FILLING])
-        if number not in defined and line.strip()
+        if index not in defined and line.strip()
     ]
     return sorted(lines, key=lambda entry: -entry[0])
 
@@ -107,14 +129,60 @@ def numbered_lines(lines: list[str]) -> list[tuple[int, str]]:
 
 def outline(numbered: list[tuple[int, str]]) -> list[Definition]:
     """Definitions in order."""
-    every = (_definition(line[:300], number) for number, line in numbered)
+    every = (_definition(line[:300], at, number) for at, (number, line) in enumerate(numbered))
     found = [item for item in every if item is not None]
-    if numbered:
-        _close(found, numbered[-1][0])
+    _close(found, numbered)
     return found
 
 
-def _definition(line: str, number: int) -> Definition | None:
+def passages(numbered: list[tuple[int, str]], found: list[Definition]) -> list[Definition]:
+    """What blank lines part in the bodies of long definitions, or in a text without definitions;
+    first those that are long or begin with a comment, which says what comes. A passage is named by
+    its first line."""
+    told = {item.at for item in found}
+    bodies = [(item.at + 1, item.end) for item in found if item.end - item.at > _LONG]
+    if not found:
+        bodies = [(0, len(numbered))]
+    parts = [part for start, end in bodies for part in _passages(numbered, start, end)]
+    apart = {part.at: part for part in parts if part.at not in told and part.end > part.at + 1}
+    return sorted(apart.values(), key=lambda part: (-_weight(part), part.at))
+
+
+def _weight(part: Definition) -> int:
+    return part.end - part.at + (_COMMENTED if _INTRODUCES.match(part.line[:100]) else 0)
+
+
+def _passages(numbered: list[tuple[int, str]], start: int, end: int) -> list[Definition]:
+    """What blank lines part at the outermost level of a body; deeper passages belong to the one
+    before them."""
+    filled = [at for at in range(start, end) if not _BRACKETS.issuperset(numbered[at][1])]
+    indent = _indent(numbered[filled[0]][1]) if filled else 0
+    begins = [
+        at
+        for at in filled
+        if _indent(numbered[at][1]) == indent
+        and (at == filled[0] or not numbered[at - 1][1].strip())
+    ]
+    parts = []
+    for at, following in pairwise([*begins, end]):
+        inside = [x for x in range(at, following) if _reaches(numbered[x][1], indent)]
+        last = inside[-1]
+        line = numbered[at][1].strip()
+        parts.append(
+            Definition(line, numbered[at][0], numbered[last][0], line, indent, at, last + 1)
+        )
+    return parts
+
+
+def _reaches(line: str, indent: int) -> bool:
+    return bool(line.strip()) and _indent(line) >= indent
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _definition(line: str, at: int, number: int) -> Definition | None:
     match = DEFINITION.match(line)
     if match is None:
         return None
@@ -122,16 +190,31 @@ def _definition(line: str, number: int) -> Definition | None:
     words = (match.group("c") or "").split()
     if match.group("cname") and (name in _NO_FUNCTION or not words or words[0] in _NO_FUNCTION):
         return None
-    return Definition(name, number, number, line, len(match.group("indent")))
+    return Definition(name, number, number, line, len(match.group("indent")), at, at + 1)
 
 
-def _close(found: list[Definition], last: int) -> None:
-    open_ones: list[Definition] = []
-    for item in found:
-        while open_ones and open_ones[-1].indent >= item.indent:
-            open_ones.pop().last = item.first - 1
-        open_ones.append(item)
-    for item in open_ones:
-        item.last = last
-    for item in found:
-        item.last = max(item.first, item.last)
+def _close(found: list[Definition], numbered: list[tuple[int, str]]) -> None:
+    """Give each its first and its last line."""
+    ends = [len(numbered)] * len(found)
+    open_ones: list[int] = []
+    for index, item in enumerate(found):
+        while open_ones and found[open_ones[-1]].indent >= item.indent:
+            ends[open_ones.pop()] = item.at
+        open_ones.append(index)
+    for item, end in zip(found, ends, strict=True):
+        item.end = _said(numbered, item.at, end) + 1
+        item.last = numbered[item.end - 1][0]
+        first = item.at
+        while first > 0 and _INTRODUCES.match(numbered[first - 1][1][:100]):
+            first -= 1
+        item.first = numbered[first][0]
+
+
+def _said(numbered: list[tuple[int, str]], at: int, end: int) -> int:
+    """Index of the last line before `end`, without blank ones and what introduces the next."""
+    last = end - 1
+    while last > at and end < len(numbered) and _INTRODUCES.match(numbered[last][1][:100]):
+        last -= 1
+    while last > at and not numbered[last][1].strip():
+        last -= 1
+    return last
