@@ -21,6 +21,8 @@ BUDGETS = (500, 1_000, 2_000, 4_000)
 """Tokens; those of the published measures."""
 WAIT_SECONDS = 30.0
 """That a compile may wait for what was just published."""
+MEASURED = ("values", "turns", "documents", "compiles")
+"""Counts of which a measure has at least one."""
 
 
 @click.group()
@@ -67,7 +69,9 @@ def grounding(
 
     FILES hold chats with tool calls; a context is compiled for phase `call` before each. Of the
     `values`, `found` stand beside their field or in their sentence and make the `share`,
-    `in_source` anywhere in the item that stated them; `frame` are the tokens of no item.
+    `in_source` anywhere in the item that stated them; `frame` are the tokens of no item. `openai`
+    and `anthropic` are the shares in the messages for them, `oracle` what a compile could reach
+    that knew the call.
 
     \b
     Example:
@@ -98,7 +102,9 @@ def evidence(
     """Of the turns that hold an answer's evidence, the share that stands whole in the context.
 
     FILES hold conversations with questions; a context is compiled for phase `answer` with each.
-    `found` of the `turns` make the `share`; turns of a few words are counted apart.
+    `found` of the `turns` make the `share`; turns of a few words are counted apart. `openai` and
+    `anthropic` are the shares in the messages for them, `oracle` what a compile could reach that
+    knew the answer.
 
     \b
     Example:
@@ -109,6 +115,31 @@ def evidence(
     others = _others(baselines, contextweaver)
     transcripts = _read(files)
     _report(_measured(measure_evidence, transcripts, budgets, others, settings), as_json)
+
+
+@evaluate.command(short_help="What stable prompts repeat, and what that costs.")
+@files_argument
+@budget_option
+@json_option
+@connected
+def stability(
+    files: Sequence[Path], budgets: Sequence[int], as_json: bool, settings: Settings
+) -> None:
+    """Of prompts compiled on the one before (`stable_from`), the share that repeats it.
+
+    FILES hold chats with tool calls; before each a context is compiled for phase `call`, on the one
+    of the call before and afresh. Where the session exceeds the budget, `share` is the mean share
+    of tokens of the provider's messages that repeat the beginning of those before; `grounding` is
+    to be compared with `afresh`, and `token_ratio` says how many more tokens are sent.
+
+    \b
+    Example:
+      weft eval stability runs.json --budget 1000
+    """
+    from weft.evaluation.stability import measure_stability
+
+    rows = _measured(measure_stability, _read(files), budgets or (1_000, 2_000), {}, settings)
+    _report(rows, as_json)
 
 
 @evaluate.command(short_help="What tasks need of a library, in their context.")
@@ -215,7 +246,7 @@ def _measured(
     settings: Settings,
 ) -> list[dict[str, Any]]:
     rows = running(_measure_all(measure, transcripts, budgets or BUDGETS, others, settings))
-    if not any(row.get("values") or row.get("turns") or row.get("documents") for row in rows):
+    if not any(any(row.get(name) for name in MEASURED) for row in rows):
         raise InvalidInput(
             f"{transcripts[0].name} and what else was given hold nothing to measure on; see what "
             "FILES are to hold in `weft eval COMMAND --help`"
@@ -271,6 +302,7 @@ class LiveCompiles:
             query=request.query,
             budget=request.budget,
             after=sequence,
+            stable_from=request.stable_from,
             timeout=WAIT_SECONDS,
         )
         return pack
@@ -279,10 +311,11 @@ class LiveCompiles:
 def _row(name: str, budget: int, total: Any) -> dict[str, Any]:
     """The counts of a measure with their shares; single misses are too many for a table."""
     row = {"compiler": name, "budget": budget, "share": round(total.share, 4)}
+    row |= {name: round(share, 4) for name, share in getattr(total, "shares", {}).items()}
     counts = {
         name: getattr(total, name)
         for name in total.__struct_fields__
-        if isinstance(getattr(total, name), int | float)
+        if isinstance(getattr(total, name), int | float) and name not in row
     }
     if counts.get("tokens"):
         row["frame_share"] = round(counts["frame"] / counts["tokens"], 4)

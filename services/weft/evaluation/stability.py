@@ -56,14 +56,14 @@ class Stability(msgspec.Struct):
         return min(held.prefix_share for held in self.providers.values())
 
     @property
-    def loss(self) -> float:
-        """Grounding that stability costs."""
-        return self.fresh.share - self.stable.share
-
-    @property
-    def token_ratio(self) -> float:
-        """The highest of the providers'."""
-        return max(held.token_ratio for held in self.providers.values())
+    def shares(self) -> dict[str, float]:
+        """Beside `share`: grounding on both ways, and the highest of the providers' tokens against
+        those afresh."""
+        return {
+            "grounding": self.stable.share,
+            "afresh": self.fresh.share,
+            "token_ratio": max(held.token_ratio for held in self.providers.values()),
+        }
 
 
 def measure_stability(
