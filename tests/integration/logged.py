@@ -14,7 +14,7 @@ from weft_schemas.ids import item_message_id
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import STREAM, item_subject
 
-PATIENCE = 40.0
+PATIENCE = 120.0
 """Seconds until a test counts what it waits for as missing."""
 
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-PATIENCE = 40.0
+PATIENCE = 120.0
 
 
 class Running:

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from tests.integration.conftest import empty
+from tests.integration.fleet import peak_mib
 from tests.integration.logged import (
     PATIENCE,
     hurry,
@@ -95,7 +96,14 @@ async def test_many_publishers_on_a_log_that_fills_up_are_refused_and_lose_nothi
     assert peak < MOST_MIB
 
 
-def peak_mib(pid: int) -> int:
-    """The most memory that a process had."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1024
+async def test_small_items_are_not_starved_by_a_queue_of_slow_ones(server, log: Connection):
+    """A tenant's slow items wait for one another; what others publish after them does not."""
+    slow = [result(f"slow-{n}", "slow 0.2") for n in range(60)]
+    await publish(log, "s1", slow)
+    for number in range(12):
+        await publish(log, f"s{number}", [result(f"i{number}-{n}", "x") for n in range(50)])
+    async with started(ECHO, WEFT_NATS_URL=server.url):
+        events = await until(log, lambda events: len(events) >= 660)
+    names = [event.origin.item_id for _, event in events]
+    last_small = max(place for place, name in enumerate(names) if name.startswith("i"))
+    assert sum(name.startswith("slow") for name in names[:last_small]) < len(slow) // 2
