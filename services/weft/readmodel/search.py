@@ -37,8 +37,8 @@ class _Term(msgspec.Struct):
     text: str
     documents: int
     """How many documents hold it."""
-    tail: list[tuple[int, int]]
-    """Base and posting of those in the tail, newest first."""
+    tail: list[int]
+    """Rows of the tail that hold it, newest first."""
 
 
 def best_documents(
@@ -56,11 +56,11 @@ def best_documents(
     count, words = extent(db, session, at)
     if not count or limit <= 0:
         return []
-    wanted = {term[:MAX_TERM] for term in terms}
-    newest = (tail or tail_of(db, session, count)).postings(wanted)
-    found = _look_up(db, session, wanted, count, newest)
+    wanted = frozenset(term[:MAX_TERM] for term in terms)
+    tail = tail or tail_of(db, session, count)
+    found = _look_up(db, session, wanted, count, tail.holding(wanted))
     found.sort(key=lambda term: (term.documents, term.text))
-    scores = _score(db, session, found, count, words / count, postings)
+    scores = _score(db, session, found, count, words / count, postings, tail)
     ranked = zip(scores.values(), scores.keys(), strict=True)
     if db.execute(_sql.any_superseded, (session, at)).fetchone() is None:
         best = nlargest(limit, ranked)
@@ -112,6 +112,7 @@ def _score(
     count: int,
     average: float,
     room: int,
+    tail: Tail,
 ) -> dict[int, float]:
     saturation = _Saturation(average)
     scores: dict[int, float] = {}
@@ -121,7 +122,7 @@ def _score(
             break
         idf = log(1 + (count - term.documents + 0.5) / (term.documents + 0.5))
         left = room
-        for base, postings in _postings(db, session, term, count):
+        for base, postings in _postings(db, session, term, count, tail):
             for packed in postings[:left]:
                 document = base + (packed >> 16)
                 scores[document] = known(document, 0.0) + idf * saturation[packed & 0xFFFF]
@@ -151,7 +152,7 @@ def _look_up(
     session: int,
     wanted: Collection[str],
     count: int,
-    tail: Mapping[str, list[tuple[int, int]]],
+    tail: Mapping[str, list[int]],
 ) -> list[_Term]:
     """In how many of the first `count` documents each term is."""
     place = {"session": session, "terms": json.dumps(list(wanted)), "newest": count // BLOCK}
@@ -179,10 +180,11 @@ def _place(entries: bytes, at: int) -> int:
 
 
 def _postings(
-    db: sqlite3.Connection, session: int, term: _Term, count: int
+    db: sqlite3.Connection, session: int, term: _Term, count: int, tail: Tail
 ) -> Iterator[tuple[int, Sequence[int]]]:
     """A term's postings in the first `count` documents, by block with its base, newest first."""
-    for base, packed in term.tail:
+    for row in term.tail:
+        base, packed = tail.posting(row, term.text)
         yield base, (packed,)
     if len(term.tail) == term.documents:
         return
