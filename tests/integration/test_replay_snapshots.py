@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta
 from weft.replay.erasing import erase, plan
+from weft.replay.exporting import export
+from weft.replay.forking import fork
 from weft.replay.snapshots import KEPT, Bucket, take
 from weft.replay.trimming import trim, trimmed_before
 from weft_schemas.errors import ConfigurationError, Conflict, NotFound
@@ -153,6 +156,24 @@ async def test_after_trimming_a_replica_needs_the_snapshot_and_has_it_all(
             assert reader.model().view("t", "s").policy()[1].name == "strict"
     with pytest.raises(ConfigurationError, match="--from snapshot"):
         await rebuild(log, tmp_path / "c", ENCODING)
+
+
+async def test_what_was_trimmed_is_not_left_out_in_silence_of_a_fork_or_an_export(
+    log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "s", turns(10))
+    await acknowledge_all(log)
+    await snapshot_of(log, tmp_path / "a")
+    await publish(log, "s", turns(5, first=10))
+    await publish(log, "new", turns(2))
+    await trim(log, 9, ENCODING)
+    with pytest.raises(Conflict, match="8 items of session 's' were trimmed"):
+        await fork(log, "t", "s", 15, "copy")
+    exported = await export(log, "t", "s", io.BytesIO())
+    assert (exported.records, exported.trimmed) == (7, 8)
+    assert (await export(log, "t", None, io.BytesIO())).trimmed == 8
+    assert (await export(log, "t", "new", io.BytesIO())).trimmed == 0
+    assert (await fork(log, "t", "new", 17, "copy")).items == 2
 
 
 async def test_a_worker_that_has_not_finished_holds_the_trimming_up(

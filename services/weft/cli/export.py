@@ -39,6 +39,11 @@ def export(file: Path, session: str | None, as_json: bool, settings: Settings) -
         hint(f"{done.records:,} events, {done.bodies:,} bodies; digest {done.digest}")
     for name in done.missing:
         hint(f"note: body {name} is not in the object store; its item goes without it")
+    if done.trimmed:
+        hint(
+            f"note: {done.trimmed:,} items were trimmed from the log and are not in it: only "
+            "snapshots hold them"
+        )
 
 
 @click.command("import")

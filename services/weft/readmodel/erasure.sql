@@ -17,3 +17,7 @@ SELECT coalesce(max(version), 0) FROM tombstones
 SELECT DISTINCT i.metadata ->> '$.forked_from.session', s.session
 FROM sessions s JOIN items i ON i.session = s.number
 WHERE s.tenant = ? AND i.metadata ->> '$.forked_from.session' IS NOT NULL
+
+-- name: items_before
+SELECT count(*) FROM sessions s JOIN items i ON i.session = s.number
+WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND i.sequence < :before

@@ -17,6 +17,7 @@ from weft.replay.likeness import Likeness
 from weft.replay.portable import Body, Chunk, End, Line, Start, line_of, written
 from weft.replay.references import body_of
 from weft.replay.renaming import Name
+from weft.replay.trimming import trimmed_items
 from weft_schemas.errors import NotFound
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import stored_filter
@@ -33,6 +34,8 @@ class Exported(msgspec.Struct, frozen=True):
     missing: tuple[str, ...]
     """Bodies that records refer to and the object store does not hold, by SHA-256."""
     digest: str
+    trimmed: int = 0
+    """Items that only snapshots hold since the log was trimmed: they are not in the export."""
 
 
 async def export(
@@ -68,7 +71,8 @@ async def export(
     told(last, last)
     digest = likeness.hexdigest()
     _write(file, End(likeness.count, bodies, digest))
-    return Exported(tenant, session, likeness.count, bodies, tuple(missing), digest)
+    trimmed = await trimmed_items(connection, tenant, session)
+    return Exported(tenant, session, likeness.count, bodies, tuple(missing), digest, trimmed)
 
 
 async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool:

@@ -20,6 +20,7 @@ from weft.replay.renaming import Name
 from weft.replay.sequences import Derived
 from weft.replay.survey import FORKED_FROM
 from weft.replay.tombstones import check_not_erased
+from weft.replay.trimming import trimmed_items
 from weft_schemas.errors import Conflict, InvalidInput, NotFound
 from weft_schemas.events import Event
 from weft_schemas.ids import TENANT_SESSION
@@ -46,7 +47,8 @@ async def fork(connection: Connection, tenant: str, source: str, at: int, new: s
 
     Every item names where it comes from in its metadata, and keeps the time at which it was first
     published. Run again after an interruption, it goes on. Raises `NotFound` where the source has
-    nothing up to there, and `Conflict` where the new name is taken or was erased.
+    nothing up to there, and `Conflict` where the new name is taken or was erased, or the source's
+    beginning was trimmed.
     """
     if new in (source, TENANT_SESSION):
         raise Conflict(f"session {new!r} cannot be a fork of {source!r}; give another name")
@@ -54,6 +56,12 @@ async def fork(connection: Connection, tenant: str, source: str, at: int, new: s
     if not 0 < at <= last:
         raise InvalidInput(f"the log ends at {last}; give a sequence of 1 to {last}, not {at}")
     await check_not_erased(connection, tenant, new)
+    lost = await trimmed_items(connection, tenant, source)
+    if lost:
+        raise Conflict(
+            f"{lost:,} items of session {source!r} were trimmed from the log, so that a fork of it "
+            "would not be whole; it can still be compiled, also --as-of"
+        )
     records = [one async for one in read_session(connection, tenant, source, through=last)]
     chosen = list(prefix(records, at))
     if not chosen:

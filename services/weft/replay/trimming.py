@@ -6,8 +6,11 @@ from the log. A mark beside the snapshots tells a new replica that the log alone
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
@@ -17,6 +20,8 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching
 from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, WORKERS
+from weft.readmodel.sql import statements
+from weft.readmodel.store import open_reader
 from weft.replay.references import body_of
 from weft.replay.snapshots import Bucket, newest
 from weft.replay.survey import Survey
@@ -25,6 +30,7 @@ from weft_schemas.errors import ConfigurationError, Conflict, NotFound
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM
 
+_sql = statements("erasure")
 _MARK = f"$O.{SNAPSHOTS_BUCKET}.M." + base64.urlsafe_b64encode(b"trimmed").decode()
 _PAGE = 10_000
 """Sequences held before they are erased."""
@@ -51,6 +57,32 @@ async def trimmed_before(connection: Connection) -> int:
         return 0
     entry = msgspec.json.decode(record.payload, type=Meta)
     return int(entry.metadata["weft.trimmed_before"])
+
+
+async def trimmed_items(connection: Connection, tenant: str, session: str | None) -> int:
+    """How many items of a session, or of a tenant (None), only snapshots hold; 0 for a whole log.
+
+    Raises `Corrupt` where the newest snapshot cannot be read.
+    """
+    before = await trimmed_before(connection)
+    if not before:
+        return 0
+    with tempfile.TemporaryDirectory(prefix="weft-trimmed-") as folder:
+        path = Path(folder) / "snapshot.sqlite"
+        async with Bucket(connection) as bucket:
+            for one in (await bucket.snapshots())[:1]:
+                await bucket.fetch(one, path)
+        return await asyncio.to_thread(_items, path, tenant, session, before)
+
+
+def _items(path: Path, tenant: str, session: str | None, before: int) -> int:
+    db = open_reader(path)
+    try:
+        place = {"tenant": tenant, "session": session, "before": before}
+        found: int = db.execute(_sql.items_before, place).fetchone()[0]
+        return found
+    finally:
+        db.close()
 
 
 async def trim(
