@@ -167,8 +167,8 @@ async def test_what_is_behind_a_summary_is_looked_into_by_its_handle(up: Up) -> 
             "weft: session 'nobody' of tenant 'default'",
         ),
         (["status", "-s", "nobody"], 4, "weft: session 'nobody' of tenant 'default' is not in the"),
-        (["drilldown", "art:nothing"], 4, "weft: no artifact 'art:nothing'"),
-        (["drilldown", "art:nothing", "-a", "start"], 2, "weft: -a start: give NAME=VALUE"),
+        (["drilldown", "art:aaaaaaaaaa"], 4, "weft: no artifact 'art:aaaaaaaaaa'"),
+        (["drilldown", "art:aaaaaaaaaa", "-a", "start"], 2, "weft: -a start: give NAME=VALUE"),
     ],
 )
 async def test_what_goes_wrong_is_one_line(

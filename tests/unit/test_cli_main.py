@@ -1,5 +1,6 @@
 """The command line: help that teaches, documented exit codes, one line for each failure."""
 
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -239,6 +240,27 @@ def test_a_rebuild_to_compare_needs_something_to_compare_with(
     code, _, err = weft(capsys, "rebuild", "--verify", "--data", str(tmp_path))
     assert (code, err.startswith(f"weft: {tmp_path}: no read model to compare with")) == (4, True)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_port_that_is_taken_is_named_with_what_to_do(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("WEFT_NATS_URL", raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        code, _, err = weft(capsys, "up", "--data", str(tmp_path), "--port", port)
+    assert code == 2
+    assert err == (
+        f"weft: port {port} is taken; choose another one with --port (0 takes a free one), or use "
+        f"the server that is there: --nats nats://127.0.0.1:{port}\n"
+    )
+
+
+def test_what_is_no_handle_is_said_before_anybody_is_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, _, err = weft(capsys, "drilldown", "report.txt", *OFFLINE)
+    assert (code, err) == (2, "weft: 'report.txt' is no handle; they look like art:k3m7zq2dpa\n")
 
 
 WITHOUT_A_SERVER = {"weft demo", "weft eval envelope", "weft eval hydration", "weft eval routing"}

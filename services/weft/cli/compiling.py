@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 from weft_schemas.policy import Phase
 
+HANDLE = re.compile(r"art:[a-z2-7]{10}")
+"""As `weft_schemas.ids.artifact_handle` makes them."""
 _NAMES = 8
 """Tools that a complaint lists."""
 
@@ -200,6 +203,8 @@ def drilldown(
       weft drilldown art:k3m7zq2dpa --view lines -a start=100 -a count=20
       weft drilldown art:k3m7zq2dpa --view search -a pattern=ERROR -a context=2
     """
+    if not HANDLE.fullmatch(handle):
+        raise InvalidInput(f"{handle!r} is no handle; they look like art:k3m7zq2dpa")
     reply = running(_drilldown(settings, handle, view, max_tokens, _named(args)))
     if as_json:
         print_json(reply)

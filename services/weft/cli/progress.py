@@ -18,7 +18,9 @@ def steps(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=quiet) as shown:
+    console = Console(stderr=True)
+    unseen = quiet or not console.is_terminal
+    with Progress(*columns, console=console, disable=unseen) as shown:
         tasks: dict[str, TaskID] = {}
 
         def told(what: str, done: int, total: int) -> None:
@@ -32,12 +34,15 @@ def steps(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
 
 @contextmanager
 def progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Gives what to call with how many of how many are done; on stderr, nothing when quiet."""
+    """Gives what to call with how many of how many are done; on stderr, nothing when quiet or
+    where nobody looks."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=quiet) as shown:
+    console = Console(stderr=True)
+    unseen = quiet or not console.is_terminal
+    with Progress(*columns, console=console, disable=unseen) as shown:
         task = shown.add_task(what, total=None)
         begun = perf_counter()
         first: list[int] = []

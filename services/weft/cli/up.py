@@ -15,7 +15,7 @@ import click
 from weft.cli.connecting import connected, running
 from weft.cli.output import hint
 from weft.runtime.settings import Settings
-from weft_schemas.errors import ConfigurationError, WeftError
+from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
 
 PORT = 4222
 """NATS's own, so that clients need no address."""
@@ -68,7 +68,15 @@ def up(
     if cluster and not embedded:
         raise click.UsageError("--cluster starts servers here; leave --nats and WEFT_NATS_URL out")
     log_file = log_file or settings.data_dir / "weft.log"
-    running(_up(settings, port, embedded, bool(cluster), workers, log_file))
+    try:
+        running(_up(settings, port, embedded, bool(cluster), workers, log_file))
+    except Unavailable as error:
+        if "address already in use" not in str(error):
+            raise
+        raise ConfigurationError(
+            f"port {port} is taken; choose another one with --port (0 takes a free one), or use "
+            f"the server that is there: --nats nats://127.0.0.1:{port}"
+        ) from None
 
 
 async def _up(
