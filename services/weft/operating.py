@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from weft.audit.backtesting import Backtest
     from weft.audit.difference import Difference
     from weft.audit.verifying import Verification
+    from weft.indexer.rebuild import Rebuilt
     from weft.replay.erasing import Erased
     from weft.replay.exporting import Exported
     from weft.replay.forking import Forked
     from weft.replay.importing import Imported
     from weft.replay.letters import Letter
     from weft.replay.rederive import Rederived
+    from weft.replay.snapshots import Snapshot
+    from weft.replay.trimming import Trimmed
 
 
 class Operator:
@@ -101,6 +104,26 @@ class Operator:
 
         folder = data_dir or self._settings.data_dir
         return await verify(self._connection, folder, self._settings.encoding)
+
+    async def rebuild(self, data_dir: Path | None = None, *, snapshot: bool = False) -> Rebuilt:
+        """A replica's read model anew from the log, or from the newest snapshot, beside the live
+        one."""
+        from weft.indexer.rebuild import rebuild
+
+        folder, encoding = data_dir or self._settings.data_dir, self._settings.encoding
+        return await rebuild(self._connection, folder, encoding, snapshot=snapshot)
+
+    async def snapshot(self, data_dir: Path | None = None) -> Snapshot:
+        """A replica's read model, put into the object store."""
+        from weft.replay.snapshots import take
+
+        return await take(self._connection, data_dir or self._settings.data_dir)
+
+    async def trim(self, before: int) -> Trimmed:
+        """Let every session's events below a sequence go, once a snapshot holds them."""
+        from weft.replay.trimming import trim
+
+        return await trim(self._connection, before, self._settings.encoding)
 
     async def dead_letters(self, session: str | None = None) -> list[Letter]:
         """What workers gave up, open or not."""

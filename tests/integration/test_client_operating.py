@@ -9,7 +9,7 @@ from tests.integration.test_service_compiler import TURN, compiled, compiling
 
 from weft.client import connect
 from weft.log.connection import Connection
-from weft_schemas.errors import NotFound
+from weft_schemas.errors import ConfigurationError, NotFound
 from weft_schemas.events import Origin, ParkedEvent, encode_event
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextBudget, ContextPolicy
@@ -55,6 +55,11 @@ async def test_an_operator_works_from_python(server, log: Connection, tmp_path, 
             assert dropped.dropped
 
             assert (await operator.verify()).findings == []
+            built = await operator.rebuild(tmp_path / "again")
+            taken = await operator.snapshot(tmp_path / "again")
+            assert taken.digest == built.digest
+            with pytest.raises(ConfigurationError, match="needs a snapshot"):
+                await operator.trim(taken.sequence + 10)
             erased = await operator.erase("s1", "asked for")
             assert erased.forks == ("s1-again",)
             assert (await operator.erase_tenant()).removed["events"] > 0
