@@ -123,6 +123,20 @@ async def test_services_run_over_tls_with_a_password(tmp_path: Path) -> None:
             assert pack.out == "user: hi\n", pack.err
 
 
+async def test_a_publisher_over_tls_survives_the_death_of_its_server(tmp_path: Path) -> None:
+    extra, right, _ = by_certificate(tmp_path)
+    async with (
+        guarded(tmp_path, extra, right) as server,
+        client.connect(server.url, **right) as log,
+    ):
+        for life in range(3):
+            await server.kill()
+            await server.start()
+            await log.publish("s1", ContextItem(f"m{life}", ItemKind.USER_TURN, "hi"))
+        stored = [record.event().id async for record in log.events("s1")]
+    assert stored == ["m0", "m1", "m2"]
+
+
 async def test_a_server_that_is_not_trusted_and_one_without_tls_get_no_credential(
     tmp_path: Path,
 ) -> None:
@@ -163,6 +177,9 @@ async def test_files_that_cannot_be_used_are_named(
         await connect("nats://127.0.0.1:1", creds=str(file))
     with pytest.raises(ConfigurationError, match="TLS files cannot be used"):
         await connect("nats://127.0.0.1:1", tls_ca=str(file))
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    with pytest.raises(ConfigurationError, match="a WebSocket needs the package aiohttp"):
+        await connect("ws://127.0.0.1:1")
     file.write_text("-BEGIN NATS USER JWT-\nx\n-BEGIN USER NKEY SEED-\ny\n")
     monkeypatch.setitem(sys.modules, "nkeys", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'nats-py\[nkeys\]'"):

@@ -240,6 +240,10 @@ async def _failed(
             if has_certificate
             else f"{where} wants a client certificate; give one with its key"
         )
+    if isinstance(cause, ImportError):
+        return ConfigurationError(
+            f"{where}: a WebSocket needs the package aiohttp; install it: pip install aiohttp"
+        )
     if isinstance(cause, _PlainError):
         return Unavailable(f"TLS with {where} failed: {text}; check the address and the server")
     if isinstance(cause, ssl.SSLError):
