@@ -96,11 +96,17 @@ def fill(choice: Choice, base: Forms, groups: Sequence[Group], budget: int) -> F
 
 
 def _with_current(pinned: Forms, choice: Choice) -> Forms:
+    """The pinned, and of the current results as many whole as their share takes."""
     sheet = choice.sheet
     limit = min(choice.budget, sheet.exact(pinned) + int(choice.budget * choice.current_share))
-    forms = dict(pinned)
+    forms, taken = dict(pinned), []
     for group in choice.current:
         more = {row.sequence: whole(row, row.sequence in choice.redacted) for row in group.rows}
-        if sheet.exact({**forms, **more}) <= limit:
+        if sheet.size({**forms, **more}) <= limit:
             forms.update(more)
+            taken.append(more)
+    # The sum of the blocks is only close to what is sent.
+    while taken and sheet.exact(forms) > limit:
+        for sequence in taken.pop():
+            del forms[sequence]
     return forms
