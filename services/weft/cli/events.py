@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from weft.cli.connecting import client, connected, json_option, running, session_option
+from weft.cli.connecting import client, connected, running, session_option
 from weft.cli.output import print_json_line
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput, NotFound
@@ -21,7 +21,7 @@ _SHOWN = 100
 @session_option
 @click.option("--from", "first", type=int, default=1, metavar="SEQ", help="First sequence.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with new ones, until Ctrl-C.")
-@json_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line on stdout.")
 @connected
 def events(session: str, first: int, follow: bool, as_json: bool, settings: Settings) -> None:
     """Show a session's events: what agents published and what workers derived.

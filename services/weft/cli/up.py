@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,7 +21,17 @@ from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
 PORT = 4222
 """NATS's own, so that clients need no address."""
 _LOOK_SECONDS = 0.2
-_COUNT = click.IntRange(min=0)
+
+
+def _processes(flag: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(
+        flag,
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help=f"Processes of the {flag.removeprefix('--')}.",
+    )
 
 
 @click.command()
@@ -30,11 +41,11 @@ _COUNT = click.IntRange(min=0)
               help="0 takes a free one.")  # fmt: skip
 @click.option("--cluster", type=click.Choice(["3"]), metavar="3",
               help="Three servers as one cluster, on free ports, to try failures on.")  # fmt: skip
-@click.option("--firewall", type=_COUNT, default=1, show_default=True, metavar="N")
-@click.option("--summarizer", type=_COUNT, default=1, show_default=True, metavar="N")
-@click.option("--memory", type=_COUNT, default=1, show_default=True, metavar="N")
-@click.option("--compiler", type=_COUNT, default=1, show_default=True, metavar="N")
-@click.option("--router", type=_COUNT, default=1, show_default=True, metavar="N")
+@_processes("--firewall")
+@_processes("--summarizer")
+@_processes("--memory")
+@_processes("--compiler")
+@_processes("--router")
 @click.option("--log", "log_file", type=click.Path(path_type=Path), metavar="FILE",
               help="Services' JSON logs.  [DIR/weft.log]")  # fmt: skip
 @connected

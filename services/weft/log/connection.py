@@ -144,7 +144,7 @@ class Connection(Client):
             # nats-py gives the server's text in lower case.
             for watcher in tuple(self._violation_watchers):
                 watcher(match.group(1).lower())
-        _log.info("nats: %s", str(error) or type(error).__name__)
+        _log.info("nats: %s", str(error).removeprefix("nats: ") or type(error).__name__)
 
     async def _on_disconnect(self) -> None:
         self._down = True
