@@ -167,8 +167,13 @@ def _parted_call(name: str, form: Form) -> Shape:
             if mine:
                 text = held.assemble(mine)[1:-1]
                 texts.append(text)
-                kept[key] = arguments[key] if len(mine) == len(indexes) else text[len(key) + 1 :]
+                kept[key] = arguments[key] if len(mine) == len(indexes) else _value(text, key)
         shown = " ".join([*texts, GAP])
         return Form(SHORTENED, f"{name}({shown})", kept, ranges(chosen))
 
     return Shape(tuple(parts), choose)
+
+
+def _value(text: str, key: str) -> str:
+    """Of `key=value`, or of `key{…}` and `key[…]` whose brackets belong to the value."""
+    return text.removeprefix(key).removeprefix("=")

@@ -1,0 +1,83 @@
+"""Stage 5: how much a group matters."""
+
+from collections.abc import Mapping
+
+import pytest
+from tests.session_view import ListView
+
+from weft.compiler.closure import close
+from weft.compiler.query import understand
+from weft.compiler.scoring import Emphasis, score_groups
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import PhaseRule
+
+FLAT = Emphasis(relevance=1.0, recency=0.0, half_life=4.0)
+NEW = Emphasis(relevance=0.0, recency=1.0, half_life=4.0)
+TEXT = "the ship sailed over the sea"
+
+
+def turn(item_id: str, text: str = TEXT, **metadata: str) -> ContextItem:
+    return ContextItem(item_id, ItemKind.AGENT_MSG, text, metadata=metadata)
+
+
+def scores(
+    items: list[ContextItem],
+    query: str = "",
+    matches: Mapping[str, float] | None = None,
+    emphasis: Emphasis = FLAT,
+    rule: PhaseRule | None = None,
+) -> dict[str, float]:
+    """By item id."""
+    view = ListView(items)
+    rows = view.span(0, len(items))
+    at = {row.id: row.sequence for row in rows}
+    held = {at[item_id]: score for item_id, score in (matches or {}).items()}
+    groups = close(view, rows).groups
+    rule = rule or PhaseRule(tuple(ItemKind))
+    made = score_groups(groups, held, understand(query), rule, emphasis, None)
+    return {row.id: made[row.sequence] for row in rows if row.sequence in made}
+
+
+def test_a_match_raises_its_neighbours_less_than_itself() -> None:
+    made = scores([turn(name) for name in "abcdefg"], matches={"d": 2.0})
+    assert made["d"] > made["e"] == made["c"] > made["f"] > made["g"] > 0
+
+
+def test_what_follows_a_question_is_raised_more_than_what_comes_before_it() -> None:
+    made = scores([turn("a"), turn("b", "who sailed the ship?"), turn("c")], matches={"b": 1.0})
+    assert made["c"] > made["a"]
+
+
+def test_another_day_is_no_neighbour() -> None:
+    items = [
+        turn("a", occurred_at="2024-01-01T00:00:00Z"),
+        turn("b", occurred_at="2024-01-02T00:00:00Z"),
+        turn("c", occurred_at="2024-01-02T00:00:00Z"),
+    ]
+    made = scores(items, matches={"b": 1.0})
+    assert made["c"] > made["a"]
+
+
+def test_the_named_author_and_the_named_time_win_over_a_better_match() -> None:
+    items = [turn("a", author="Mia"), turn("x"), turn("y"), turn("z"), turn("b", author="Tom")]
+    assert scores(items, "what did Mia do", {"a": 1.0, "b": 1.5})["a"] > 1.5
+    dated = [
+        turn("a", occurred_at="2024-05-08T10:00:00Z"),
+        turn("b", occurred_at="2024-06-08T10:00:00Z"),
+    ]
+    made = scores(dated, "what happened on 8 May 2024", {"a": 1.0, "b": 1.5})
+    assert made["a"] > made["b"]
+
+
+def test_recency_halves_and_never_ends() -> None:
+    made = scores([turn(f"t{n}") for n in range(40)], emphasis=NEW)
+    assert made["t35"] == pytest.approx(made["t39"] / 2, abs=1e-5)
+    assert made["t0"] > 0.08
+
+
+def test_a_kinds_weight_decides_between_equals_only() -> None:
+    items = [turn("a"), ContextItem("u", ItemKind.USER_TURN, TEXT), *map(turn, "bcdefg")]
+    rule = PhaseRule(tuple(ItemKind), {ItemKind.USER_TURN: 2.0})
+    made = scores(items, emphasis=NEW, rule=rule)
+    assert made["u"] > made["b"]
+    assert made["u"] < made["g"]
