@@ -62,6 +62,7 @@ class View:
             self._number: int = row[0] if row else 0
             self._count = self._items_until()
         self._in_snapshot = db.in_transaction
+        self._rows: dict[int, ItemRow] = {}
 
     def item_count(self) -> int:
         return self._count
@@ -173,7 +174,14 @@ class View:
 
     def _items(self, sql: str, **values: int | str) -> list[ItemRow]:
         values |= {"session": self._number, "count": self._count, "at": self.sequence}
-        return [item_row(row) for row in self._db.execute(sql, values)]
+        return [self._made(row) for row in self._db.execute(sql, values)]
+
+    def _made(self, row: tuple[Any, ...]) -> ItemRow:
+        """Several queries of one compile find the same item: it is decoded once."""
+        known = self._rows.get(row[0])
+        if known is None:
+            known = self._rows[row[0]] = item_row(row)
+        return known
 
     def _memories(self, kind: str, scope: str, limit: int) -> sqlite3.Cursor:
         values = {
