@@ -18,6 +18,7 @@ import msgspec
 
 from weft.log.following import Followed
 from weft.log.identity import StreamIdentity
+from weft.readmodel import store
 from weft.readmodel.digest import content_digest
 from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.fold import Fold, Folded
@@ -49,6 +50,9 @@ class Writer:
         self.unscrubbed = False
         """Rows were erased whose bytes may still be in the files; known across restarts."""
         self._scrubbed = 0
+        self._wal = path.with_name(f"{path.name}-wal")
+        self._long_wal = store.LONG_WAL_BYTES
+        """Above this it is written back; higher for a while where a reader held that up."""
 
     @classmethod
     async def open(cls, path: Path, encoding: str) -> Writer:
@@ -69,9 +73,7 @@ class Writer:
     async def fold(self, followed: Followed, step: Step = _no_step) -> Folded:
         """Fold what was followed, in one transaction."""
         identity = msgspec.json.encode(followed.identity).decode()
-        folded = await self._run(
-            lambda: self._fold.apply(followed.records, followed.through, identity, step)
-        )
+        folded = await self._run(lambda: self._apply(followed, identity, step))
         self.identity = followed.identity
         self.unscrubbed = self.unscrubbed or folded.erased > 0
         return folded
@@ -124,6 +126,14 @@ class Writer:
         identity = get_meta(self._db, "identity")
         if identity:
             self.identity = msgspec.json.decode(str(identity), type=StreamIdentity)
+
+    def _apply(self, followed: Followed, identity: str, step: Step) -> Folded:
+        folded = self._fold.apply(followed.records, followed.through, identity, step)
+        size = self._wal.stat().st_size if self._wal.exists() else 0
+        if size > self._long_wal:
+            held_up = not store.write_back(self._db)
+            self._long_wal = store.LONG_WAL_BYTES + (size if held_up else 0)
+        return folded
 
     def _read_scrubbed(self) -> None:
         self._scrubbed = int(get_meta(self._db, "scrubbed") or 0)

@@ -23,6 +23,12 @@ FOLD_VERSION = 1
 """Raise when the fold would make other rows of the same log; old files then rebuild themselves."""
 
 _SAMPLE = "The quick brown foxes jumped over 13 lazy-dogs: naïve café, user_id=42 and Über-Größe."
+LONG_WAL_BYTES = 64 * 1024 * 1024
+"""Of the write-ahead log, above which the writer waits for readers to write it back. By itself
+SQLite starts it over only at a moment without a reader, and a busy replica has none."""
+_WAIT_MS = 250
+"""For the readers of that moment; a compile reads for some 10."""
+_BUSY_MS = 5_000
 _CACHE_KIB = 16_384
 """Page cache of one connection; what a compile touches of one session fits many times."""
 
@@ -107,6 +113,17 @@ def get_meta(db: sqlite3.Connection, name: str) -> str | int | None:
 
 def set_meta(db: sqlite3.Connection, name: str, value: str | int) -> None:
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+def write_back(db: sqlite3.Connection) -> bool:
+    """Write the write-ahead log back into the file and empty it. False where a reader, such as a
+    copy that is being made, holds that up for longer than `_WAIT_MS`."""
+    db.execute(f"PRAGMA busy_timeout = {_WAIT_MS}")
+    try:
+        busy: int = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    return not busy
 
 
 def scrub(db: sqlite3.Connection) -> bool:
