@@ -20,7 +20,7 @@ from weft_schemas.ids import item_message_id
 from weft_schemas.items import ContextItem
 from weft_schemas.subjects import derived_subject, item_subject
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds until a test gives up waiting: far above what anything takes."""
 
 
