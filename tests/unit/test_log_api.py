@@ -20,3 +20,10 @@ def test_a_refusal_has_its_kind(code: int, number: int, description: str, kind: 
     error = error_of({"code": code, "err_code": number, "description": description}, "a publish")
     assert type(error) is kind
     assert str(error).startswith(f"a publish: {description}")
+
+
+def test_a_server_without_the_log_is_told_from_one_without_an_event():
+    missing = error_of({"code": 404, "err_code": 10059, "description": "stream not found"}, "it")
+    assert str(missing).endswith("; start `weft up`, or make the log with `weft provision`")
+    other = error_of({"code": 404, "err_code": 10037, "description": "no message found"}, "it")
+    assert "provision" not in str(other)

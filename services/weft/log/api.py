@@ -25,6 +25,7 @@ TIMEOUT_SECONDS = 5.0
 FULL = frozenset({10002, 10023, 10028, 10047, 10077, 10122})
 """No room: limits of the account, the server's memory or disk, or the stream's messages or bytes.
 Numbers of nats-server's `errors.json`; they are its public interface, the texts are not."""
+NO_STREAM = 10059
 IN_PROCESS = 10158
 """The same message id is on its way through a cluster, and may still be lost with its leader."""
 WRONG_LAST = frozenset({10070, 10071, 10164})
@@ -92,6 +93,8 @@ def error_of(error: dict[str, Any], what: str) -> WeftError:
         return Overloaded(f"{text}; wait, or raise the stream's limits")
     if number in WRONG_LAST:
         return Conflict(f"{text}; read what came in between and decide again")
+    if number == NO_STREAM:
+        return NotFound(f"{text}; start `weft up`, or make the log with `weft provision`")
     if error.get("code") == 404:
         return NotFound(text)
     if error.get("code") in (500, 503) or number == IN_PROCESS:
