@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 
 from weft.compiler.forms import Form, Shape
 from weft.compiler.packing import Addition
@@ -88,27 +89,27 @@ def _alone(addition: Addition, shapes: Mapping[int, Shape]) -> Forms:
 
 
 def _longest(additions: Sequence[Addition], size: Callable[[int], int], budget: int) -> int:
-    """How many of the additions fit: guesses by the estimates' error first, then bisection."""
-    estimates = [0.0]
-    for addition in additions:
-        estimates.append(estimates[-1] + addition.tokens)
-    low, high = 0, len(additions)
-    scale = 1.0
+    """How many of the additions fit: guesses by proportion between what fits and what does not,
+    then bisection."""
+    estimates = [0.0, *accumulate(addition.tokens for addition in additions)]
+    low, below = 0, size(0)
+    high, above = len(additions), 0
     guesses = 0
     while low < high:
-        middle = (low + high + 1) // 2
-        guess = _place(estimates, budget * scale) if guesses < GUESSES else middle
+        guess = (low + high + 1) // 2
+        if guesses < GUESSES:
+            share = (budget - below) / (above - below) if above else 1.0
+            span = estimates[high + 1] - estimates[low] if above else budget - below
+            guess = _place(estimates, estimates[low] + share * span)
         guess = min(max(guess, low + 1), high)
         guesses += 1
         used = size(guess)
-        if used <= budget:
-            low = guess
+        if used > budget:
+            high, above = guess - 1, used
+        else:
+            low, below = guess, used
             if used >= CLOSE * budget:
                 break
-        else:
-            high = guess - 1
-        if used:
-            scale = estimates[guess] / used
     return low
 
 
