@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import struct
+from functools import cache
 from itertools import groupby
 from math import log2
 
@@ -50,12 +51,17 @@ def posting(document: int, times: int, length: int) -> int:
     return (document % BLOCK) << 16 | (times if times < 256 else 255) << 8 | length
 
 
+@cache
+def _layout(count: int) -> struct.Struct:
+    return struct.Struct(f"<{count}I")
+
+
 def pack(postings: list[int]) -> bytes:
-    return struct.pack(f"<{len(postings)}I", *postings)
+    return _layout(len(postings)).pack(*postings)
 
 
 def unpack(entries: bytes) -> tuple[int, ...]:
-    return struct.unpack(f"<{len(entries) // WIDTH}I", entries)
+    return _layout(len(entries) // WIDTH).unpack(entries)
 
 
 Document = tuple[int, int, list[str]]
@@ -110,7 +116,7 @@ class IndexWriter:
     def _seal(self, session: int, documents: list[Document]) -> None:
         """Append the postings of a block's next documents to the rows of their terms."""
         block, postings = documents[0][0] // BLOCK, _inverted(documents)
-        rows = ((session, term, block, pack(found)) for term, found in sorted(postings.items()))
+        rows = ((session, term, block, pack(postings[term])) for term in sorted(postings))
         self._db.executemany(_sql.add_postings, rows)
 
 
