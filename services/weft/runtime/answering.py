@@ -142,7 +142,8 @@ def _check(service: str, request: Any) -> None:
         value = getattr(request, field, None)
         least = 1 if field == "v" else 0
         if value is not None and not least <= value <= MOST:
-            raise InvalidInput(f"{service} request: $.{field} is {value}; give {least} to {MOST}")
+            bound = f"{least} or more" if value < least else f"at most {MOST}"
+            raise InvalidInput(f"{service} request: $.{field} is {value}; give {bound}")
     wait = getattr(request, "timeout", 0.0)
     if not 0.0 <= wait <= MOST_WAIT:
         raise InvalidInput(f"{service} request: $.timeout is {wait}; give 0 to {MOST_WAIT:g}")
