@@ -1,5 +1,5 @@
-"""Memory of every process of `weft up`: at rest on an empty log, and after a load of items of 1 to
-20 KB with compiles beside it."""
+"""Memory of every process of `weft up`: at rest on an empty log, and at most under a load of items of
+1 to 20 KB, with compiles beside and after it."""
 
 import asyncio
 import re
@@ -19,6 +19,10 @@ SESSIONS = 8
 ITEMS = 1_500
 """In each session."""
 COMPILE_EACH = 50
+ASKERS = 4
+"""As many as a compiler has reading threads, so that the page cache of each is filled."""
+COMPILES = 250
+"""Of each asker, after the items."""
 START_SECONDS = 90.0
 _LINE = "a line of a result that says that all is well\n"
 
@@ -35,7 +39,14 @@ async def load(url: str) -> None:
                 if n % COMPILE_EACH == 0:
                     await client.compile(f"s{number}", "answer", after=ack.sequence, timeout=30.0)
 
+    async def asker(number: int) -> None:
+        async with Client(Settings(nats_url=url, tenant="acme")) as client:
+            for n in range(COMPILES):
+                name = f"s{(number + n) % SESSIONS}"
+                await client.compile(name, "answer", query=f"line {n}", timeout=30.0)
+
     await asyncio.gather(*(session(number) for number in range(SESSIONS)))
+    await asyncio.gather(*(asker(number) for number in range(ASKERS)))
 
 
 async def address(up: Running) -> str:
