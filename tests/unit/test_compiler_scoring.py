@@ -81,3 +81,10 @@ def test_a_kinds_weight_decides_between_equals_only() -> None:
     made = scores(items, emphasis=NEW, rule=rule)
     assert made["u"] > made["b"]
     assert made["u"] < made["g"]
+
+
+def test_a_document_raises_nothing_beside_it_and_is_not_raised() -> None:
+    items = [ContextItem(name, ItemKind.DOC_SNIPPET, TEXT) for name in "abc"]
+    made = scores([*items, turn("t"), turn("u")], matches={"b": 1.0, "u": 1.0})
+    assert made["a"] == made["c"] < made["b"]
+    assert made["t"] > made["c"]

@@ -41,6 +41,9 @@ LONG_TEXT = 240
 SAID = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
 """Kinds that somebody said."""
 
+ALONE = frozenset({ItemKind.DOC_SNIPPET})
+"""Kinds that answer nothing beside them: documents are published in any order."""
+
 _WANTS_NAME = re.compile(
     r"\b(where|which|who|cit(y|ies)|countr(y|ies)|states?|places?|names?)\b", re.I
 )
@@ -130,12 +133,14 @@ def _with_neighbours(
     raw = [matches.get(row.sequence, 0.0) for row in rows]
     for at, row in enumerate(rows):
         own = matches.get(row.sequence)
-        if own is None:
+        if own is None or row.kind in ALONE:
             continue
         for distance, share in BESIDE.items():
             for ordinal in (row.ordinal - distance, row.ordinal + distance):
                 other = place.get(ordinal)
-                if other is not None and occurred[other] == occurred[at]:
+                if other is None or rows[other].kind in ALONE:
+                    continue
+                if occurred[other] == occurred[at]:
                     answers = ordinal == row.ordinal + 1 and signs[at].asks
                     raw[other] += own * (AFTER_QUESTION if answers else share)
     return raw
