@@ -3,7 +3,7 @@ are appended; only where that costs too much is the tail replaced, and then room
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -17,14 +17,17 @@ from weft.compiler.values import values
 from weft.readmodel.rows import ItemRow, SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry
 
-STAYS = (1.0, 0.94, 0.88, 0.82, 0.76, 0.7, 0.6, 0.5, 0.35, 0.2, 0.0)
-"""Shares of the base that are tried as the new prompt's beginning, longest first."""
-LOSS = 0.16
-"""Most worth, against the best try, that a longer beginning may cost. Tuned for three quarters of a
-prompt to be its predecessor's beginning."""
-APPENDED = 0.25
-"""Most of a budget that one compile appends."""
-REFILL = 0.8
+APPENDED = (0.06, 0.12, 0.25)
+"""Shares of a budget that one compile appends, least first. Tuned together with the constants below
+on half of the sessions, for prompts of which three quarters repeat the one before: what is saved by
+a longer beginning is paid for in grounding."""
+STAYS = (0.85, 0.7, 0.55, 0.4, 0.2, 0.0)
+"""Shares of the base that are tried as the new prompt's beginning where appending is not enough."""
+LOSS = 0.25
+"""Most worth, against the best try, that a longer beginning may cost, and"""
+LOSS_OF_NEW = 0.6
+"""most of the worth of items that the base did not show."""
+REFILL = 0.75
 """Share of the budget that is filled where something is replaced, so that there is room again."""
 
 
@@ -106,36 +109,50 @@ def select_stable(choice: Choice, kept: Forms) -> Selected:
     if everything is not None and all(everything.get(at) == form for at, form in kept.items()):
         return Selected(everything, ())
     pins = pins_of(choice)
-    tries = [forms for share in STAYS if (forms := _try(choice, kept, pins, share)) is not None]
-    worths = [_worth(choice, forms) for forms in tries]
-    enough = max(worths, default=0.0) * (1 - LOSS)
-    for forms, worth in zip(tries, worths, strict=True):
-        if worth >= enough:
-            return Selected(forms, pins.notes)
-    return Selected(pins.forms, pins.notes)
+    tries = list(_tries(choice, kept, pins))
+    every = [_worth(choice, forms, 0) for forms in tries]
+    new = [_worth(choice, forms, max(kept)) for forms in tries]
+    enough, enough_new = max(every) * (1 - LOSS), max(new) * (1 - LOSS_OF_NEW)
+    good = [
+        forms
+        for forms, worth, worth_new in zip(tries, every, new, strict=True)
+        if worth >= enough and worth_new >= enough_new
+    ]
+    return Selected(good[0] if good else tries[-1], pins.notes)
 
 
-def _try(choice: Choice, kept: Forms, pins: Pins, share: float) -> Forms | None:
-    """The prompt with this share of the base, null where that alone is too much."""
+def _tries(choice: Choice, kept: Forms, pins: Pins) -> Iterator[Forms]:
+    """Prompts that begin like the base, the longest beginning first: with more and more appended,
+    then with more and more of the base's end replaced."""
     sheet, budget = choice.sheet, choice.budget
-    head = kept if share == 1.0 else _head(choice, kept, int(sheet.size(kept) * share))
-    base = {**pins.forms, **head}
-    used = sheet.exact(base)
-    if used > budget:
-        return None
-    appended = min(budget, used + int(budget * APPENDED))
-    target = appended if share == 1.0 else max(used, int(budget * REFILL))
+    used = sheet.exact({**pins.forms, **kept})
+    for share in APPENDED:
+        if used <= budget:
+            target = min(budget, used + int(budget * share))
+            yield _behind(choice, {**pins.forms, **kept}, kept, target)
+    whole = sheet.size(kept)
+    for share in STAYS:
+        head = _head(choice, kept, int(whole * share))
+        base = {**pins.forms, **head}
+        used = sheet.exact(base)
+        if used <= budget:
+            yield _behind(choice, base, head, max(used, int(budget * REFILL)))
+
+
+def _behind(choice: Choice, base: Forms, head: Forms, target: int) -> Forms:
+    """The base and the best of what is later than its head: anything earlier would stand among
+    what stays and break the prefix."""
     last = max(head, default=0)
-    # Groups that would stand among those that stay would break the prefix.
     return fill(choice, base, [group for group in choice.groups if group.key > last], target)
 
 
-def _worth(choice: Choice, forms: Forms) -> float:
-    """What a prompt states: each value once, at the score of the best item that states it."""
+def _worth(choice: Choice, forms: Forms, known: int) -> float:
+    """What a prompt states in items later than `known`: each value once, at the score of the best
+    item that states it."""
     best: dict[str, float] = {}
     for group in choice.groups:
         for row in group.rows:
-            if row.sequence in forms:
+            if row.sequence in forms and row.sequence > known:
                 score = choice.scores[group.key]
                 for value, weight in values(forms[row.sequence].text).items():
                     best[value] = max(best.get(value, 0.0), score * weight)
