@@ -1,5 +1,5 @@
-"""Memory of every process of `weft up`: at rest on an empty log, and at most under a load of items of
-1 to 20 KB, with compiles beside and after it."""
+"""Memory of every process of `weft up`: at rest on an empty log, and at most under a load of items
+of 1 to 20 KB, with compiles beside and after it."""
 
 import asyncio
 import re
