@@ -16,6 +16,7 @@ _ANSI = re.compile(
     "|[\x1b\x9b]"
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+")
+_HIDDEN_ASCII = bytes(code for code in (*range(32), 127) if code not in b"\t\n\r")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _TAG = re.compile("[\U000e0000-\U000e007f]+")
 _INVISIBLE = re.compile(
@@ -53,7 +54,7 @@ def clean(data: bytes) -> Cleaned:
         text = data.decode("utf-8", "replace")
         broken = max(1, text.count("\ufffd"))
         signals.append(Signal("malformed", "invalid_utf8", broken, "bytes that are not UTF-8"))
-    if text.isascii() and text.isprintable():
+    if text.isascii() and len(data.translate(None, _HIDDEN_ASCII)) == len(data):
         return Cleaned(text, bool(signals), tuple(signals))
     before = len(text)
     if "\x1b" in text or "\x9b" in text:

@@ -10,7 +10,7 @@ import re2
 
 from weft.firewall.detect import Detected, Form
 from weft.firewall.leaves import Leaf, Scalar, leaves, named_values, written
-from weft.firewall.summarise.code import numbered_lines, outline, passages
+from weft.firewall.summarise.code import outlined, passages
 from weft.firewall.tables import read_table
 from weft_schemas.envelope import ExtractedFact
 
@@ -119,8 +119,7 @@ def _decoded(raw: bytes) -> str:
 
 def facts_of_code(text: str, source: str, limit: int) -> list[ExtractedFact]:
     """Definitions, then the longest passages of long ones, with the lines they span."""
-    numbered = numbered_lines(text[:_TEXT].splitlines())
-    found = outline(numbered)
+    _, numbered, found = outlined(text)
     told = [(x.name, f"{x.first}-{x.last}") for x in found]
     told += [
         (x.name[:_PASSAGE], f"{x.first}-{x.last}") for x in passages(numbered, found)[:_PASSAGES]

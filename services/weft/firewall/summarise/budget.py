@@ -3,6 +3,8 @@ the order in which they stood."""
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import msgspec
 
 from weft import tokens
@@ -31,6 +33,12 @@ class Budget(msgspec.Struct, frozen=True):
     limit: int
     encoding: str
 
+    @property
+    def most(self) -> int:
+        """Of pieces whose worth falls with their order, more than these are never looked at: each
+        takes two tokens, and after `_MISSES` without room the rest is given up."""
+        return _MISSES * (self.limit // 2 + 1)
+
     def count(self, text: str) -> int:
         return tokens.count(text, self.encoding)
 
@@ -45,18 +53,19 @@ class Budget(msgspec.Struct, frozen=True):
 def compose(pieces: list[Piece], budget: Budget, gap: str = "…") -> str:
     """The worthiest pieces that fit, each on a line of its own, `gap` where some are left out
     between two that are not neighbours."""
-    order = {
-        piece.order: index for index, piece in enumerate(sorted(pieces, key=lambda p: p.order))
-    }
-    chosen: list[Piece] = []
+    standing = sorted(pieces, key=_ORDER)
+    worth = [piece.worth for piece in standing]
+    chosen: dict[int, str] = {}
     left = budget.limit - _MARGIN
     misses = 0
-    for piece in sorted(pieces, key=lambda p: (-p.worth, p.order)):
+    # Python sorts stably, in reverse too: equal worth stays in order.
+    for index in sorted(range(len(standing)), key=worth.__getitem__, reverse=True):
+        text = standing[index].text
         # A token is rarely longer than 16 characters: what is far too long is not even counted.
-        cost = budget.count(piece.text) + 1 if len(piece.text) <= 16 * max(left, 1) else left + 1
+        cost = budget.count(text) + 1 if len(text) <= 16 * max(left, 1) else left + 1
         if cost > left and left > budget.limit * _ROOM:
-            piece = _beginning(piece, left - 2, budget)
-            cost = budget.count(piece.text) + 1
+            text = f"{tokens.truncate(text, left - 2, budget.encoding)}…"
+            cost = budget.count(text) + 1
         if cost > left:
             misses += 1
             if misses >= _MISSES:
@@ -64,27 +73,24 @@ def compose(pieces: list[Piece], budget: Budget, gap: str = "…") -> str:
             continue
         misses = 0
         left -= cost
-        chosen.append(piece)
+        chosen[index] = text
     while True:
-        text = _joined(chosen, order, gap)
+        text = _joined(chosen, gap)
         if not chosen or budget.fits(text):
             return text
-        chosen.pop()
+        chosen.popitem()
 
 
-def _beginning(piece: Piece, limit: int, budget: Budget) -> Piece:
-    text = f"{tokens.truncate(piece.text, limit, budget.encoding)}…"
-    return Piece(piece.order, piece.worth, text)
+_ORDER = attrgetter("order")
 
 
-def _joined(chosen: list[Piece], order: dict[float, int], gap: str) -> str:
+def _joined(chosen: dict[int, str], gap: str) -> str:
     lines: list[str] = []
     last = -1
-    for piece in sorted(chosen, key=lambda p: p.order):
-        index = order[piece.order]
+    for index in sorted(chosen):
         if gap and last >= 0 and index != last + 1:
             lines.append(gap)
-        lines.append(piece.text)
+        lines.append(chosen[index])
         last = index
     return "\n".join(lines)
 

@@ -4,6 +4,7 @@ span, so that a slice can be asked for by number."""
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 import msgspec
@@ -69,9 +70,7 @@ class Definition(msgspec.Struct):
 def summarise_code(text: str, budget: Budget) -> str:
     """First the definitions, then lines that name much, spread over the whole text; each with its
     number."""
-    lines = text.splitlines()[:_MAX_LINES]
-    numbered = numbered_lines(lines)
-    found = outline(numbered)
+    lines, numbered, found = outlined(text)
     span = f"{numbered[0][0]}..{numbered[-1][0]}" if numbered else "none"
     pieces = [Piece(-2, 100, f"source: lines {span}, {len(found)} definitions")]
     if numbered and numbered[0][1] != lines[0]:
@@ -112,6 +111,14 @@ def _spread(index: int) -> float:
     """A number in 0..1 by which the first of many lines taken lie far from each other: the bits of
     `index` reversed."""
     return 1.0 - int(f"{index & 0xFFF:012b}"[::-1], 2) / 4096
+
+
+@lru_cache(maxsize=1)
+def outlined(text: str) -> tuple[list[str], list[tuple[int, str]], list[Definition]]:
+    """Lines, numbered lines and definitions; kept for the next step with the same text."""
+    lines = text.splitlines()[:_MAX_LINES]
+    numbered = numbered_lines(lines)
+    return lines, numbered, outline(numbered)
 
 
 def numbered_lines(lines: list[str]) -> list[tuple[int, str]]:

@@ -16,6 +16,8 @@ _FILE = re.compile(r"(?:diff --git a/(.+) b/.+|\+\+\+ (?:b/)?([^\t]+).*|Index: (
 
 
 _FILE_STARTS = ("diff --git ", "+++ ", "Index: ")
+_FILE_FIRST = frozenset("d+I")
+_CHANGED = frozenset("+-")
 
 
 class _File(msgspec.Struct):
@@ -28,29 +30,42 @@ class _File(msgspec.Struct):
 
 def summarise_diff(text: str, budget: Budget) -> str:
     files: list[_File] = []
-    pieces: list[Piece] = []
-    in_hunk = False
+    hunks: list[Piece] = []
+    changes: list[Piece] = []
+    others: list[Piece] = []
+    in_hunk, most = False, budget.most
     for number, line in enumerate(text.splitlines()):
-        match = _FILE.match(line) if line.startswith(_FILE_STARTS) else None
+        first = line[:1]
+        if in_hunk and first == " ":
+            continue
+        match = (
+            _FILE.match(line) if first in _FILE_FIRST and line.startswith(_FILE_STARTS) else None
+        )
         if match is not None:
-            _begin(files, next(g for g in match.groups() if g is not None), number)
+            _begin(files, match[match.lastindex or 0], number)
             in_hunk = False
-        elif line.startswith("@@") and _HUNK.match(line):
+        elif first == "@" and _HUNK.match(line):
             in_hunk = True
             if files:
                 files[-1].hunks += 1
-            pieces.append(Piece(number, 70 - len(pieces) * 0.001, shorten(line, _LINE)))
-        elif in_hunk and line[:1] in ("+", "-"):
-            _count(files, line)
-            pieces.append(Piece(number, 50 - number * 0.001, shorten_line(line)))
-        elif not in_hunk and not line.startswith(("---", "index ")) and line.strip():
-            pieces.append(Piece(number, 40, shorten(line, _LINE)))
+            if len(hunks) < most:
+                hunks.append(Piece(number, 70 - len(hunks) * 0.001, shorten(line, _LINE)))
+        elif in_hunk and first in _CHANGED:
+            _count(files, first)
+            if len(changes) < most:
+                changes.append(Piece(number, 50 - number * 0.001, shorten_line(line)))
+        elif in_hunk or len(others) >= most or line.startswith(("---", "index ")):
+            continue
+        elif line.strip():
+            others.append(Piece(number, 40, shorten(line, _LINE)))
     added, removed = sum(f.added for f in files), sum(f.removed for f in files)
-    pieces.append(Piece(-1, 100, f"diff: {len(files)} files, +{added} -{removed}"))
-    for file in files:
-        shown = f"{file.name}: {file.hunks} hunks, +{file.added} -{file.removed}"
-        pieces.append(Piece(file.order - 0.5, 90, shown))
-    return compose(pieces, budget)
+    told = Piece(-1, 100, f"diff: {len(files)} files, +{added} -{removed}")
+    return compose([told, *map(_told, files[:most]), *hunks, *changes, *others], budget)
+
+
+def _told(file: _File) -> Piece:
+    shown = f"{file.name}: {file.hunks} hunks, +{file.added} -{file.removed}"
+    return Piece(file.order - 0.5, 90, shown)
 
 
 def _begin(files: list[_File], name: str, number: int) -> None:
@@ -58,10 +73,10 @@ def _begin(files: list[_File], name: str, number: int) -> None:
         files.append(_File(name, number))
 
 
-def _count(files: list[_File], line: str) -> None:
+def _count(files: list[_File], sign: str) -> None:
     if not files:
         files.append(_File("(unnamed)", 0))
-    if line[0] == "+":
+    if sign == "+":
         files[-1].added += 1
     else:
         files[-1].removed += 1

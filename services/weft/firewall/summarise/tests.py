@@ -11,13 +11,13 @@ _LINE = 220
 _TOTALS = re.compile(
     r"^=+ .{0,200}\b(?:passed|failed|errors?|skipped|no tests)\b.{0,200}=+$"
     r"|^\s*Tests?:\s+\d|^Test Suites:"
-    r"|^test result:|^Ran \d+ tests?|^(?:OK|FAILED)\b(?: \(|$)|Tests run: \d+"
+    r"|^test result:|^Ran \d+ tests?|^(?:OK|FAILED)\b(?: \(|$)"
     r"|^\d+ (?:passing|failing|pending)"
     r"|^\s{0,4}\d+ (?:passing|failing)|^(?:ok|FAIL|PASS)\s*(?:\t.*)?$"
     r"|^# (?:tests|pass|fail) \d"
-    r"|BUILD (?:FAILURE|SUCCESS)"
     r"|^\d+ (?:passed|failed|examples)|^(?:FAIL|ok  )\t"
 )
+_TOTALS_INSIDE = re.compile(r"Tests run: \d+|BUILD (?:FAILURE|SUCCESS)")
 _FAILURE = re.compile(
     r"^(?:FAILED|ERROR|FAIL:?)\s+\S|^--- FAIL|^not ok \d|^\s*[\u2715\u2717\u00d7\u2716]\s"
     r"|^\s+\d+\) \S|^\s*● \S"
@@ -29,9 +29,8 @@ _REASON = re.compile(
     r"|^\S+\.\w{1,5}:\d+: |panicked at",
     re.IGNORECASE,
 )
-_PASSED = re.compile(
-    r"^\s*(?:✓|√|PASS\b|ok \d|--- PASS|test \S+ \.\.\. ok|=== RUN)|\bPASSED\b|^\S+\.py [.sxF]+"
-)
+_PASSED = re.compile(r"\s*(?:✓|√|PASS\b|ok \d|--- PASS|test \S+ \.\.\. ok|=== RUN)|\S+\.py [.sxF]+")
+_PASSED_INSIDE = re.compile(r"\bPASSED\b")
 
 
 def summarise_tests(text: str, budget: Budget) -> str:
@@ -46,7 +45,7 @@ def summarise_tests(text: str, budget: Budget) -> str:
         if _FAILURE.match(start):
             failures += 1
             worth = 90.0 - failures * 0.01
-        elif _TOTALS.search(start):
+        elif _is_total(start):
             worth = 97.0 + number / len(lines)
         elif _REASON.match(start):
             worth = 80.0 - number / len(lines)
@@ -61,4 +60,11 @@ def _is_pass(line: str) -> bool:
     """Whether a line only says that one test passed; the totals say so too."""
     if line.endswith("PASSED") or "PASSED  [" in line or " PASSED [" in line:
         return True
-    return _PASSED.search(line) is not None and _TOTALS.search(line) is None
+    passed = _PASSED.match(line) or ("PASSED" in line and _PASSED_INSIDE.search(line))
+    return bool(passed) and not _is_total(line)
+
+
+def _is_total(line: str) -> bool:
+    if _TOTALS.match(line):
+        return True
+    return ("Tests run" in line or "BUILD " in line) and bool(_TOTALS_INSIDE.search(line))
