@@ -159,3 +159,8 @@ def test_pending_items_are_named_and_their_text_is_nowhere() -> None:
     assert "swordfish" not in repr(made)
     assert [waiting.item_id for waiting in made.pack.pending] == ["r"]
     assert reasons(made.pack) == {"c": "pending", "r": "pending"}
+
+
+def test_a_sequence_that_the_log_has_not_reached_is_told() -> None:
+    pack = compiled([said("u", ItemKind.USER_TURN)], as_of=99)
+    assert pack.stats.notes == (f"as of 99: what is read ends at {pack.sequence}",)

@@ -129,6 +129,8 @@ def compile_pack(
     notes = selected.notes
     if request.stable_from is not None and not kept.forms:
         notes = (*notes, f"compiled fresh: {kept.reason or 'nothing of the base can stay'}")
+    if request.as_of is not None and request.as_of > view.sequence:
+        notes = (*notes, f"as of {request.as_of}: what is read ends at {view.sequence}")
     stats = _stats(closed, weighed, dropped, notes, budget, view.encoding, count)
     pack = _pack(view, request, version, entries, stats)
     manifest = manifest_of(entries, rows, selected.forms)

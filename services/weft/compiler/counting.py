@@ -75,6 +75,7 @@ def _block(block: Mapping[str, Any], count: Count) -> int:
         case "tool_use":
             return count(block["id"]) + count(block["name"]) + count(compact(block["input"]))
         case "tool_result":
-            return count(block["tool_use_id"]) + count(block["content"])
+            failed = count("is_error") if block.get("is_error") else 0
+            return count(block["tool_use_id"]) + count(block["content"]) + failed
         case _:
             return count(block["text"])
