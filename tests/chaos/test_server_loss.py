@@ -31,7 +31,7 @@ from weft_schemas.subjects import STREAM
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 @asynccontextmanager
@@ -48,8 +48,19 @@ async def services(folder: Path, server: EmbeddedServer) -> AsyncIterator[tuple[
             Client(settings) as client,
         ):
             await until_answering(client)
+            await until_working(client)
             with Reader(folder) as reader:
                 yield client, reader
+
+
+async def until_working(client: Client) -> None:
+    """Return when every worker asks for events."""
+    async with asyncio.timeout(PATIENCE):
+        for durable in WORKERS:
+            while not (await call(client.connection, f"CONSUMER.INFO.{STREAM}.{durable}"))[
+                "num_waiting"
+            ]:
+                await asyncio.sleep(0.1)
 
 
 def missing(reader: Reader, *sessions: str) -> list[str]:

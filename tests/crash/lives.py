@@ -22,7 +22,7 @@ from weft.log.topology import SECOND, WORKERS, desired
 from weft.readmodel.generations import Reader
 from weft.runtime.crashpoints import VARIABLE
 from weft.runtime.settings import Settings
-from weft_schemas.errors import WeftError
+from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
 PATIENCE = 120.0
@@ -105,10 +105,16 @@ async def hurry(log: Connection) -> None:
 async def settled(log: Connection, reader: Reader) -> None:
     """Wait until every worker has finished everything and the read model has it all."""
     async with asyncio.timeout(PATIENCE):
-        while True:
-            last = await last_sequence(log)
-            left = [await unfinished(log, durable) for durable in WORKERS]
-            if not any(left) and await last_sequence(log) == last:
-                break
+        while not await finished(log):
             await asyncio.sleep(0.1)
     await folded(log, reader)
+
+
+async def finished(log: Connection) -> bool:
+    """Whether every worker has finished everything; not while nobody answers for the log."""
+    try:
+        last = await last_sequence(log)
+        left = [await unfinished(log, durable) for durable in WORKERS]
+        return not any(left) and await last_sequence(log) == last
+    except Unavailable:
+        return False
