@@ -53,6 +53,9 @@ async def test_every_compile_is_made_again_in_any_number_of_processes(sessions: 
     one, two = (run.summary() for run in runs)
     for name in ("recorded", "proposed", "altered", "differences", "compiles"):
         assert one[name] == two[name]
+    assert len(one["processor_seconds"]) == 1
+    assert 1 <= len(two["processor_seconds"]) <= 2
+    assert min(*one["processor_seconds"], *two["processor_seconds"]) > 0
     assert one["sessions"] == 3
     assert one["compiles"] >= 12
     assert one["selected_otherwise_now"] == 0
