@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 
-from weft import tokens
 from weft.compiler import service as compiler
+from weft.compiler.rehearsal import rehearse
 from weft.firewall import service as firewall
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
@@ -27,7 +27,7 @@ AUDIT_SECONDS = 3.0
 
 async def service(process: Process) -> None:
     """Run until the process stops, and answer what was asked until then."""
-    tokens.encoding(process.settings.encoding)  # loaded here, not by the first request
+    rehearse(process.settings.encoding)
     async with (
         Replica(process.settings.data_dir) as replica,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
