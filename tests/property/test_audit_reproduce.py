@@ -17,8 +17,8 @@ from weft.log.record import LogRecord
 from weft.readmodel.model import records_of
 from weft_schemas.compile import CompileAudit, CompileRequest
 from weft_schemas.events import Event, Origin
-from weft_schemas.items import ItemKind
-from weft_schemas.policy import ContextPolicy, Phase
+from weft_schemas.items import ItemKind, Sensitivity
+from weft_schemas.policy import ContextPolicy, Phase, SensitivityAction
 
 FILES = {"taubench/gpt-4o-airline.json": 4, "livemcpbench/trajectories_claude-sonnet-4.json": 2}
 """Sessions of each; those of the second are several times longer."""
@@ -79,3 +79,26 @@ def test_prompts_that_grow_from_each_other_reproduce(file: str) -> None:
         assert again.selection == SAME
         base = audit
     model.close()
+
+
+@needs_data
+def test_with_a_third_of_its_items_redacted_it_reproduces_as_well() -> None:
+    policy = ContextPolicy(sensitivity_action=SensitivityAction.REDACT)
+    for transcript in read_transcripts(DATA / "taubench/gpt-4o-airline.json")[:3]:
+        items = [
+            msgspec.structs.replace(item, sensitivity=Sensitivity.RESTRICTED)
+            if at % 3 == 0
+            else item
+            for at, item in enumerate(transcript.items)
+        ]
+        records = logged(items)
+        model = fresh_model(records, len(records), "cl100k_base")
+        redacted = 0
+        for at, phase in product(range(1, len(records) + 1, EVERY), Phase):
+            request = CompileRequest(phase, budget=900, policy=policy)
+            audit = compile_pack(model.view("default", "session", at), request, key=KEY).audit
+            again = reproduce(audit, model.view("default", "session", at), key=KEY)
+            assert again.identical, (transcript.name, at, phase, again.reasons)
+            redacted += sum(one.view == "redacted" for one in audit.manifest)
+        assert redacted > 10
+        model.close()
