@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 from tests.integration.echo_worker import WORKER
 from tests.integration.logged import (
     hurry,
@@ -22,6 +23,7 @@ from weft.runtime.application import Process
 from weft.runtime.deriving import SUSPECT_DELIVERIES
 from weft.runtime.settings import Settings
 from weft.runtime.worker import run_worker
+from weft_schemas.errors import ConfigurationError
 from weft_schemas.events import EnvelopeEvent, ParkedEvent
 from weft_schemas.subjects import STREAM, item_subject
 
@@ -168,3 +170,26 @@ async def test_stopping_finishes_what_was_begun_and_hands_back_the_rest(server, 
         await until_finished(log)
     assert len(await stored(log)) == 2_000
     assert info["num_ack_pending"] <= 512
+
+
+async def test_stopping_waits_for_what_takes_long(server, log: Connection):
+    await publish(log, "s1", [result("long", "slow 2"), result("short", "x")])
+    async with working(server.url):
+        await until(log, bool)
+    assert {event.origin.item_id for _, event in await stored(log)} == {"long", "short"}
+    assert await unfinished(log) == 0
+
+
+async def test_a_refused_publish_ends_the_worker_with_its_reason(server, log: Connection):
+    process = Process("firewall", Settings(nats_url=server.url))
+    process.connection = await connect(server.url)
+    await publish(log, "s1", [result(f"i{n}", "x") for n in range(50)])
+    stream = await call(log, f"STREAM.INFO.{STREAM}")
+    await call(log, f"STREAM.UPDATE.{STREAM}", {**stream["config"], "max_msg_size": 300})
+    with pytest.raises(ConfigurationError, match="maximum"):
+        await run_worker(process, WORKER)
+    await process.connection.close()
+    await call(log, f"STREAM.UPDATE.{STREAM}", stream["config"])
+    async with working(server.url):
+        await until_finished(log)
+    assert len(await stored(log)) == 50

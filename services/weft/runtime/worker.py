@@ -16,7 +16,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+from collections.abc import Coroutine
 from time import perf_counter
+from typing import Any
 
 import msgspec
 
@@ -103,9 +105,9 @@ class WorkerLoop:
         self._policies = policies
         self._lane = Lane()
         self._tasks: asyncio.TaskGroup
-        self._unsettled = 0
-        """Events whose publish has no answer yet."""
-        self._all_settled = asyncio.Event()
+        self._open = 0
+        """Events that were begun and are neither acknowledged nor put off."""
+        self._all_closed = asyncio.Event()
         point = f"{worker.name}.after_"
         self._after_fetch = crash_point(point + "fetch")
         self._after_decode = crash_point(point + "decode")
@@ -120,9 +122,9 @@ class WorkerLoop:
             async with asyncio.TaskGroup() as self._tasks:
                 async for batch in consumer:
                     await self.take(batch)
-                while self._unsettled:
-                    self._all_settled.clear()
-                    await self._all_settled.wait()
+                while self._open:
+                    self._all_closed.clear()
+                    await self._all_closed.wait()
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
 
@@ -146,6 +148,7 @@ class WorkerLoop:
 
     def _begin(self, delivery: Delivery) -> None:
         begun = perf_counter()
+        self._open += 1
         self._after_fetch()
         record = delivery.record
         try:
@@ -154,7 +157,7 @@ class WorkerLoop:
             self._failed(delivery, record, error, begun)
         else:
             if messages is None:
-                self._tasks.create_task(self._in_time(delivery, begun))
+                self._start(self._in_time(delivery, begun))
             else:
                 self._publish(delivery, messages, "derived", begun)
 
@@ -178,7 +181,7 @@ class WorkerLoop:
             self._publish(delivery, messages, "parked", begun)
         else:
             self._put_off(delivery, error)
-            self._count(record, "failed", begun)
+            self._close(record, "failed", begun)
 
     def _publish(
         self, delivery: Delivery, messages: list[Message], outcome: str, begun: float
@@ -186,29 +189,35 @@ class WorkerLoop:
         """Send what was derived; the source is acknowledged when the server has it all."""
 
         def answered(outcomes: list[Outcome]) -> None:
-            self._unsettled -= 1
-            if not self._unsettled:
-                self._all_settled.set()
             if all(isinstance(one, Ack) for one in outcomes):
                 self._settle(delivery, outcome, begun)
             else:
-                self._tasks.create_task(self._publish_again(delivery, messages, outcome, begun))
+                self._start(self._publish_again(delivery, messages, outcome, begun))
 
         if not messages:
             self._settle(delivery, "nothing", begun)
-            return
-        self._unsettled += 1
-        self._publisher.send(messages, answered)
+        else:
+            self._publisher.send(messages, answered)
 
     def _settle(self, delivery: Delivery, outcome: str, begun: float) -> None:
         self._after_publish()
         delivery.ack()
         self._after_ack()
-        self._count(delivery.record, outcome, begun)
+        self._close(delivery.record, outcome, begun)
 
-    def _count(self, record: LogRecord, outcome: str, begun: float) -> None:
+    def _close(self, record: LogRecord, outcome: str, begun: float) -> None:
         event = record.subject.rpartition(".")[2]
         self._process.metrics.event(event, outcome, perf_counter() - begun)
+        self._open -= 1
+        if not self._open:
+            self._all_closed.set()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            self._tasks.create_task(work)
+        except RuntimeError:
+            # This worker is ending for a fault; what it holds is delivered to another.
+            work.close()
 
     async def _source(self, record: LogRecord) -> LogRecord:
         """What is to be worked: the record, or the parked source that it revives for this worker,
