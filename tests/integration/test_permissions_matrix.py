@@ -25,12 +25,29 @@ PUBLISHERS = {
     "weft.acme.s1.out.envelope": {"firewall"},
     "weft.acme.s1.out.summary": {"worker"},
     "weft.acme.s1.out.fact": {"worker"},
+    "weft.acme.s1.out.episode": {"worker"},
     "weft.acme.s1.out.parked": {"firewall", "worker"},
-    "weft-rpc.acme.s1.compile": {"acme-agent", "acme-reader", "acme-operator"},
-    "weft-rpc.acme.s1.drilldown": {"acme-agent", "acme-reader", "acme-operator"},
-    "weft-rpc.acme.s1.route": {"acme-agent", "acme-reader", "acme-operator", "replica"},
-    "weft-rpc.rival.s1.compile": {"rival-agent", "rival-reader", "rival-operator"},
+    "weft.acme.s1.out.context_policy": set(),
+    "weft.acme.s1.out.revived": set(),
+    "weft.acme.s1.out.erased": set(),
+    "weft.acme.@tenant.out.catalog": {"acme-operator"},
+    "weft.acme.@tenant.out.erased": {"acme-operator"},
+    "weft.rival.s1.out.envelope": {"firewall"},
+    "weft.rival.@tenant.out.context_policy": {"rival-operator"},
+    **{
+        f"weft-rpc.{tenant}.s1.{service}": {
+            *(f"{tenant}-{role}" for role in ("agent", "reader", "operator")),
+            *(("replica",) if service in ("route", "hydrate") else ()),
+        }
+        for tenant in ("acme", "rival")
+        for service in (
+            *("compile", "explain", "status", "drilldown", "route", "hydrate", "choose"),
+            "replicas",
+        )
+    },
     "weft-audit.acme.s1.compiled": {"replica"},
+    "weft-audit.acme.s1.routed": {"replica"},
+    "weft-audit.acme.s1.chosen": {"replica"},
     "w.in.3.acme.s1.user_turn": set(),
     "w.out.3.acme.s1.envelope": set(),
     "$O.weft_bodies.M.name": set(),
