@@ -170,7 +170,7 @@ class EmbeddedServer:
             f"max_payload: {MAX_PAYLOAD}\n"
             f"ports_file_dir: {json.dumps(str(self.data_dir))}\n"
             f"log_file: {json.dumps(str(self._log_file))}\n"
-            "logfile_size_limit: 8MB\n"
+            "logfile_size_limit: 8MB\nlogfile_max_num: 3\n"
             "jetstream {\n"
             f"  store_dir: {json.dumps(str(self.data_dir))}\n"
             f"{sync}"
