@@ -61,7 +61,7 @@ async def compare(client: Client, wanted: str, theirs: int) -> None:
             found = [await measured(client, measure, chosen, budget) for budget in budgets]
             rows.append([f"weft, {name}", *(one.share for one in found), _n(found[0])])
             if name == "held back":
-                rows.append([_extra(found[0])[0], *(_extra(one)[1] for one in found), ""])
+                rows += _beside(found)
         for name, compile_at in OTHERS.items():
             found = [measure(cases[1::2], compile_at, budget) for budget in budgets]
             rows.append([f"{name}, held back", *(one.share for one in found), _n(found[0])])
@@ -78,11 +78,21 @@ def _n(found: Any) -> str:
     return f"{found.values} values" if hasattr(found, "values") else f"{found.turns} turns"
 
 
-def _extra(found: Any) -> tuple[str, object]:
-    """What stands beside a share: tokens outside blocks, or the short turns."""
-    if hasattr(found, "frame_share"):
-        return "  share of tokens outside items", found.frame_share
-    return "  turns under 20 characters, found", f"{found.short_found} of {found.short_turns}"
+def _beside(found: Sequence[Any]) -> list[list[object]]:
+    """What stands beside a share: the providers' messages, what could be reached at all, and tokens
+    outside blocks or the short turns."""
+    names = {"openai": "its OpenAI messages", "anthropic": "its Anthropic messages"}
+    rows: list[list[object]] = [
+        [f"  {names.get(name, name)}", *(one.shares[name] for one in found), ""]
+        for name in found[0].shares
+    ]
+    if hasattr(found[0], "frame_share"):
+        frames = (one.frame_share for one in found)
+        rows.append(["  share of tokens outside items", *frames, ""])
+    else:
+        short = (f"{one.short_found} of {one.short_turns}" for one in found)
+        rows.append(["  turns under 20 characters, found", *short, ""])
+    return rows
 
 
 async def documents(client: Client) -> None:
