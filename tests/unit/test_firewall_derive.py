@@ -188,3 +188,13 @@ def test_instructions_in_a_result_are_flagged_with_a_reason() -> None:
 
 def test_the_same_body_gives_the_same_envelope() -> None:
     assert envelope(invoices(80)) == envelope(invoices(80).encode())
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_the_cut_of_a_long_text_is_no_malformed_text(shift: int, tmp_path: Path) -> None:
+    text = "x" * shift + "Größe 日本 🙂 " * 1_000
+    file = tmp_path / "body"
+    file.write_text(text)
+    for body in (text, file):
+        made = envelope(body, limits=Bounds(analyse_bytes=4_001))
+        assert [signal.name for signal in made.signals] == ["size"]

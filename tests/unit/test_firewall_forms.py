@@ -226,3 +226,12 @@ def test_facts_come_from_json_tables_logs_and_prose() -> None:
         "https://example.com/t/4711"
         in facts(envelope("See https://example.com/t/4711 now")).values()
     )
+
+
+def test_an_object_with_long_keys_shows_some_of_them() -> None:
+    rows = {f"services/orders/handlers/of_the_day/number_{n}/handler.py": n for n in range(5_000)}
+    made = envelope(json.dumps(rows))
+    shown = json.loads(made.summary)
+    assert made.summary_tokens <= 300
+    assert sum(rows.get(key) == value for key, value in shown.items()) >= 5
+    assert "+" in shown["…"]

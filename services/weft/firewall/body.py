@@ -37,7 +37,7 @@ def window(body: Body, limit: int) -> Window:
     if len(data) <= limit:
         return Window(data, len(data), len(data))
     head, tail = _shares(limit)
-    return Window(data[:head] + data[len(data) - tail :], head, len(data))
+    return _joined(data[:head], data[len(data) - tail :], len(data))
 
 
 def _from_file(file: BinaryIO, size: int, limit: int) -> Window:
@@ -47,7 +47,28 @@ def _from_file(file: BinaryIO, size: int, limit: int) -> Window:
     head, tail = _shares(limit)
     start = file.read(head)
     file.seek(size - tail)
-    return Window(start + file.read(tail), len(start), size)
+    return _joined(start, file.read(tail), size)
+
+
+def _joined(head: bytes, tail: bytes, size: int) -> Window:
+    """Without what is left of a character that the cut went through: it would pass for malformed
+    text of the tool's."""
+    for back in range(1, min(_LONGEST, len(head) + 1)):
+        first = head[-back]
+        if first & 0xC0 != 0x80:
+            if first >= _LEADS[back]:
+                head = head[:-back]
+            break
+    skipped = 0
+    while skipped < min(_LONGEST - 1, len(tail)) and tail[skipped] & 0xC0 == 0x80:
+        skipped += 1
+    return Window(head + tail[skipped:], len(head), size)
+
+
+_LONGEST = 4
+"""Bytes of a character."""
+_LEADS = (0, 0xC0, 0xE0, 0xF0)
+"""First bytes from which a character takes more bytes than the index."""
 
 
 def _shares(limit: int) -> tuple[int, int]:

@@ -18,6 +18,8 @@ _TOKENS_OF_A_LEAF = 10
 """About what a value costs with its key."""
 _NAMES = 12
 """Names of left-out keys that are listed."""
+_NAMES_ROOM = 240
+"""Characters of them: long ones must not take what values need."""
 _SHARED = 24
 """Characters of such a value."""
 _ALIKE = 3
@@ -159,9 +161,16 @@ def _plain(key: str) -> str:
 
 
 def _list_names(names: list[str]) -> str:
-    shown = ",".join(_plain(name) for name in names[:_NAMES])
-    rest = len(names) - _NAMES
-    return f"{shown} +{rest}" if rest > 0 else shown
+    shown: list[str] = []
+    room = _NAMES_ROOM
+    for name in names[:_NAMES]:
+        room -= len(_plain(name))
+        if room < 0 and shown:
+            break
+        shown.append(_plain(name))
+    rest = len(names) - len(shown)
+    told = ",".join(shown)
+    return f"{told} +{rest}" if rest > 0 else told
 
 
 def _array(value: list[object], node: _Node, path: Path, shape: _Shape, told: bool) -> list[object]:
