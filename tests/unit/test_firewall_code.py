@@ -2,6 +2,7 @@
 
 import pytest
 
+from weft.firewall.detect import Form, detect
 from weft.firewall.summarise.code import numbered_lines, outline, passages
 
 C = """#include <stdio.h>
@@ -89,3 +90,9 @@ def test_any_text_has_an_outline(text: str) -> None:
     numbered = numbered_lines(lines_of(text))
     found = outline(numbered)
     assert all(part.first <= part.last for part in [*found, *passages(numbered, found)])
+
+
+def test_a_module_of_few_definitions_is_source_code() -> None:
+    constants = "".join(f"NAME_{n} = {{'key': {n}, 'other': 'text of {n}'}}\n" for n in range(200))
+    text = f'"""What it is for."""\n\nimport re\n\n{constants}\n\ndef last(x):\n    return x\n'
+    assert detect(text).form is Form.CODE

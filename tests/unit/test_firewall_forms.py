@@ -235,3 +235,11 @@ def test_an_object_with_long_keys_shows_some_of_them() -> None:
     assert made.summary_tokens <= 300
     assert sum(rows.get(key) == value for key, value in shown.items()) >= 5
     assert "+" in shown["…"]
+
+
+def test_a_table_of_many_rows_says_which_of_them_its_columns_are_told_of() -> None:
+    rows = "".join(f"{n},name {n},{n * 7}\n" for n in range(20_000))
+    summary = envelope(f"id,name,amount\n{rows}").summary
+    assert "table: 20000 rows x 3 columns; columns as in the first" in summary
+    assert "id: number 0..19999" in summary
+    assert "19999,name 19999,139993" in summary

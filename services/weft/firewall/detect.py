@@ -90,6 +90,11 @@ _CODE = re.compile(
     r"|public |private |protected |static |func |fn |impl |struct |enum |interface |type |package "
     r"|#include|#define|use |return\b|if ?\(|for ?\(|while ?\(|\}|\{|//|/\*|@\w+|module |require\()"
 )
+_MODULE = (
+    re2.compile(rb"(?m)^(?:from [\w.]+ import \S|import \w[\w.]*(?: as \w+)?(?:, |$))"),
+    re2.compile(rb"(?m)^(?:async )?def \w+\(|^class \w+[(:]"),
+)
+"""What a Python module has; most of its lines show no sign of their own."""
 NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|\||→|: |:(?=\s)) ?")
 """A line number as `cat -n` and editors' tools write it."""
 _PATHLINE = re.compile(
@@ -173,6 +178,7 @@ _TESTS_IN_ORDER: tuple[tuple[Form, Callable[[bytes, list[str]], bool]], ...] = (
     (Form.LOG, lambda raw, lines: _is_log(raw)),
     (Form.TRACEBACK, lambda raw, lines: _TRACE.search(raw) is not None),
     (Form.LISTING, lambda raw, lines: len(lines) >= 3 and _share(lines, _PATHLINE) >= 0.6),
+    (Form.CODE, lambda raw, lines: all(sign.search(raw) is not None for sign in _MODULE)),
     (Form.YAML, lambda raw, lines: _is_yaml(lines)),
     (Form.CODE, lambda raw, lines: len(lines) >= 4 and _share(lines, _CODE) >= 0.25),
     (Form.MARKDOWN, lambda raw, lines: _is_markdown(raw)),

@@ -21,8 +21,9 @@ from weft.firewall.summarise.tests import summarise_tests
 from weft.firewall.summarise.traceback import summarise_traceback
 from weft.firewall.tables import read_table
 
-_ROWS = 4_000
-"""Rows of a table that are read for a summary."""
+_ROWS = 3_900
+_LAST_ROWS = 100
+"""Rows of a table that are read for a summary, from its two ends."""
 
 _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
     Form.LOG: summarise_log,
@@ -47,7 +48,7 @@ def summarise(
     if form in (Form.JSON, Form.NDJSON):
         return _under_preface(detected, found, budget, keep)
     if form in (Form.CSV, Form.TSV, Form.TABLE):
-        return summarise_table(read_table(text, form, _ROWS), budget)
+        return summarise_table(read_table(text, form, _ROWS, _LAST_ROWS), budget)
     return _BY_FORM[form](text, budget)
 
 

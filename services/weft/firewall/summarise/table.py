@@ -14,7 +14,9 @@ _DISTINCT = 6
 
 def summarise_table(table: Table, budget: Budget) -> str:
     """Header line, one line per column, then rows in CSV form from both ends."""
-    pieces = [Piece(0, 100, f"table: {table.total} rows x {len(table.header)} columns")]
+    pieces = [
+        Piece(0, 100, f"table: {table.total} rows x {len(table.header)} columns{_seen(table)}")
+    ]
     if table.before:
         pieces.append(Piece(-1, 60, shorten(table.before, 300)))
     if table.after:
@@ -27,12 +29,24 @@ def summarise_table(table: Table, budget: Budget) -> str:
     return compose(pieces, budget)
 
 
+def _seen(table: Table) -> str:
+    """Which rows the columns are told of, where it is not all of them."""
+    if table.total <= len(table.rows):
+        return ""
+    last = f" and the last {table.tail}" if table.tail else ""
+    return f"; columns as in the first {len(table.rows) - table.tail}{last} rows"
+
+
 def _rows(table: Table) -> list[Piece]:
     """Sample rows: the first ones and the last one first, then as many as fit."""
-    last = len(table.rows) - 1
+    shown = table.rows[:400] + table.rows[400:][-1:]
     return [
-        Piece(10 + number, _row_worth(number, last), ",".join(shorten(c, _CELL) for c in row))
-        for number, row in enumerate(table.rows[:400] + table.rows[400:][-1:])
+        Piece(
+            10 + number,
+            _row_worth(number, len(shown) - 1),
+            ",".join(shorten(c, _CELL) for c in row),
+        )
+        for number, row in enumerate(shown)
     ]
 
 
