@@ -34,6 +34,7 @@ INNER = {
     "after": 0,
     "tools": [],
 }
+ENDLESS = {"phase": "answer", "after": 2**62, "timeout": 1e12}
 GOOD: dict[str, dict] = {
     "compile": INNER,
     "explain": {"item_id": "r0", "request": INNER},
@@ -64,6 +65,9 @@ def requests(chance: random.Random) -> list[tuple[str, bytes]]:
         asked = json.dumps({**INNER, "stable_from": NO_AUDITS[number % len(NO_AUDITS)]}).encode()
         found.append(("weft-rpc.acme.good.compile", asked))
         found.append(("weft-rpc.acme.@tenant.replicas", spoilt(INNER, chance)))
+        within = chance.choice([spoilt(INNER, chance, KEPT), json.dumps(ENDLESS).encode()])
+        asked = b'{"item_id": "r0", "request": %b}' % within
+        found.append(("weft-rpc.acme.good.explain", asked))
     return found
 
 

@@ -17,9 +17,6 @@ from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
-Forms = Mapping[int, Form]
-"""What is shown, by sequence."""
-
 ROLE = 2
 """Tokens of a label that messages have no need of."""
 FILLERS = 10
@@ -67,31 +64,31 @@ class Sheet:
         self._count = count
         self._entries: dict[int, tuple[Form, PackEntry, Cost]] = {}
         self._above = sum(count(made.text + "\n") for made in self.above)
-        self._weighed: tuple[Forms, Weighed] | None = None
+        self._weighed: tuple[dict[int, Form], Weighed] | None = None
         self._dated = (
             len({day_of(str(row.metadata.get("occurred_at"))) for row in rows.values()}) > 1
         )
 
-    def entries(self, forms: Forms) -> list[PackEntry]:
+    def entries(self, forms: Mapping[int, Form]) -> list[PackEntry]:
         """All entries, in order of happening below the header."""
         shown = [self._entry(sequence, forms[sequence])[1] for sequence in sorted(forms)]
         return [*self.above, *undated(shown)]
 
-    def weigh(self, forms: Forms) -> Weighed:
+    def weigh(self, forms: Mapping[int, Form]) -> Weighed:
         """The entries and what is really sent of them, counted."""
-        if self._weighed is None or self._weighed[0] is not forms:
+        if self._weighed is None or self._weighed[0] != forms:
             entries = self.entries(forms)
             messages = message_tokens(entries, self._count) if entries else {}
             prompt = prompt_tokens(entries, self._count)
-            self._weighed = forms, Weighed(tuple(entries), prompt, messages)
+            self._weighed = dict(forms), Weighed(tuple(entries), prompt, messages)
         return self._weighed[1]
 
-    def exact(self, forms: Forms) -> int:
+    def exact(self, forms: Mapping[int, Form]) -> int:
         """Tokens of the prompt, or of the longest provider's messages where that is more."""
         weighed = self.weigh(forms)
         return max(weighed.prompt, *weighed.messages.values(), 0)
 
-    def size(self, forms: Forms) -> int:
+    def size(self, forms: Mapping[int, Form]) -> int:
         """The same, added up from the blocks: exact for the prompt, close for messages."""
         prompt, extra, day, speaker = self._above, 0, "", ""
         previous: PackEntry | None = None

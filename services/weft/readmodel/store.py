@@ -62,6 +62,7 @@ def open_writer(path: Path | str) -> sqlite3.Connection:
 
 def open_reader(path: Path | str) -> sqlite3.Connection:
     """A read-only connection. Raises `Corrupt` where there is no read model of this schema."""
+    name = Path(path).name
     try:
         db = sqlite3.connect(
             f"{Path(path).absolute().as_uri()}?mode=ro",
@@ -70,13 +71,17 @@ def open_reader(path: Path | str) -> sqlite3.Connection:
             check_same_thread=False,
             cached_statements=256,
         )
+    except sqlite3.Error as error:
+        raise Corrupt(f"read model {name}: {error}; rebuild it") from None
+    try:
         db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         found = get_meta(db, "schema_version")
     except sqlite3.Error as error:
-        raise Corrupt(f"read model {Path(path).name}: {error}; rebuild it") from None
+        db.close()
+        raise Corrupt(f"read model {name}: {error}; rebuild it") from None
     if found != schema_version():
         db.close()
-        raise Corrupt(f"read model {Path(path).name} has another schema; rebuild it")
+        raise Corrupt(f"read model {name} has another schema; rebuild it")
     return db
 
 
@@ -106,7 +111,7 @@ def snapshot(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def get_meta(db: sqlite3.Connection, name: str) -> str | int | None:
-    """A value beside the rows: `checkpoint`, `encoding`, `schema_version`, `stream_created`."""
+    """A value beside the rows: `checkpoint`, `encoding`, `schema_version`, `identity`."""
     row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
     return row[0] if row else None
 

@@ -144,6 +144,9 @@ def _check(service: str, request: Any) -> None:
         if value is not None and not least <= value <= MOST:
             bound = f"{least} or more" if value < least else f"at most {MOST}"
             raise InvalidInput(f"{service} request: $.{field} is {value}; give {bound}")
+    within = getattr(request, "request", None)
+    if isinstance(within, msgspec.Struct):
+        _check(service, within)
     wait = getattr(request, "timeout", 0.0)
     if not 0.0 <= wait <= MOST_WAIT:
         raise InvalidInput(f"{service} request: $.timeout is {wait}; give 0 to {MOST_WAIT:g}")
