@@ -23,10 +23,11 @@ on half of the sessions, for prompts of which three quarters repeat the one befo
 a longer beginning is paid for in grounding."""
 STAYS = (0.85, 0.7, 0.55, 0.4, 0.2, 0.0)
 """Shares of the base that are tried as the new prompt's beginning where appending is not enough."""
-LOSS = 0.25
-"""Most worth, against the best try, that a longer beginning may cost, and"""
+LOSS, LOSS_TOKENS, MOST_LOSS = 0.05, 200, 0.25
+"""Most worth, against the best try, that a longer beginning may cost: a share, and so many tokens
+of the budget, since in a small one each new item displaces more; and"""
 LOSS_OF_NEW = 0.6
-"""most of the worth of items that the base did not show."""
+"""the same for what only items say that the base did not show."""
 REFILL = 0.75
 """Share of the budget that is filled where something is replaced, so that there is room again."""
 
@@ -112,7 +113,8 @@ def select_stable(choice: Choice, kept: Forms) -> Selected:
     tries = list(_tries(choice, kept, pins))
     every = [_worth(choice, forms, 0) for forms in tries]
     new = [_worth(choice, forms, max(kept)) for forms in tries]
-    enough, enough_new = max(every) * (1 - LOSS), max(new) * (1 - LOSS_OF_NEW)
+    loss = min(LOSS + LOSS_TOKENS / max(choice.budget, 1), MOST_LOSS)
+    enough, enough_new = max(every) * (1 - loss), max(new) * (1 - LOSS_OF_NEW)
     good = [
         forms
         for forms, worth, worth_new in zip(tries, every, new, strict=True)
