@@ -92,3 +92,12 @@ async def test_power_durability_syncs_always(folder: Path) -> None:
         assert await provision(connection, "power")
         await connection.close()
     assert "sync_interval: always" in (folder / "nats-server.conf").read_text()
+
+
+async def test_it_can_be_killed_while_it_starts_and_started_again(folder: Path) -> None:
+    async with EmbeddedServer(folder) as server:
+        for _ in range(5):
+            await server.kill()
+            await asyncio.gather(server.restart(), server.kill(), server.start())
+        await server.start()
+        assert runs(server.pid)

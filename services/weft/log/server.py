@@ -64,6 +64,8 @@ class EmbeddedServer:
         self._extra = extra
         self._process: subprocess.Popen[bytes] | None = None
         self._lock: int | None = None
+        self._turn = asyncio.Lock()
+        """One change at a time: a kill while it starts waits until it has."""
 
     @property
     def url(self) -> str:
@@ -89,6 +91,10 @@ class EmbeddedServer:
 
     async def start(self) -> None:
         """Start it and wait until it takes connections."""
+        async with self._turn:
+            await self._start()
+
+    async def _start(self) -> None:
         if self.pid is not None:
             return
         self.data_dir.mkdir(parents=True, exist_ok=True)
@@ -97,21 +103,23 @@ class EmbeddedServer:
             self._spawn(find_binary(), self._lock)
             await asyncio.wait_for(self._until_ready(), READY_SECONDS)
         except TimeoutError:
-            await self.kill()
+            await self._end(signal.SIGKILL)
             raise Unavailable(
                 f"nats-server was not ready in {READY_SECONDS:.0f} s; see {self._log_file}"
             ) from None
         except BaseException:
-            await self.kill()
+            await self._end(signal.SIGKILL)
             raise
 
     async def stop(self) -> None:
         """Let it finish and exit; kill it where that takes over `STOP_SECONDS`."""
-        await self._end(signal.SIGTERM)
+        async with self._turn:
+            await self._end(signal.SIGTERM)
 
     async def kill(self) -> None:
         """SIGKILL, as a crash would."""
-        await self._end(signal.SIGKILL)
+        async with self._turn:
+            await self._end(signal.SIGKILL)
 
     async def restart(self) -> None:
         """Stop and start on the same port and data."""

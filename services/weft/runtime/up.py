@@ -121,7 +121,7 @@ async def _keep_alive(server: EmbeddedServer) -> None:
 async def _restart(server: EmbeddedServer) -> None:
     try:
         await server.restart()
-    except WeftError as error:
+    except (WeftError, OSError) as error:  # such as no room for its configuration
         _log.error("nats-server: %s", error)
 
 
