@@ -6,6 +6,7 @@ import msgspec
 from tests.session_view import ListView
 
 from weft.compiler.compile import Compilation, compile_pack
+from weft.readmodel.rows import FactRow
 from weft_schemas.compile import CompileAudit, CompileRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import Phase
@@ -90,3 +91,17 @@ def test_a_base_of_another_session_or_from_the_future_is_refused() -> None:
 def test_the_audit_names_the_base() -> None:
     base = compiled(turns(6)).audit
     assert compiled(turns(8), base).audit.request.stable_from == base.id
+
+
+def test_a_header_that_a_smaller_budget_cannot_hold_does_not_stay() -> None:
+    items = turns(12)
+    facts = [
+        FactRow("session:s", f"setting_{n}", f"value {n}", n, 1, ("i0",), Sensitivity.PUBLIC, "other")
+        for n in range(40)
+    ]
+    base = compile_pack(ListView(items, facts=facts), CompileRequest(Phase.CALL, budget=2_000))
+    assert base.pack.prompt.startswith("facts: ")
+    for budget in (0, 1, 20, 60, 120):
+        request = CompileRequest(Phase.CALL, budget=budget, stable_from=base.pack.id)
+        pack = compile_pack(ListView(items, facts=facts), request, base=base.audit).pack
+        assert pack.stats.prompt_tokens <= budget

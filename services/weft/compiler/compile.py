@@ -185,9 +185,10 @@ def _above(
     base: CompileAudit | None,
     told: frozenset[str],
 ) -> tuple[PackEntry, ...]:
-    """Header and tools; the header of the base as long as it stays."""
+    """Header and tools; the header of the base as long as it stays and the budget has room."""
     header = frozen_header(view, base, policy) if base is not None else None
-    if header is None:
+    room = int(budget * policy.memory.header_share)
+    if header is None or sum(count(one.text + "\n") for one in header) > room:
         header = memory_header(view, question, policy, budget, count, told)
     tools = tools_entry(view, request, budget, count)
     return (*header, *([tools] if tools else []))

@@ -111,30 +111,32 @@ def select_stable(choice: Choice, kept: Forms) -> Selected:
         return Selected(everything, ())
     pins = pins_of(choice)
     tries = list(_tries(choice, kept, pins))
-    every = [_worth(choice, forms, 0) for forms in tries]
-    new = [_worth(choice, forms, max(kept)) for forms in tries]
+    if not tries:
+        return Selected(fill(choice, pins.forms, choice.groups, choice.budget), pins.notes)
+    totals = [_worth(choice, forms, 0) for forms in tries]
+    of_new = [_worth(choice, forms, max(kept)) for forms in tries]
     loss = min(LOSS + LOSS_TOKENS / max(choice.budget, 1), MOST_LOSS)
-    enough, enough_new = max(every) * (1 - loss), max(new) * (1 - LOSS_OF_NEW)
+    enough, enough_new = max(totals) * (1 - loss), max(of_new) * (1 - LOSS_OF_NEW)
     good = [
         forms
-        for forms, worth, worth_new in zip(tries, every, new, strict=True)
-        if worth >= enough and worth_new >= enough_new
+        for forms, total, new in zip(tries, totals, of_new, strict=True)
+        if total >= enough and new >= enough_new
     ]
     return Selected(good[0] if good else tries[-1], pins.notes)
 
 
 def _tries(choice: Choice, kept: Forms, pins: Pins) -> Iterator[Forms]:
     """Prompts that begin like the base, the longest beginning first: with more and more appended,
-    then with more and more of the base's end replaced."""
+    then with more and more of the base's end replaced. None where the pinned alone are too much."""
     sheet, budget = choice.sheet, choice.budget
     used = sheet.exact({**pins.forms, **kept})
     for share in APPENDED:
         if used <= budget:
             target = min(budget, used + int(budget * share))
             yield _behind(choice, {**pins.forms, **kept}, kept, target)
-    whole = sheet.size(kept)
+    size = sheet.size(kept)
     for share in STAYS:
-        head = _head(choice, kept, int(whole * share))
+        head = _head(choice, kept, int(size * share))
         base = {**pins.forms, **head}
         used = sheet.exact(base)
         if used <= budget:
