@@ -7,9 +7,15 @@ from tests.property.test_compile_invariants import sessions
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.readmodel.rows import FactRow
 from weft_schemas.compile import CompileRequest
-from weft_schemas.items import ContextItem
+from weft_schemas.items import ContextItem, Sensitivity
 from weft_schemas.policy import Phase
+
+FACTS = [
+    FactRow("session:s", f"setting_{n}", f"value {n}", n, 1, ("a",), Sensitivity.PUBLIC, "s")
+    for n in range(30)
+]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -20,7 +26,7 @@ def test_chains_of_packs_keep_the_invariants(
     items, pending = session
     base = None
     for count in range(1, len(items) + 1, 3):
-        view = ListView(items[:count], pending=pending)
+        view = ListView(items[:count], pending=pending, facts=FACTS)
         request = CompileRequest(
             phase,
             budget=budget if count % 2 else later,
