@@ -1,5 +1,8 @@
 """The one exception tree. Every message says what happened, to which item, and what to do."""
 
+ERROR_HEADER = "Weft-Error"
+"""Stands on a reply that is an `ErrorReply`, with the error's code."""
+
 
 class WeftError(Exception):
     """Root of everything that weft raises on purpose.

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TypeVar
 
 import msgspec
 import nats.errors
-from nats.aio.msg import Msg
 
-from weft.log.api import forbidden
+from weft.log.api import replied
 from weft.log.connection import Connection
 from weft_schemas.compile import ErrorReply
-from weft_schemas.errors import InvalidInput, Unavailable, error_from
+from weft_schemas.errors import ERROR_HEADER, InvalidInput, Unavailable, error_from
 from weft_schemas.subjects import request_subject
 
-ERROR_HEADER = "Weft-Error"
 ANSWER_SECONDS = 5.0
 """What a service may take besides the time that a request allows it to wait."""
 
@@ -35,7 +32,7 @@ async def ask(
     timeout = wait + ANSWER_SECONDS
     try:
         payload = msgspec.json.encode(request)
-        message = await _requested(connection, request_subject(*address), payload, timeout)
+        message = await replied(connection, request_subject(*address), payload, timeout)
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
         raise InvalidInput(f"this request to {service} cannot be written: {error}") from None
     except nats.errors.MaxPayloadError:
@@ -56,28 +53,6 @@ async def ask(
     if code:
         raise error_from(code, msgspec.json.decode(message.data, type=ErrorReply).message)
     return _decoded(service, message.data, kind)
-
-
-async def _requested(connection: Connection, subject: str, payload: bytes, timeout: float) -> Msg:
-    """The reply; a refusal by permissions ends the wait, which the server itself would not."""
-    asking = asyncio.ensure_future(connection.request(subject, payload, timeout=timeout))
-    refused: list[str] = []
-
-    def refuse(violated: str) -> None:
-        if violated == subject.lower():
-            refused.append(violated)
-            asking.cancel()
-
-    unwatch = connection.on_violation(refuse)
-    try:
-        return await asking
-    except asyncio.CancelledError:
-        if refused:
-            raise forbidden(subject) from None
-        asking.cancel()
-        raise
-    finally:
-        unwatch()
 
 
 def _decoded(service: str, payload: bytes, kind: type[Reply]) -> Reply:

@@ -17,10 +17,10 @@ from tests.integration.test_supervisor_up import until_answering
 from weft.client import Client
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
-from weft.runtime.answering import ERROR_HEADER
 from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, running
 from weft_schemas.compile import ErrorReply
+from weft_schemas.errors import ERROR_HEADER
 from weft_schemas.routing import Catalog, SelectableItem
 
 SEED = int(os.environ.get("WEFT_SEED") or 20_260_102)

@@ -96,7 +96,7 @@ def test_the_audit_names_the_base() -> None:
 def test_a_header_that_a_smaller_budget_cannot_hold_does_not_stay() -> None:
     items = turns(12)
     facts = [
-        FactRow("session:s", f"setting_{n}", f"value {n}", n, 1, ("i0",), Sensitivity.PUBLIC, "other")
+        FactRow("session:s", f"setting_{n}", f"value {n}", n, 1, ("i0",), Sensitivity.PUBLIC, "o")
         for n in range(40)
     ]
     base = compile_pack(ListView(items, facts=facts), CompileRequest(Phase.CALL, budget=2_000))

@@ -10,15 +10,12 @@ import msgspec
 from weft.log.connection import Connection
 from weft.log.reading import read_matching, read_session
 from weft.log.record import LogRecord
-from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel
-from weft.readmodel.store import open_writer
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter
 
-_BATCH = 500
 _MEMORIES = ("fact", "episode")
 
 
@@ -95,16 +92,7 @@ def scope_of(record: LogRecord) -> str:
 
 def fresh_model(records: Iterable[LogRecord], through: int, encoding: str) -> ReadModel:
     """Records folded into a read model of their own, in memory, that stands at `through`."""
-    db = open_writer(":memory:")
-    fold = Fold(db, encoding)
-    batch: list[LogRecord] = []
-    for record in records:
-        batch.append(record)
-        if len(batch) == _BATCH:
-            fold.apply(batch)
-            batch.clear()
-    fold.apply(batch, through)
-    return ReadModel(db)
+    return ReadModel.in_memory(records, encoding, through)
 
 
 def tombstone_of(records: Iterable[LogRecord], session: str) -> int:

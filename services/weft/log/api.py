@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import nats.errors
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
 from weft.log.connection import Connection
 from weft_schemas.errors import (
@@ -50,6 +51,19 @@ async def call(
 
 async def request(connection: Client, subject: str, payload: bytes, timeout: float) -> bytes:
     """One request, one reply. Raises `Forbidden` or `Unavailable`."""
+    try:
+        return bytes((await replied(connection, subject, payload, timeout)).data)
+    except nats.errors.NoRespondersError:
+        raise Unavailable(f"nothing answers {subject}; is JetStream enabled?") from None
+    except (nats.errors.Error, TimeoutError, OSError) as error:
+        raise silence(subject, str(error) or type(error).__name__) from None
+
+
+async def replied(connection: Client, subject: str, payload: bytes, timeout: float) -> Msg:
+    """The reply; a refusal by permissions ends the wait, which the server itself would not.
+
+    Raises `Forbidden` and what nats-py raises.
+    """
     asking = asyncio.ensure_future(connection.request(subject, payload, timeout=timeout))
     refused: list[str] = []
 
@@ -60,16 +74,12 @@ async def request(connection: Client, subject: str, payload: bytes, timeout: flo
 
     unwatch = connection.on_violation(watch) if isinstance(connection, Connection) else None
     try:
-        return bytes((await asking).data)
+        return await asking
     except asyncio.CancelledError:
         if refused:
             raise forbidden(subject) from None
         asking.cancel()
         raise
-    except nats.errors.NoRespondersError:
-        raise Unavailable(f"nothing answers {subject}; is JetStream enabled?") from None
-    except (nats.errors.Error, TimeoutError, OSError) as error:
-        raise silence(subject, str(error) or type(error).__name__) from None
     finally:
         if unwatch is not None:
             unwatch()

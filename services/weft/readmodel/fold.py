@@ -42,6 +42,8 @@ _postings = statements("postings")
 _json = msgspec.json.Encoder(order="deterministic")
 _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments"}
 """Metadata kept of an untrusted item: short keys whose meaning weft fixes."""
+_MOST_SESSIONS = 20_000
+"""Whose policy is remembered between records."""
 
 
 class Folded(msgspec.Struct):
@@ -295,6 +297,8 @@ class Fold:
         key = (address.tenant, address.session)
         kinds = self._untrusted.get(key)
         if kinds is None:
+            if len(self._untrusted) >= _MOST_SESSIONS:
+                self._untrusted.clear()
             found = self._db.execute(_sql.policy, (*key, at)).fetchone()
             policy = msgspec.json.decode(found[1], type=ContextPolicy) if found else ContextPolicy()
             kinds = self._untrusted[key] = policy.firewall.untrusted_kinds

@@ -34,9 +34,13 @@ class ReadModel:
 
     @classmethod
     def in_memory(
-        cls, records: Iterable[LogRecord], encoding: str = tokens.DEFAULT_ENCODING
+        cls,
+        records: Iterable[LogRecord],
+        encoding: str = tokens.DEFAULT_ENCODING,
+        through: int = 0,
     ) -> ReadModel:
-        """Fold records, in order of sequence, into a read model that lives in memory."""
+        """Fold records, in order of sequence, into a read model that lives in memory and stands at
+        `through`, or at the last of them where that is later."""
         db = open_writer(":memory:")
         fold = Fold(db, encoding)
         batch: list[LogRecord] = []
@@ -45,7 +49,7 @@ class ReadModel:
             if len(batch) == _BATCH:
                 fold.apply(batch)
                 batch.clear()
-        fold.apply(batch)
+        fold.apply(batch, through)
         return cls(db)
 
     def view(self, tenant: str, session: str, as_of: int | None = None) -> View:

@@ -42,7 +42,6 @@ class ItemRow(msgspec.Struct, frozen=True):
     """Short form by the summarizer, empty where there is none."""
     summary_tokens: int = 0
     summary_version: int = 0
-    content_hash: str = ""
 
 
 class Match(msgspec.Struct, frozen=True):

@@ -195,7 +195,7 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
     """An `ItemRow` from the columns of the query `item`."""
     (
         sequence, ordinal, id, kind, text, tokens, parent_id, sensitivity, metadata, published_ns,
-        untrusted, content_hash, envelope_version, envelope_tokens, envelope_body,
+        untrusted, envelope_version, envelope_tokens, envelope_body,
         summary_version, summary_tokens, summary, waits,
     ) = row  # fmt: skip
     version, level, envelope = sequence, _levels[sensitivity], None
@@ -221,5 +221,4 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         summary=summary or "",
         summary_tokens=summary_tokens or 0,
         summary_version=summary_version or 0,
-        content_hash=content_hash.hex(),
     )

@@ -3,7 +3,7 @@ SELECT number FROM sessions WHERE tenant = ? AND session = ?
 
 -- name: item
 SELECT i.sequence, i.ordinal, i.id, i.kind, i.text, i.tokens, i.parent_id, i.sensitivity,
-    i.metadata, i.published_ns, i.untrusted, i.hash,
+    i.metadata, i.published_ns, i.untrusted,
     e.version, e.tokens, e.body, s.version, s.tokens, s.text,
     CASE WHEN i.untrusted AND e.version IS NULL THEN EXISTS (
         SELECT 1 FROM waits w WHERE w.item = i.sequence AND w.since <= :at AND w.until > :at

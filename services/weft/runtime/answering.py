@@ -17,7 +17,7 @@ from faststream.nats import NatsMessage, NatsResponse
 from weft.runtime.application import Process
 from weft.runtime.logs import safe_error
 from weft_schemas.compile import ErrorReply
-from weft_schemas.errors import InvalidInput, UnknownVersion, WeftError
+from weft_schemas.errors import ERROR_HEADER, InvalidInput, UnknownVersion, WeftError
 from weft_schemas.events import VERSION
 from weft_schemas.subjects import parse_request
 
@@ -29,8 +29,6 @@ MOST_WAIT = 60.0
 MOST = 2**63 - 1
 """Of any number in a request: what the read model and the log can hold."""
 _ROOM_FOR_HEADERS = 1_024
-
-ERROR_HEADER = "Weft-Error"
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 
