@@ -139,6 +139,7 @@ async def test_no_byte_of_an_erased_session_is_left_and_others_go_on(tmp_path: P
             kept = await weft("compile", "-s", "kept", "-p", "answer", "--json", url=url)
             assert "k2" in kept.json["stats"]["included_items"]
             gone = await weft("compile", "-s", "secret", "-p", "answer", url=url)
+            assert "was erased by event" in gone.err
             assert gone.code == 4
             rebuilt = await weft("rebuild", "--data", str(folder), "--verify", url=url)
             assert rebuilt.code == 0, rebuilt.err

@@ -165,7 +165,7 @@ class Compiler:
         """None where items that the request waits for are not settled and there is time left."""
         view = model.view(tenant, session, request.as_of)
         if view.item_count() == 0:
-            raise _unknown(session, request, view.sequence)
+            raise _unknown(session, request, view.sequence, view.erased())
         if request.as_of is None and not late:
             waiting = any(row.sequence <= request.after for row in view.pending())
             if waiting:
@@ -213,12 +213,14 @@ def _recorded(payload: bytes) -> CompileAudit | None:
         return None
 
 
-def _unknown(session: str, request: CompileRequest, folded: int) -> WeftError:
+def _unknown(session: str, request: CompileRequest, folded: int, erased: int) -> WeftError:
     if folded < request.after:
         return Unavailable(
             f"session {session!r} is not folded yet: the read model is at {folded}, asked for is "
             f"{request.after}; try again"
         )
+    if erased:
+        return NotFound(f"session {session!r} was erased by event {erased}; nothing is left")
     return NotFound(
         f"session {session!r} has no item at or before sequence {folded}; check its name, or "
         "publish to it first"

@@ -67,6 +67,12 @@ class View:
     def item_count(self) -> int:
         return self._count
 
+    def erased(self) -> int:
+        """Sequence at which the session, or its whole tenant, was erased last; 0 where it was
+        not."""
+        place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
+        return self._db.execute(_sql.erased, place).fetchone()[0] or 0
+
     def at(self, sequence: int) -> View:
         return View(self._db, self.tenant, self.session, sequence)
 

@@ -51,6 +51,10 @@ SELECT ordinal, sequence FROM items WHERE session = ? ORDER BY ordinal DESC LIMI
 -- name: sequence_of_ordinal
 SELECT sequence FROM items WHERE session = ? AND ordinal = ?
 
+-- name: erased
+SELECT max(version) FROM tombstones
+WHERE tenant = :tenant AND session IN (:session, '') AND version <= :at
+
 -- name: pending
 SELECT item FROM waits WHERE session = :session AND until > :at AND since <= :at ORDER BY item
 
