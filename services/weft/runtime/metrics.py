@@ -4,7 +4,7 @@ never becomes one, so that the number of series does not grow with use.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from time import perf_counter
@@ -76,8 +76,9 @@ class Metrics:
     def lag(self, events: int) -> None:
         self._lag.set(events)
 
-    def in_flight(self, events: int) -> None:
-        self._in_flight.set(events)
+    def in_flight(self, count: Callable[[], int]) -> None:
+        """Ask `count` for the events in flight whenever somebody looks."""
+        self._in_flight.set_function(count)
 
     @contextmanager
     def request(self, service: str) -> Iterator[_Answer]:

@@ -30,20 +30,23 @@ _log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def following_policies(connection: Connection) -> AsyncIterator[Policies]:
-    """The policies in the log: all that stand there now, and from then on each as it comes."""
+    """The policies in the log: all that stand there now, and from then on each as it comes.
+
+    Their task `following` ends only with the error for which it cannot go on.
+    """
     policies = Policies()
     through = 0
     async for record in read_matching(connection, POLICIES):
         policies.take(record)
         through = record.sequence
     async with Follower(connection, after=through, subjects=POLICIES) as follower:
-        task = asyncio.create_task(_follow(follower, policies))
+        policies.following = asyncio.create_task(_follow(follower, policies))
         try:
             yield policies
         finally:
             follower.stop()
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            policies.following.cancel()
+            await asyncio.gather(policies.following, return_exceptions=True)
 
 
 async def policy_in_force(
@@ -67,6 +70,8 @@ async def _follow(follower: Follower, policies: Policies) -> None:
 
 class Policies:
     """Newest policy per tenant, and per session where one narrows it."""
+
+    following: asyncio.Task[None]
 
     def __init__(self) -> None:
         self._newest: dict[tuple[str, str | None], tuple[int, ContextPolicy]] = {}

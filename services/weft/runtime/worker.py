@@ -67,14 +67,21 @@ async def run_worker(process: Process, worker: Worker) -> None:
         gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
         process.started()
         try:
-            await _together(process, consumer, loop, Watchdog(process, worker.name))
+            watchdog = Watchdog(process, worker.name)
+            await _together(process, consumer, loop, watchdog, policies.following)
         finally:
             loop.close()
 
 
 async def _together(
-    process: Process, consumer: Consumer, loop: WorkerLoop, watchdog: Watchdog
+    process: Process,
+    consumer: Consumer,
+    loop: WorkerLoop,
+    watchdog: Watchdog,
+    following: asyncio.Task[None],
 ) -> None:
+    """Until the work is done, or the watchdog or the policies cannot go on."""
+
     async def stop_when_told() -> None:
         await process.stopping.wait()
         consumer.stop()
@@ -82,8 +89,8 @@ async def _together(
     beside = [asyncio.create_task(watchdog.watch()), asyncio.create_task(stop_when_told())]
     work = asyncio.create_task(loop.run(consumer))
     try:
-        await asyncio.wait([work, beside[0]], return_when=asyncio.FIRST_COMPLETED)
-        for task in (beside[0], work):
+        await asyncio.wait([work, beside[0], following], return_when=asyncio.FIRST_COMPLETED)
+        for task in (beside[0], following, work):
             if task.done():
                 task.result()
     finally:
@@ -108,6 +115,7 @@ class WorkerLoop:
         self._open = 0
         """Events that were begun and are neither acknowledged nor put off."""
         self._all_closed = asyncio.Event()
+        process.metrics.in_flight(lambda: self._open)
         point = f"{worker.name}.after_"
         self._after_fetch = crash_point(point + "fetch")
         self._after_decode = crash_point(point + "decode")
