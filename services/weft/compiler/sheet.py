@@ -19,10 +19,10 @@ from weft_schemas.items import ItemKind
 
 ROLE = 2
 """Tokens of a label that messages have no need of."""
-FILLERS = 10
+FILLERS = 12
 """Tokens of what a provider's rules add: a first user message, a last one."""
-CALL_IDS = 4
-"""Tokens of a call's id, with the call and with its result."""
+CALL_IDS = 6
+"""Tokens of a call's id, with the call and with its result, and of what stands around them."""
 
 
 class Cost(msgspec.Struct, frozen=True):
