@@ -26,7 +26,7 @@ def entry(row: ItemRow, form: Form, key: bytes, section: str, untrusted: bool) -
     tokens.
     """
     handle = _handle(row, form)
-    text = f"{form.text} [{handle}]" if handle and _much_is_missing(row) else form.text
+    text = f"{form.text} [{handle}]" if handle and _much_is_missing(row, form) else form.text
     named = row.metadata.get
     return PackEntry(
         item_id=row.id,
@@ -65,7 +65,7 @@ def _text(value: object) -> str | None:
 
 
 def _handle(row: ItemRow, form: Form) -> str | None:
-    if row.envelope is None or form.view not in (SHORTENED, ENVELOPE):
+    if row.envelope is None or form.view == REDACTED:
         return None
     return row.envelope.artifacts[0].handle if row.envelope.artifacts else None
 
@@ -78,5 +78,7 @@ def _failed(row: ItemRow, form: Form) -> bool:
     return found and form.view != REDACTED
 
 
-def _much_is_missing(row: ItemRow) -> bool:
-    return row.envelope is not None and row.envelope.raw_tokens - row.tokens > HANDLE_FROM
+def _much_is_missing(row: ItemRow, form: Form) -> bool:
+    if row.envelope is None or form.view not in (SHORTENED, ENVELOPE):
+        return False
+    return row.envelope.raw_tokens - row.tokens > HANDLE_FROM
