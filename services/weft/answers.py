@@ -6,6 +6,7 @@ each other.
 from __future__ import annotations
 
 import asyncio
+import gc
 
 from weft.compiler import service as compiler
 from weft.compiler.rehearsal import rehearse
@@ -35,6 +36,7 @@ async def service(process: Process) -> None:
         answering = Answering(process, GROUP)
         await compiler.answer(process, replica, publisher, answering)
         await firewall.answer(process, replica, publisher, answering)
+        gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
         process.started()
         watching = asyncio.create_task(_watch_lag(process, replica))
         await process.stopping.wait()
