@@ -20,7 +20,6 @@ BESIDE = {1: 0.3, 2: 0.2, 3: 0.1}
 """Share of a match's relevance that items at this distance get: an answer stands beside its
 question. Tuned on three LoCoMo conversations; two others confirm it."""
 MATCHES_LEAST = 24
-NEAR_LEAST = 40
 FEEDBACK = 10
 """Best matches whose common terms search again."""
 FEEDBACK_POSTINGS = 600
@@ -38,7 +37,9 @@ class Reach(msgspec.Struct, frozen=True):
     """Newest ones; more than 1 where they are shortened."""
     matches: float
     near: float
-    """Matches and their neighbours, the most relevant."""
+    """Matches and their neighbours, the most relevant, and"""
+    near_least: int = 16
+    """so many more."""
     feedback: float = 0.0
     """Weight of what a second search for the best matches' common terms finds; 0: no search."""
 
@@ -68,7 +69,7 @@ def find_candidates(
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
     limit = min(rules.matches, MATCHES_LEAST + int(reach.matches * fits))
     matches, scores = _matches(view, question, recent, limit, reach.feedback)
-    wanted = NEAR_LEAST + int(reach.near * fits)
+    wanted = reach.near_least + int(reach.near * fits)
     held = {row.ordinal for row in found.values()}
     near = [at for at in _near(matches, scores, rules.neighbours, wanted) if at not in held]
     _add(found, view.places(near) if near else ())

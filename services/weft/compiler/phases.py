@@ -38,7 +38,7 @@ LOOKS = {
     Phase.CALL: Look(
         Reach(newest=64, recent=2.0, matches=0.5, near=0.75),
         Emphasis(relevance=1.2, recency=1.0, half_life=6.0),
-        Wants(atomic=10, values=10.0, cheap=1.0, supply=1.25, supply_least=4000),
+        Wants(atomic=10, values=10.0, cheap=1.0, supply=1.25, supply_least=3000),
         repeats=False,
     ),
     # The result just received, nearly whole, and what led to it.
@@ -50,7 +50,7 @@ LOOKS = {
     ),
     # Whole turns that answer the query; without one, the latest exchange.
     Phase.ANSWER: Look(
-        Reach(newest=32, recent=0.7, matches=1.5, near=3.0, feedback=0.1),
+        Reach(newest=32, recent=0.7, matches=1.5, near=3.0, near_least=40, feedback=0.1),
         Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, exchange=0.5),
         Wants(atomic=700, values=0.0, cheap=0.3),
         unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, exchange=0.5),
