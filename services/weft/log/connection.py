@@ -179,11 +179,13 @@ async def connect(
     """
     logging.getLogger("asyncio").addFilter(_is_news)
     tls = _tls(tls_ca, tls_cert, tls_key)
-    connection = Connection(
-        only_tls="ws" not in url.partition("://")[0] and (tls is not None or "tls://" in url)
-    )
+    servers = [part.strip() for part in url.split(",")]
+    # A WebSocket says itself, by its scheme, whether it is encrypted.
+    sockets = all(server.startswith(("ws://", "wss://")) for server in servers)
+    asked = tls is not None or any(server.startswith("tls://") for server in servers)
+    connection = Connection(only_tls=asked and not sockets)
     options: dict[str, Any] = {
-        "servers": [part.strip() for part in url.split(",")],
+        "servers": servers,
         "name": name,
         "error_cb": connection._on_error,
         "disconnected_cb": connection._on_disconnect,

@@ -53,10 +53,6 @@ class Delivery:
         verb = b'-NAK {"delay":%d}' % int(delay * 1e9) if delay else b"-NAK"
         self._consumer.settle(self._reply, verb)
 
-    def in_progress(self) -> None:
-        """Start its ack wait and its hold time anew, for work longer than `HOLD_SECONDS`."""
-        self._consumer.extend(self._reply)
-
 
 class Consumer:
     """`async with Consumer(connection, "firewall") as consumer: async for batch in consumer:`
@@ -143,12 +139,6 @@ class Consumer:
         self._held_bytes -= hold.size
         self._send(reply, verb)
         self._puller.top_up()
-
-    def extend(self, reply: bytes) -> None:
-        hold = self._held.get(reply)
-        if hold is not None:
-            hold.since = hold.said = asyncio.get_running_loop().time()
-            self._send(reply, b"+WPI")
 
     def _send(self, reply: bytes, verb: bytes) -> None:
         if not self._out:

@@ -295,10 +295,11 @@ class Publisher:
         nothing is stored, and say so before its time is up."""
         if self._doubt is not None and not self._doubt.done():
             return
-        silent = next((f for f in self._flights.values() if f.is_silent(now)), None)
-        if silent and stream_of(silent.subject) and now - self._doubted > SILENT_SECONDS:
+        silent = (f for f in self._flights.values() if f.is_silent(now) and stream_of(f.subject))
+        oldest = next(silent, None)
+        if oldest is not None and now - self._doubted > SILENT_SECONDS:
             self._doubted = now
-            self._doubt = asyncio.create_task(self._give_up_where_stalled(silent))
+            self._doubt = asyncio.create_task(self._give_up_where_stalled(oldest))
 
     async def _give_up_where_stalled(self, oldest: _Flight) -> None:
         """Only the oldest is sent for this: all of them would make a slow server slower."""

@@ -58,8 +58,6 @@ class Folded(msgspec.Struct):
     faults: int = 0
     erased: int = 0
     """Tombstones folded: scrub the file afterwards."""
-    ignored: int = 0
-    """Records of erased sessions."""
 
 
 class Fold:
@@ -136,7 +134,6 @@ class Fold:
         folded.records += 1
         record, address, event = decoded.record, decoded.address, decoded.event
         if address is not None and self._is_erased(address):
-            folded.ignored += 1
             return
         try:
             if decoded.error is not None:

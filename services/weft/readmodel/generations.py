@@ -172,7 +172,7 @@ class Reader:
         except Corrupt as error:
             lock.release()
             raise Unavailable(f"{error} (the indexer does that by itself); try again") from None
-        except Unavailable:
+        except BaseException:
             lock.release()
             raise
         self._lock = lock

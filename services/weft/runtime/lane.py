@@ -58,7 +58,12 @@ class Lane:
         async with self._turn:
             pipe = self._started()
             call = asyncio.ensure_future(asyncio.to_thread(_ask, pipe, (work, args, kwargs)))
-            done, _ = await asyncio.wait([call], timeout=LANE_SECONDS)
+            try:
+                done, _ = await asyncio.wait([call], timeout=LANE_SECONDS)
+            except asyncio.CancelledError:
+                self.close()  # else the next to come would be given this one's outcome
+                await asyncio.gather(call, return_exceptions=True)
+                raise
             if not done:
                 self.close()
             try:

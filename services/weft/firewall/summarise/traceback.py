@@ -36,14 +36,12 @@ def summarise_traceback(text: str, budget: Budget) -> str:
     depth = {n: i for i, n in enumerate(reversed(own) if innermost_last else own)}
     pieces = [Piece(-1, 100, f"traceback: {len(frames)} frames, {len(own)} in own code")]
     for number, line in enumerate(lines):
-        worth = _worth(number, line, depth, frames, lines)
+        worth = _worth(number, line, depth, lines)
         pieces.append(Piece(number, worth, shorten(line, _LINE)))
     return compose(pieces, budget)
 
 
-def _worth(
-    number: int, line: str, depth: dict[int, int], frames: list[int], lines: list[str]
-) -> float:
+def _worth(number: int, line: str, depth: dict[int, int], lines: list[str]) -> float:
     if _EXCEPTION.match(line[:400]):
         return 99.0
     if number in depth:
