@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from weft.compiler.auditing import audit_of, manifest_of
 from weft.compiler.blocks import entry
-from weft.compiler.candidates import LABEL, Candidates, find_candidates
-from weft.compiler.closure import Closed, Group, close
+from weft.compiler.candidates import LABEL
+from weft.compiler.closure import Closed
+from weft.compiler.considering import Considered, consider
 from weft.compiler.counting import Count, counter
 from weft.compiler.forms import Form
 from weft.compiler.header import frozen_header, memory_header
-from weft.compiler.limits import apply_limits, pool, showable
 from weft.compiler.phases import LOOKS
-from weft.compiler.query import Question, understand
+from weft.compiler.query import Question
 from weft.compiler.rendering import RENDER_VERSION, render
-from weft.compiler.repetition import drop_repetitions
-from weft.compiler.scoring import score_groups
 from weft.compiler.selecting import Choice, select
-from weft.compiler.sensitivity import apply_floor
 from weft.compiler.sheet import Sheet, Weighed
-from weft.compiler.stability import keep, select_stable
+from weft.compiler.stability import Kept, select_stable
 from weft.compiler.tools import parameter_names, tools_entry
 from weft.compiler.worth import asked_fields
 from weft.readmodel.rows import ItemRow, SessionView
@@ -43,11 +40,6 @@ from weft_schemas.policy import ContextPolicy
 
 CODE_VERSION = "1"
 """Changes whenever the same view and request would give another selection."""
-
-SITUATION = 4
-"""Newest items whose calls say what is going on."""
-SITUATION_TEXT = 600
-"""Characters read of each."""
 
 
 class Compilation(msgspec.Struct, frozen=True):
@@ -74,67 +66,22 @@ def compile_pack(
     version, policy = view.policy() if request.policy is None else (0, request.policy)
     count = counter(view.encoding)
     budget = budget_of(request, policy)
-    rule = policy.phases[request.phase]
-    look = LOOKS[request.phase]
-
-    situation = [] if request.query else _situation(view)
-    latest = "\n".join(row.text[:SITUATION_TEXT] for row in situation)
-    question = understand(request.query or latest)
-    candidates = find_candidates(view, question, policy.selection, look.reach, budget)
-    closed = close(view, [*candidates.rows, *_shown_before(view, base)])
-    cleared = apply_floor(closed.groups, policy)
-    allowed = showable(cleared.groups, request.phase, rule)
-    pinned = _pinned(allowed.groups, candidates)
-    kept = keep(view, base, version, allowed.groups, cleared.redacted)
-    emphasis = look.emphasis if request.query else look.unasked or look.emphasis
-    # The latest turn stands anyway: that it matches itself says nothing about what is beside it.
-    asking = {row.sequence for row in situation if row.kind is ItemKind.USER_TURN}
-    matches = {at: score for at, score in candidates.scores.items() if at not in asking}
-    scores = score_groups(allowed.groups, matches, question, rule, emphasis, candidates.latest_user)
-    supply = int(look.wants.supply * budget) + look.wants.supply_least
-    settled = pinned | kept.forms.keys()
-    best = pool(allowed.groups, scores, settled, supply)
-    threshold = policy.selection.duplicate_threshold
-    distinct = drop_repetitions(best, settled, cleared.redacted, threshold)
-    limited = apply_limits(distinct.groups, scores, settled, request.phase, rule)
-
-    rows = {row.sequence: row for group in limited.groups for row in group.rows}
-    told = frozenset[str]() if look.repeats else _told(rows.values(), budget, policy)
-    frozen = base if kept.forms else None
-    sheet = Sheet(
-        _above(view, request, question, policy, budget, count, frozen, told),
-        rows,
-        _maker(policy, key, candidates.latest_user),
-        count,
-    )
-    choice = Choice(
-        limited.groups,
-        scores,
-        pinned,
-        cleared.redacted,
-        look.wants,
-        asked_fields(rows.values(), parameter_names(view, request)),
-        sheet,
-        budget,
-        view.encoding,
-        tuple(_current(limited.groups, candidates)),
-        look.current,
-    )
+    considered = consider(view, request, version, policy, base, budget)
+    kept = considered.kept
+    sheet = _sheet(view, request, policy, considered, budget, count, base, key)
+    choice = _choice(view, request, considered, sheet, budget)
     selected = select_stable(choice, kept.forms) if kept.forms else select(choice)
     weighed = sheet.weigh(selected.forms)
     entries = weighed.entries
-    dropped = [*closed.dropped, *cleared.dropped, *allowed.dropped]
-    dropped += [*distinct.dropped, *limited.dropped]
-    dropped += _unselected(allowed.groups, entries, dropped)
-    notes = selected.notes
-    if request.stable_from is not None and not kept.forms:
-        notes = (*notes, f"compiled fresh: {kept.reason or 'nothing of the base can stay'}")
-    if request.as_of is not None and request.as_of > view.sequence:
-        notes = (*notes, f"as of {request.as_of}: what is read ends at {view.sequence}")
-    stats = _stats(closed, weighed, dropped, notes, budget, view.encoding, count)
+    dropped = [*considered.dropped, *_unselected(considered, entries)]
+    notes = (*selected.notes, *_notes(view, request, kept))
+    stats = _stats(considered.closed, weighed, dropped, notes, budget, view.encoding, count)
     pack = _pack(view, request, version, entries, stats)
-    manifest = manifest_of(entries, rows, selected.forms)
-    return Compilation(pack, audit_of(pack, request, manifest), _named(allowed.groups, scores))
+    manifest = manifest_of(entries, sheet.rows, selected.forms)
+    scores = {
+        row.id: considered.scores[group.key] for group in considered.allowed for row in group.rows
+    }
+    return Compilation(pack, audit_of(pack, request, manifest), scores)
 
 
 def budget_of(request: CompileRequest, policy: ContextPolicy) -> int:
@@ -143,29 +90,51 @@ def budget_of(request: CompileRequest, policy: ContextPolicy) -> int:
     return max(wanted - request.reserve, 0)
 
 
-def _shown_before(view: SessionView, base: CompileAudit | None) -> list[ItemRow]:
-    return view.rows([one.sequence for one in base.manifest if one.item_id]) if base else []
+def _sheet(
+    view: SessionView,
+    request: CompileRequest,
+    policy: ContextPolicy,
+    considered: Considered,
+    budget: int,
+    count: Count,
+    base: CompileAudit | None,
+    key: bytes,
+) -> Sheet:
+    """A sheet with header and tools on top, for the rows that may be shown."""
+    rows = {row.sequence: row for group in considered.groups for row in group.rows}
+    repeats = LOOKS[request.phase].repeats
+    told = frozenset[str]() if repeats else _told(rows.values(), budget, policy)
+    frozen = base if considered.kept.forms else None
+    above = _above(view, request, considered.question, policy, budget, count, frozen, told)
+    return Sheet(above, rows, _maker(policy, key, considered.latest_user), count)
 
 
-def _situation(view: SessionView) -> list[ItemRow]:
-    """What was last said and called: it stands for the query where there is none."""
-    said = [*view.of_kind(ItemKind.USER_TURN, 1), *view.of_kind(ItemKind.AGENT_MSG, 1)]
-    called = [row for row in view.recent(SITUATION) if row.kind is ItemKind.TOOL_CALL]
-    return [*said, *called]
-
-
-def _pinned(groups: Sequence[Group], candidates: Candidates) -> frozenset[int]:
-    return frozenset(
-        group.key
-        for group in groups
-        if group.key == candidates.latest_user or group.rows[0].kind is ItemKind.POLICY
+def _choice(
+    view: SessionView, request: CompileRequest, considered: Considered, sheet: Sheet, budget: int
+) -> Choice:
+    look = LOOKS[request.phase]
+    return Choice(
+        considered.groups,
+        considered.scores,
+        considered.pinned,
+        considered.redacted,
+        look.wants,
+        asked_fields(sheet.rows.values(), parameter_names(view, request)),
+        sheet,
+        budget,
+        view.encoding,
+        considered.current,
+        look.current,
     )
 
 
-def _current(groups: Sequence[Group], candidates: Candidates) -> list[Group]:
-    """Calls with their results since the latest user turn, newest first."""
-    since = candidates.latest_user or 0
-    return [group for group in reversed(groups) if group.key > since and len(group.rows) > 1]
+def _notes(view: SessionView, request: CompileRequest, kept: Kept) -> list[str]:
+    notes = []
+    if request.stable_from is not None and not kept.forms:
+        notes.append(f"compiled fresh: {kept.reason or 'nothing of the base can stay'}")
+    if request.as_of is not None and request.as_of > view.sequence:
+        notes.append(f"as of {request.as_of}: what is read ends at {view.sequence}")
+    return notes
 
 
 def _told(rows: Iterable[ItemRow], budget: int, policy: ContextPolicy) -> frozenset[str]:
@@ -206,13 +175,11 @@ def _maker(policy: ContextPolicy, key: bytes, latest_user: int | None):  # type:
     return make
 
 
-def _unselected(
-    groups: Sequence[Group], entries: Sequence[PackEntry], dropped: Sequence[DroppedItem]
-) -> list[DroppedItem]:
-    told = {shown.item_id for shown in entries} | {drop.item_id for drop in dropped}
+def _unselected(considered: Considered, entries: Sequence[PackEntry]) -> list[DroppedItem]:
+    told = {shown.item_id for shown in entries} | {drop.item_id for drop in considered.dropped}
     return [
         DroppedItem(row.id, "budget")
-        for group in groups
+        for group in considered.allowed
         for row in group.rows
         if row.id not in told
     ]
@@ -279,7 +246,3 @@ def _pack(
         render_version=RENDER_VERSION,
         code_version=CODE_VERSION,
     )
-
-
-def _named(groups: Sequence[Group], scores: Mapping[int, float]) -> dict[str, float]:
-    return {row.id: scores[group.key] for group in groups for row in group.rows}
