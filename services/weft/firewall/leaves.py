@@ -80,7 +80,7 @@ def named_values(root: object, most: int, longest: int) -> dict[str, str]:
     path at which it first stands), in order of appearance. Booleans, nulls, and what lies under a
     path of more than `longest` characters are passed over."""
     found: dict[str, str] = {}
-    if isinstance(root, dict | list):
+    if most > 0 and isinstance(root, dict | list):
         _name(root, "", 0, most, longest, found)
     return found
 
