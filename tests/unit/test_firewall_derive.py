@@ -201,7 +201,7 @@ def test_the_cut_of_a_long_text_is_no_malformed_text(shift: int, tmp_path: Path)
 
 
 @pytest.mark.parametrize("most", [0, 1, 2])
-@pytest.mark.parametrize("body", ['{"a": "one", "b": "two", "c": "three"}', "a: one\nb: two\nc: no"])
+@pytest.mark.parametrize("body", ['{"a": "one", "b": "two", "c": "six"}', "a: one\nb: two"])
 def test_no_more_facts_than_the_policy_allows(body: str, most: int) -> None:
     for threshold in (1, 500):
         found = envelope(body, FirewallRules(max_facts=most, threshold=threshold))
