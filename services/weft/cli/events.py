@@ -11,6 +11,7 @@ from weft.cli.connecting import client, connected, running, session_option
 from weft.cli.output import print_json_line
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.events import FactsEvent
 from weft_schemas.items import ContextItem
 
 _SHOWN = 100
@@ -89,7 +90,17 @@ def _gist(event: Any) -> str:
     source = f"of {origin.sequence} " if origin is not None else ""
     envelope = getattr(event, "envelope", None)
     text = envelope.summary if envelope is not None else getattr(event, "text", "")
-    return f"{source}{_flat(text or repr(event))}"[:_SHOWN]
+    return f"{source}{_flat(text or _told(event))}"[:_SHOWN]
+
+
+def _told(event: Any) -> str:
+    """An event without a text of its own: its facts, else its fields as JSON."""
+    import msgspec
+
+    if isinstance(event, FactsEvent):
+        return "; ".join(f"{fact.key}={fact.value}" for fact in event.facts) or "no facts"
+    fields = {name: value for name, value in msgspec.to_builtins(event).items() if name != "origin"}
+    return msgspec.json.encode(fields).decode()
 
 
 def _flat(text: str) -> str:
