@@ -14,6 +14,7 @@ from typing import Self, TypeVar
 from weft.readmodel.generations import Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import snapshot
+from weft_schemas.errors import Unavailable
 
 T = TypeVar("T")
 
@@ -65,14 +66,15 @@ class Replica:
     async def reach(self, sequence: int, deadline: float) -> int:
         """Wait until `sequence` is folded, or until the event loop's time is `deadline`.
 
-        Returns the watermark, which may be below `sequence` then. All that wait share one look.
+        Returns the watermark, which may be below `sequence` then. All that wait share one look. A
+        replica that has no read model yet is waited for as well; `Unavailable` if none comes.
         """
-        folded = self.watermark()
+        folded = self._folded()
         while folded < sequence and not self.is_late(deadline):
             if self._look is None or self._look.done():
                 self._look = asyncio.create_task(self._next_look())
             folded = await asyncio.shield(self._look)
-        return folded
+        return folded if folded >= 0 else self.watermark()
 
     async def read(self, work: Callable[[ReadModel], T]) -> T:
         """`work` over one consistent state of the current generation, in a reader thread."""
@@ -92,4 +94,11 @@ class Replica:
 
     async def _next_look(self) -> int:
         await asyncio.sleep(LOOK_SECONDS)
-        return self.watermark()
+        return self._folded()
+
+    def _folded(self) -> int:
+        """The watermark, -1 where there is no read model."""
+        try:
+            return self.watermark()
+        except Unavailable:
+            return -1
