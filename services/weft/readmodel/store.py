@@ -29,9 +29,9 @@ SQLite starts it over only at a moment without a reader, and a busy replica has 
 _WAIT_MS = 250
 """For the readers of that moment; a compile reads for some 10."""
 _BUSY_MS = 5_000
-_CACHE_KIB = 4_096
+_CACHE_KIB = 2_048
 """Page cache of a reader; what a compile touches fits, and a commit of the writer clears it anyway.
-The writer has sixteen times as much."""
+The writer has thirty-two times as much."""
 
 
 def schema_version() -> str:
@@ -49,7 +49,7 @@ def open_writer(path: Path | str) -> sqlite3.Connection:
         "synchronous = normal",
         "secure_delete = on",
         "temp_store = memory",
-        f"cache_size = -{16 * _CACHE_KIB}",
+        f"cache_size = -{32 * _CACHE_KIB}",
         "wal_autocheckpoint = 4000",
     ):
         db.execute(f"PRAGMA {pragma}")
