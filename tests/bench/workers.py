@@ -40,28 +40,21 @@ SESSIONS = 50
 BARE_EVENTS = 3_000
 
 
-def result(number: int) -> ContextItem:
+def result(number: int, rows: int = 14) -> ContextItem:
     """A tool result of about 1 KB, none like another."""
-    rows = ", ".join(
-        f'{{"order": "O-{number * 13 + row}", "amount": {(number * 7919 + row * 31) % 10_000}, '
+    orders = ", ".join(
+        f'{{"order": "O-{number * rows + row}", "amount": {(number * 7919 + row * 31) % 10_000}, '
         f'"currency": "EUR", "status": "paid"}}'
-        for row in range(14)
+        for row in range(rows)
     )
     return ContextItem(
-        f"r{number}", ItemKind.TOOL_RESULT, f'{{"page": {number}, "orders": [{rows}]}}'
+        f"r{rows}-{number}", ItemKind.TOOL_RESULT, f'{{"page": {number}, "orders": [{orders}]}}'
     )
 
 
 def large_result(number: int) -> ContextItem:
     """The same of about 20 KB: the worker's own work is most of it, the server's share small."""
-    rows = ", ".join(
-        f'{{"order": "O-{number * 260 + row}", "amount": {(number * 7919 + row * 31) % 10_000}, '
-        f'"currency": "EUR", "status": "paid"}}'
-        for row in range(260)
-    )
-    return ContextItem(
-        f"l{number}", ItemKind.TOOL_RESULT, f'{{"page": {number}, "orders": [{rows}]}}'
-    )
+    return result(number, 260)
 
 
 def turn(number: int) -> ContextItem:

@@ -68,7 +68,7 @@ async def test_the_past_is_compiled_as_it_was(up: Up) -> None:
 
 
 async def test_an_item_is_explained(up: Up) -> None:
-    done = await weft("explain", "-s", "s1", "-i", "r1", "-p", "answer", url=up.url)
+    done = await weft("explain", "-s", "s1", "-i", "r1", url=up.url)
     assert done.out.startswith("r1: included")
     absent = await weft("explain", "-s", "s1", "-i", "zz", "-p", "answer", "--json", url=up.url)
     assert (absent.code, absent.out) == (4, "")

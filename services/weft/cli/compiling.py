@@ -133,7 +133,14 @@ def _summarise(pack: Any) -> None:
 @click.command()
 @session_option
 @click.option("--item", "-i", required=True, metavar="ID", help="The item.")
-@phase_option
+@click.option(
+    "--phase",
+    "-p",
+    default=str(Phase.ANSWER),
+    show_default=True,
+    type=click.Choice([str(phase) for phase in Phase]),
+    help="Of the compile that is asked about.",
+)
 @query_option
 @budget_option
 @as_of_option
