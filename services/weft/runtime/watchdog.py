@@ -45,7 +45,8 @@ class Watchdog:
             await self._look()
         except StreamLost:
             raise
-        except Unavailable as error:
+        except (Unavailable, NotFound) as error:
+            # What goes between two questions is told apart by the next look's.
             health.report("server", str(error))
         else:
             health.report("server", None)
