@@ -136,3 +136,21 @@ async def test_limits_hold_from_the_start(folder: Path) -> None:
         assert isinstance(outcomes[0], Ack)
         assert isinstance(outcomes[-1], Overloaded)
         await log.close()
+
+
+async def test_a_callback_that_fails_stops_nothing_and_is_told(log: Connection) -> None:
+    """Of a message that is answered, and of one whose time is up."""
+    told: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: told.append(type(context["exception"])))
+
+    def fail(_: object) -> None:
+        raise RuntimeError
+
+    async with Publisher(log, timeout=0.5) as publisher:
+        publisher.send([Message(SUBJECT, b"{}", "m1")], fail)
+        assert await publisher.publish(SUBJECT, b"{}", "m2") == Ack(2)
+        publisher.send([Message("nobody.listens", b"{}")], fail)
+        with pytest.raises(Unavailable):
+            await publisher.publish("nobody.listens", b"{}")
+    assert told == [RuntimeError, RuntimeError]

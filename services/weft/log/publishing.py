@@ -181,7 +181,11 @@ class Publisher:
 
     def send(self, messages: Sequence[Message], settled: Callable[[list[Outcome]], None]) -> None:
         """Publish a few and return at once; `settled` is called with every outcome, in order, when
-        all are known. It keeps to no window: wait for `room` before."""
+        all are known. It keeps to no window: wait for `room` before.
+
+        What `settled` raises goes to the event loop's exception handler: others wait for answers
+        in the same task.
+        """
         outcomes: list[Outcome | None] = [None] * len(messages)
         left = len(messages)
 
@@ -189,8 +193,13 @@ class Publisher:
             nonlocal left
             outcomes[index] = outcome
             left -= 1
-            if not left:
+            if left:
+                return
+            try:
                 settled([outcome for outcome in outcomes if outcome is not None])
+            except Exception as error:
+                what = {"message": f"callback of a publish failed: {settled!r}", "exception": error}
+                asyncio.get_running_loop().call_exception_handler(what)
 
         for index, message in enumerate(messages):
             self.connection.write_soon(self._launch(message, index, one))
