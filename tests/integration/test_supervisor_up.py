@@ -2,7 +2,9 @@
 killed on the way, and nothing left running at the end."""
 
 import asyncio
+import json
 import os
+import re
 import signal
 import statistics
 import time
@@ -131,3 +133,24 @@ async def test_a_replica_is_one_command_that_ends_with_all_it_started(server, lo
 def children(replica: Running) -> set[int]:
     """Processes that have logged beside the supervisor itself."""
     return {line["pid"] for line in replica.log if "pid" in line} - {replica.process.pid}
+
+
+async def test_what_was_only_counted_is_in_the_log_when_it_ends(tmp_path: Path):
+    workers = ("--summarizer", "0", "--memory", "0", "--compiler", "0", "--router", "0")
+    command = ("weft.cli.main", "up", "--data", str(tmp_path), "--port", "0", *workers)
+    async with started(*command) as up:
+        for lives in (1, 2, 3):
+            await until(lambda lives=lives: len(firewalls(up)) == lives)
+            if lives < 3:
+                os.kill(firewalls(up)[-1], signal.SIGKILL)
+        assert await up.end(signal.SIGINT) == 0
+    assert up.log[-1]["message"] == "stopped\n"
+    entries = [json.loads(line) for line in (tmp_path / "weft.log").read_text().splitlines()]
+    ended = [entry.get("count") for entry in entries if entry["message"].startswith("a child end")]
+    assert ended == [None, 1]
+
+
+def firewalls(up: Running) -> list[int]:
+    """The pid of every life of the firewall that `weft up` has told of."""
+    told = (re.match(r"  firewall +running \(process (\d+)", line["message"]) for line in up.log)
+    return [int(line[1]) for line in told if line]

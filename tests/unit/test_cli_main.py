@@ -1,5 +1,6 @@
 """The command line: help that teaches, documented exit codes, one line for each failure."""
 
+import logging
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import click
 import pytest
 
 from weft.cli import main
+from weft.runtime import logs
 from weft_schemas import errors
 
 OFFLINE = ["--nats", "nats://127.0.0.1:1"]
@@ -254,6 +256,7 @@ def test_a_port_that_is_taken_is_named_with_what_to_do(
         f"weft: port {port} is taken; choose another one with --port (0 takes a free one), or use "
         f"the server that is there: --nats nats://127.0.0.1:{port}\n"
     )
+    assert not [one for one in logging.getLogger().handlers if one.__module__ == logs.__name__]
 
 
 def test_what_is_no_handle_is_said_before_anybody_is_asked(

@@ -7,7 +7,7 @@ import contextlib
 import io
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -102,8 +102,7 @@ async def _up(
     from weft.runtime.up import running as everything
 
     export(settings)
-    with _opened(log_file) as log:
-        _log_to(log, settings.log_level)
+    with _opened(log_file) as log, _logging_to(log, settings.log_level):
         counts = {**EVERYTHING, **workers}
         async with everything(
             settings,
@@ -135,12 +134,19 @@ def _opened(log_file: Path) -> IO[bytes]:
         ) from None
 
 
-def _log_to(log: IO[bytes], level: str) -> None:
+@contextlib.contextmanager
+def _logging_to(log: IO[bytes], level: str) -> Iterator[None]:
     """This process's own log goes to its children's file; the terminal gets the short lines."""
-    from weft.runtime.logs import set_up_logging
+    from weft.runtime.logs import end_logging, set_up_logging
 
-    with contextlib.redirect_stderr(io.TextIOWrapper(log, line_buffering=True)):
+    lines = io.TextIOWrapper(log, line_buffering=True)
+    with contextlib.redirect_stderr(lines):
         set_up_logging("up", level)
+    try:
+        yield
+    finally:
+        end_logging()
+        lines.detach()
 
 
 def export(settings: Settings) -> None:

@@ -41,6 +41,15 @@ def set_up_logging(process: str, level: str) -> None:
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
 
 
+def end_logging() -> None:
+    """Write what was only counted, while the stream is open, and nothing more."""
+    root = logging.getLogger()
+    for handler in tuple(root.handlers):
+        if isinstance(handler, _Counting):
+            root.removeHandler(handler)
+            handler.close()
+
+
 def safe_error(error: BaseException) -> str:
     """The error in words that hold no body: weft's own message, else type and place."""
     if isinstance(error, WeftError):
