@@ -21,7 +21,8 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.connection import connect as open_connection
 from weft.log.following import Follower
-from weft.log.publishing import Ack, Message, Publisher
+from weft.log.message import Ack, Message
+from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
 from weft.operating import Operator

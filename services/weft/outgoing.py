@@ -10,7 +10,8 @@ import msgspec
 from weft.encoding import checked
 from weft.log.bodies import THRESHOLD_BYTES, Bodies
 from weft.log.connection import Connection
-from weft.log.publishing import Message, Publisher, event_headers
+from weft.log.message import Message, event_headers
+from weft.log.publishing import Publisher
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.crashpoints import crash_point
 from weft_schemas.errors import InvalidInput

@@ -14,7 +14,8 @@ import msgspec
 
 from weft.log.batching import BulkPublisher, best_mode
 from weft.log.connection import Connection
-from weft.log.publishing import Message, Publisher
+from weft.log.message import Message
+from weft.log.publishing import Publisher
 
 FEW = 256
 """Sent pipelined: a batch costs some 20 ms, which pays from here on."""

@@ -21,7 +21,8 @@ from weft.audit.backtesting import Backtest, backtest_policy
 from weft.audit.history import Histories, fresh_model
 from weft.compiler.compile import Compilation, compile_pack
 from weft.log.connection import Connection, connect
-from weft.log.publishing import Message, Publisher
+from weft.log.message import Message
+from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision

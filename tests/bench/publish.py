@@ -16,7 +16,8 @@ from tests.bench.table import ratio, show
 from weft.log.api import call
 from weft.log.batching import BulkPublisher, Mode
 from weft.log.connection import Connection, connect
-from weft.log.publishing import WINDOW, Message, Publisher
+from weft.log.message import Message
+from weft.log.publishing import WINDOW, Publisher
 from weft.log.server import Durability, EmbeddedServer
 from weft.log.topology import provision
 from weft_schemas.subjects import item_subject

@@ -25,7 +25,7 @@ from weft.indexer.rebuild import rebuild
 from weft.log.batching import BulkPublisher, best_mode
 from weft.log.connection import Connection, connect
 from weft.log.following import Follower
-from weft.log.publishing import Message
+from weft.log.message import Message
 from weft.log.reading import last_sequence
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision

@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from weft.log.connection import Connection
-from weft.log.publishing import Message, Publisher
+from weft.log.message import Message
+from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.readmodel.generations import Reader
 from weft_schemas.errors import Unavailable

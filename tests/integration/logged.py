@@ -7,7 +7,8 @@ from nats.js.errors import NotFoundError
 
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.publishing import Ack, Message, Publisher
+from weft.log.message import Ack, Message
+from weft.log.publishing import Publisher
 from weft.log.topology import desired
 from weft_schemas.events import Event, decode_event, encode_event
 from weft_schemas.ids import item_message_id

@@ -10,7 +10,8 @@ from weft.audit.backtesting import backtest_policy
 from weft.audit.history import Histories, fresh_model
 from weft.compiler.compile import compile_pack
 from weft.log.connection import Connection
-from weft.log.publishing import Message, Publisher
+from weft.log.message import Message
+from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft_schemas.compile import CompileRequest
 from weft_schemas.errors import NotFound

@@ -15,7 +15,8 @@ from tests.integration.test_supervisor_up import until_answering
 
 from weft.client import Client
 from weft.log.connection import Connection
-from weft.log.publishing import Ack, Message, Publisher
+from weft.log.message import Ack, Message
+from weft.log.publishing import Publisher
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings

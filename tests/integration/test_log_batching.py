@@ -10,7 +10,7 @@ from tests.integration.conftest import stored_payloads
 from weft.log.api import call
 from weft.log.batching import BulkAck, BulkPublisher, Mode, best_mode
 from weft.log.connection import Connection, connect
-from weft.log.publishing import Message
+from weft.log.message import Message
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft_schemas.errors import Forbidden, InvalidInput, Overloaded

@@ -13,7 +13,7 @@ from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.consuming import Consumer
 from weft.log.following import Follower
-from weft.log.publishing import Message
+from weft.log.message import Message
 from weft.log.topology import provision
 from weft_schemas.subjects import item_subject
 

@@ -10,7 +10,8 @@ from weft.log import consuming
 from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.log.consuming import Consumer
-from weft.log.publishing import Message, Publisher
+from weft.log.message import Message
+from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft_schemas.errors import ConfigurationError

@@ -9,7 +9,8 @@ from tests.integration.conftest import stored_payloads
 
 from weft.log.api import call
 from weft.log.connection import Connection, connect
-from weft.log.publishing import Ack, Message, Publisher, event_headers
+from weft.log.message import Ack, Message, event_headers
+from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
 from weft.log.topology import Limits, provision
 from weft_schemas.errors import Forbidden, InvalidInput, Overloaded, Unavailable

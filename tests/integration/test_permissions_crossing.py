@@ -16,7 +16,8 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.consuming import Consumer
 from weft.log.following import Follower
-from weft.log.publishing import Message, Publisher
+from weft.log.message import Message
+from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.log.server import EmbeddedServer
 from weft_schemas.errors import Forbidden, WeftError

@@ -16,7 +16,8 @@ import msgspec
 from weft.asking import ask
 from weft.compiler.compile import Compilation, compile_pack
 from weft.log.connection import Connection
-from weft.log.publishing import Publisher, event_headers
+from weft.log.message import event_headers
+from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import status

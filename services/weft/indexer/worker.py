@@ -18,7 +18,8 @@ from weft.indexer.rebuild import take_over
 from weft.indexer.starting import reopen, start
 from weft.indexer.writer import Writer
 from weft.log.following import Followed, Follower
-from weft.log.publishing import Message, Publisher, event_headers
+from weft.log.message import Message, event_headers
+from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.readmodel.generations import Generations, Lock
 from weft.replay.replicas import ReplicaState, answer, replica_name

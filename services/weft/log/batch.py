@@ -16,7 +16,8 @@ import msgspec
 
 from weft.log.api import error_of
 from weft.log.connection import Connection
-from weft.log.publishing import CHUNK_BYTES, WINDOW, Message, command
+from weft.log.message import Message, command
+from weft.log.publishing import CHUNK_BYTES, WINDOW
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 
 FLOW = 500

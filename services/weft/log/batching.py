@@ -21,7 +21,8 @@ import nats.nuid
 from weft.log.api import call, forbidden
 from weft.log.batch import Batch, decode
 from weft.log.connection import Connection, Listener
-from weft.log.publishing import Ack, Message, Messages, Publisher, each
+from weft.log.message import Ack, Message, Messages, each
+from weft.log.publishing import Publisher
 from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 

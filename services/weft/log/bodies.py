@@ -21,7 +21,8 @@ import nats.nuid
 
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.publishing import Message, Publisher
+from weft.log.message import Message
+from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound
 from weft_schemas.items import BodyRef

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.publishing import Message, Publisher, event_headers
+from weft.log.message import Message, event_headers
+from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.log.topology import WORKERS

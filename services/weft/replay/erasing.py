@@ -16,7 +16,8 @@ import msgspec
 from weft.log.api import call
 from weft.log.bodies import Bodies, erase_all
 from weft.log.connection import Connection
-from weft.log.publishing import Publisher, event_headers
+from weft.log.message import event_headers
+from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.log.topology import WORKERS

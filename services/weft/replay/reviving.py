@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from weft.log.connection import Connection
-from weft.log.publishing import Message, Publisher, event_headers
+from weft.log.message import Message, event_headers
+from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.replay.letters import Letter, letters

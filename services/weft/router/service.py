@@ -15,7 +15,8 @@ import msgspec
 from weft import tokens
 from weft.log.bodies import Bodies
 from weft.log.following import Follower
-from weft.log.publishing import Publisher, event_headers
+from weft.log.message import event_headers
+from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.readmodel.model import ReadModel
 from weft.readmodel.rows import ItemRow

@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 
 import msgspec
 
-from weft.log.publishing import Message, event_headers
+from weft.log.message import Message, event_headers
 from weft.log.record import LogRecord
 from weft.runtime.lane import Lane
 from weft_schemas.errors import InvalidInput

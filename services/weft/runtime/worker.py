@@ -23,7 +23,8 @@ from typing import Any
 import msgspec
 
 from weft.log.consuming import Consumer, Delivery
-from weft.log.publishing import Ack, Message, Outcome, Publisher
+from weft.log.message import Ack, Message, Outcome
+from weft.log.publishing import Publisher
 from weft.log.reading import read
 from weft.log.record import LogRecord
 from weft.runtime import parking

@@ -1,0 +1,93 @@
+"""What is published, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable
+
+import msgspec
+
+from weft.log.wire import header_block, publish_command
+from weft_schemas.errors import InvalidInput, WeftError
+
+HEADER_BYTES = 64 * 1024
+"""A stored message's headers are smaller: a limit of the server's that no setting moves."""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """What to publish. Without a message id a retry can store it twice."""
+
+    subject: str
+    payload: bytes
+    message_id: str = ""
+    headers: dict[str, str] = {}
+
+
+Messages = Iterable[Message] | AsyncIterable[Message]
+
+
+class Ack(msgspec.Struct, frozen=True):
+    """It is stored."""
+
+    sequence: int
+    """In the stream; of a duplicate that of the first."""
+    duplicate: bool = False
+    """Somebody had stored this message id before, within the server's window."""
+
+
+Outcome = Ack | WeftError
+"""Acknowledged, else why not: `Unavailable` where that is unknown, any other where refused."""
+
+
+def acks_of(outcomes: list[Outcome]) -> list[Ack]:
+    """All acks. Raises the first failure, naming how many there are."""
+    failures = [outcome for outcome in outcomes if isinstance(outcome, WeftError)]
+    if failures:
+        first = failures[0]
+        if len(outcomes) == 1:
+            raise first
+        raise type(first)(f"{len(failures)} of {len(outcomes)} messages were not stored: {first}")
+    return [outcome for outcome in outcomes if isinstance(outcome, Ack)]
+
+
+async def each(messages: Messages) -> AsyncIterator[Message]:
+    """Both kinds of iterables as one."""
+    if isinstance(messages, AsyncIterable):
+        async for message in messages:
+            yield message
+    else:
+        for message in messages:
+            yield message
+
+
+def event_headers(
+    event_id: str, event_type: str, source: str, traceparent: str = ""
+) -> dict[str, str]:
+    """CloudEvents attributes in binary mode, and the trace that the event belongs to."""
+    headers = {
+        "ce-specversion": "1.0",
+        "ce-id": event_id,
+        "ce-type": event_type,
+        "ce-source": source,
+    }
+    if traceparent:
+        headers["traceparent"] = traceparent
+    return headers
+
+
+def command(message: Message, reply: str, limit: int) -> bytes:
+    """The message as a protocol command. Raises `InvalidInput` where it is over `limit` bytes."""
+    headers = message.headers
+    if message.message_id:
+        headers = {**headers, "Nats-Msg-Id": message.message_id}
+    block = header_block(headers) if headers else b""
+    if len(block) >= HEADER_BYTES:
+        raise InvalidInput(
+            f"message to {message.subject[:100]}: its headers have {len(block)} bytes, the server "
+            f"takes {HEADER_BYTES - 1}; shorten the ids"
+        )
+    if len(block) + len(message.payload) > limit:
+        raise InvalidInput(
+            f"message {message.message_id or message.subject}: {len(message.payload)} bytes are "
+            f"over the server's max_payload of {limit}; put the body into the object store"
+        )
+    return publish_command(message.subject, reply, block, message.payload)
