@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import ssl
 from collections.abc import Callable
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import nats.errors
 from nats.aio.client import Client
 
-from weft_schemas.errors import ConfigurationError, Forbidden, Unavailable, WeftError
+from weft.log.credentials import credentials_file, tls_context
+from weft.log.refusal import PlainError, RefusedError, refusal
+from weft_schemas.errors import WeftError
 
 CONNECT_SECONDS = 3.0
 RECONNECT_WAIT_SECONDS = 0.25
@@ -30,20 +29,19 @@ CANCEL_SECONDS = 0.2
 """For nats-py to let go of a connection that did not come about."""
 PENDING_BYTES = 8 * 1024 * 1024
 """Written and not yet taken by the socket; above it a writer waits."""
+_OPTIONS: dict[str, Any] = {
+    "allow_reconnect": True,
+    "max_reconnect_attempts": -1,
+    "reconnect_time_wait": RECONNECT_WAIT_SECONDS,
+    "ping_interval": PING_SECONDS,
+    "pending_size": PENDING_BYTES,
+}
 
 Handler = Callable[[bytes, bytes, bytes, bytes | None], None]
 """`(subject, reply, payload, header block)`; called in order, must not block."""
 
 _log = logging.getLogger(__name__)
 _VIOLATION = re.compile(r"permissions violation for publish to \"([^\"]+)\"", re.IGNORECASE)
-
-
-class _RefusedError(Exception):
-    """The server refused the credential."""
-
-
-class _PlainError(nats.errors.Error):
-    """TLS was asked for, and the server speaks none."""
 
 
 class Listener:
@@ -118,6 +116,14 @@ class Connection(Client):
         self._reconnect_watchers.append(watcher)
         return lambda: self._reconnect_watchers.remove(watcher)
 
+    def callbacks(self) -> dict[str, Any]:
+        """By which nats-py tells this client what happens to it."""
+        return {
+            "error_cb": self._on_error,
+            "disconnected_cb": self._on_disconnect,
+            "reconnected_cb": self._on_reconnect,
+        }
+
     async def _process_msg(
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
     ) -> None:
@@ -132,13 +138,13 @@ class Connection(Client):
         # between could have it sent in the clear.
         is_plain = not self._server_info.get("tls_required")
         if self._only_tls and is_plain:
-            raise _PlainError("the server asks for no TLS, and nothing is sent to it in the clear")
+            raise PlainError("the server asks for no TLS, and nothing is sent to it in the clear")
         command: bytes = super()._connect_command()
         return command
 
     async def _on_error(self, error: Exception) -> None:
         if self.is_connecting and "authorization" in str(error).lower():
-            raise _RefusedError  # out of nats-py's loop, which would try the same again for ever
+            raise RefusedError  # out of nats-py's loop, which would try the same again for ever
         match = _VIOLATION.search(str(error))
         if match:
             # nats-py gives the server's text in lower case.
@@ -178,32 +184,18 @@ async def connect(
     `ConfigurationError` where a file cannot be used.
     """
     logging.getLogger("asyncio").addFilter(_is_news)
-    tls = _tls(tls_ca, tls_cert, tls_key)
     servers = [part.strip() for part in url.split(",")]
-    # A WebSocket says itself, by its scheme, whether it is encrypted.
-    sockets = all(server.startswith(("ws://", "wss://")) for server in servers)
-    asked = tls is not None or any(server.startswith("tls://") for server in servers)
-    connection = Connection(only_tls=asked and not sockets)
-    options: dict[str, Any] = {
-        "servers": servers,
-        "name": name,
-        "error_cb": connection._on_error,
-        "disconnected_cb": connection._on_disconnect,
-        "reconnected_cb": connection._on_reconnect,
-        "connect_timeout": timeout,
-        "reconnect_time_wait": RECONNECT_WAIT_SECONDS,
-        "max_reconnect_attempts": -1,
-        "ping_interval": PING_SECONDS,
-        "allow_reconnect": True,
-        "pending_size": PENDING_BYTES,
+    credential = {
         "user": user,
         "password": password,
         "token": token,
-        "user_credentials": _credentials(creds) if creds else None,
-        "tls": tls,
+        "user_credentials": credentials_file(creds) if creds else None,
+        "tls": tls_context(tls_ca, tls_cert, tls_key),
     }
-    given = {key: value for key, value in options.items() if value is not None}
-    attempt = asyncio.create_task(connection.connect(**given))
+    given = {key: value for key, value in credential.items() if value is not None}
+    connection = Connection(only_tls=_asks_for_tls(servers, given))
+    options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **given}
+    attempt = asyncio.create_task(connection.connect(servers, **connection.callbacks(), **options))
     try:
         # nats-py retries for ever where reconnects are unlimited; the timeout ends that.
         await asyncio.wait([attempt], timeout=timeout)
@@ -213,6 +205,13 @@ async def connect(
         error = TimeoutError() if attempt.cancelled() else attempt.exception()
         raise await _failed(connection, url, error, bool(tls_cert))
     return connection
+
+
+def _asks_for_tls(servers: list[str], given: dict[str, Any]) -> bool:
+    # A WebSocket says itself, by its scheme, whether it is encrypted.
+    if all(server.startswith(("ws://", "wss://")) for server in servers):
+        return False
+    return "tls" in given or any(server.startswith("tls://") for server in servers)
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:
@@ -226,95 +225,21 @@ async def _stopped(task: asyncio.Task[None]) -> None:
 async def _failed(
     connection: Connection, url: str, error: BaseException | None, has_certificate: bool
 ) -> WeftError:
-    cause = connection.last_error or error
+    """Close what there is of it. A refusal is what `connect` raised, all else what nats-py keeps
+    as the last error of its attempts."""
+    is_refused = isinstance(error, RefusedError)
+    cause = error if is_refused else connection.last_error or error
     wants_certificate = bool(connection._server_info.get("tls_verify"))
     connection._error_cb = _quiet
     closing = asyncio.create_task(connection._close(Client.CLOSED, do_cbs=False))
     await asyncio.wait([closing], timeout=CANCEL_SECONDS)
     await _stopped(closing)
-    where = _without_password(url)
-    text = str(cause) or type(cause).__name__
-    if isinstance(error, _RefusedError):
-        return Forbidden(f"{where} refused the credential; check user, token or credentials file")
-    if wants_certificate and _is_cut_off(cause):
-        return Forbidden(
-            f"{where} refused the client certificate ({text}); check certificate, key and CA"
-            if has_certificate
-            else f"{where} wants a client certificate; give one with its key"
-        )
-    if isinstance(cause, ImportError):
-        return ConfigurationError(
-            f"{where}: a WebSocket needs the package aiohttp; install it: pip install aiohttp"
-        )
-    if isinstance(cause, _PlainError):
-        return Unavailable(f"TLS with {where} failed: {text}; check the address and the server")
-    if isinstance(cause, ssl.SSLError):
-        return Unavailable(f"TLS with {where} failed: {text}; check the CA and certificate")
-    return Unavailable(f"no nats-server answers at {where} ({text}); is it running?")
-
-
-def _is_cut_off(cause: BaseException | None) -> bool:
-    """Whether the server ended a TLS handshake. Its alert arrives only if it is read before the
-    next write fails."""
-    if isinstance(cause, ssl.SSLError):
-        return "ALERT" in (cause.reason or "")
-    return isinstance(cause, ConnectionError | nats.errors.UnexpectedEOF)
+    return refusal(url, cause, wants_certificate, has_certificate)
 
 
 def _is_news(record: logging.LogRecord) -> bool:
     """asyncio complains of how nats-py ends every TLS connection, to whoever has no logging."""
     return "eof_received" not in str(record.msg)
-
-
-def _without_password(url: str) -> str:
-    return re.sub(r"//[^@/,]*@", "//", url)
-
-
-def _file(path: str, what: str) -> str:
-    try:
-        with Path(path).open("rb"):
-            return path
-    except OSError as error:
-        raise ConfigurationError(f"{what} file {path}: {error.strerror}; check the path") from None
-
-
-def _credentials(path: str) -> str:
-    """The path. nats-py reads on for ever in a file without these marks."""
-    text = Path(_file(path, "credentials")).read_bytes()
-    for mark in (b"BEGIN NATS USER JWT", b"BEGIN USER NKEY SEED"):
-        if mark not in text:
-            raise ConfigurationError(
-                f"credentials file {path}: no line with {mark.decode()!r}; make one with "
-                "`nsc generate creds`"
-            )
-    if not _is_installed("nkeys"):
-        raise ConfigurationError(
-            f"credentials file {path}: signing in with it needs the package nkeys; install it: "
-            "pip install 'nats-py[nkeys]'"
-        )
-    return path
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        import_module(package)
-    except ImportError:
-        return False
-    return True
-
-
-def _tls(ca: str | None, cert: str | None, key: str | None) -> ssl.SSLContext | None:
-    if not (ca or cert):
-        return None
-    try:
-        context = ssl.create_default_context(cafile=ca)
-        if cert:
-            context.load_cert_chain(cert, key)
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigurationError(
-            f"TLS files cannot be used: {error}; check ca {ca}, cert {cert}, key {key}"
-        ) from None
-    return context
 
 
 async def _unused(_: Any) -> None:
