@@ -139,12 +139,15 @@ class Indexer:
             self._process.health.report("read model", None)
             self._process.started()
             looking = asyncio.create_task(self._look(writer, log))
-            looking.add_done_callback(lambda _: log.stop())
+            stopping = asyncio.create_task(self._process.stopping.wait())
+            for task in (looking, stopping):
+                task.add_done_callback(lambda _: log.stop())
             try:
                 async for followed in log:
                     await self._fold(writer, followed)
             finally:
-                looking.cancel()
+                for task in (looking, stopping):
+                    task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await looking
 

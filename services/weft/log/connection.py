@@ -25,6 +25,7 @@ RECONNECT_WAIT_SECONDS = 0.25
 PING_SECONDS = 2
 """A server that answers no ping three times is left: a frozen or cut-off one closes no socket, and
 nats-py's default would notice after six minutes."""
+FLUSH_SECONDS = 2
 CANCEL_SECONDS = 0.2
 """For nats-py to let go of a connection that did not come about."""
 PENDING_BYTES = 8 * 1024 * 1024
@@ -57,9 +58,8 @@ class Listener:
             return
         try:
             await self._subscription.unsubscribe()
-            if self._connection.is_connected:
-                await self._connection.flush(timeout=2)
-        except (nats.errors.Error, TimeoutError):
+            await self._connection.flushed()
+        except (nats.errors.Error, OSError):
             pass
         finally:
             self._connection.forget(self._subscription)
@@ -104,6 +104,24 @@ class Connection(Client):
         self.write_soon(commands)
         if self._pending_data_size > PENDING_BYTES:
             await self._flush_pending(force_flush=True)
+
+    async def flushed(self) -> bool:
+        """Whether the server says within `FLUSH_SECONDS` that it has what was written. Who ends can
+        do nothing about a server that does not."""
+        if not self.is_connected:
+            return False
+        try:
+            await self.flush(timeout=FLUSH_SECONDS)
+        except (nats.errors.Error, TimeoutError, OSError):
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Close, whatever became of the socket. What is left to be written goes with one that takes
+        no more: nats-py would fail on it, or wait for ever."""
+        if not await self.flushed():
+            self._pending, self._pending_data_size = [], 0
+        await super().close()
 
     def on_violation(self, watcher: Callable[[str], None]) -> Callable[[], None]:
         """Call `watcher` with each subject, in lower case, on which the server drops what this

@@ -105,8 +105,7 @@ class Consumer:
             self.settle(raw.reply, b"-NAK")
         self._puller.buffer.clear()
         self._flush()
-        if self._connection.is_connected:
-            await self._connection.flush(timeout=2)
+        await self._connection.flushed()
 
     def stop(self) -> None:
         """End the iteration after the batch in work."""

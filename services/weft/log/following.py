@@ -122,6 +122,8 @@ class Follower:
         await asyncio.sleep(0)
         if self._puller.trouble:
             await self._again(self._puller.trouble)
+        if self._stopped:
+            return None
         await self._puller.wait()
         if self._connection.is_closed:
             raise Unavailable("the connection that followed the log was closed; connect anew")
@@ -207,7 +209,7 @@ class Follower:
         """Check the stream's identity and ask from the next sequence on; wait for a server."""
         clock = asyncio.get_running_loop().time
         missing_since: float | None = None
-        while not self._connection.is_closed:
+        while not self._stopped and not self._connection.is_closed:
             try:
                 await self._identify()
                 await self._make_consumer()

@@ -7,11 +7,13 @@ Every request gets one reply: what the handler returns, or an `ErrorReply` under
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
 import msgspec
+import nats.errors
 from faststream.nats import NatsMessage, NatsResponse
 
 from weft.runtime.application import Process
@@ -84,8 +86,11 @@ class Answering:
 
     async def drain(self) -> None:
         """Take no more requests, and return when those in work are answered."""
-        for subscriber in self._subscribers:
-            await subscriber.subscription.drain()
+        # Without a server that takes note, no more come anyhow.
+        if await self._process.connection.flushed():
+            for subscriber in self._subscribers:
+                with contextlib.suppress(nats.errors.Error, TimeoutError, OSError):
+                    await subscriber.subscription.drain()
         while self._open:
             await asyncio.sleep(0.01)
 
