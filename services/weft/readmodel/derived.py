@@ -9,11 +9,12 @@ from collections.abc import Callable
 import msgspec
 
 from weft import tokens
+from weft.readmodel.documents import Documents
 from weft.readmodel.memories import Memory, remember, withdraw
 from weft.readmodel.precedence import Derivation, Verdict, judge
 from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN
+from weft.readmodel.store import OPEN, bounded
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import (
@@ -30,12 +31,6 @@ from weft_schemas.events import (
 from weft_schemas.subjects import Stored
 
 _sql = statements("fold")
-
-_MOST = 1 << 53
-"""Largest whole number that every JSON reader keeps exact."""
-
-AddDocument = Callable[[SessionState, int, int, str], None]
-Supersede = Callable[[int, int], None]
 
 
 class Contradiction(InvalidInput):
@@ -56,17 +51,10 @@ class _Source(msgspec.Struct, frozen=True):
 class DerivedFold:
     """Folds derived events within the fold's transaction."""
 
-    def __init__(
-        self,
-        db: sqlite3.Connection,
-        encoding: str,
-        add_document: AddDocument,
-        supersede: Supersede,
-    ) -> None:
+    def __init__(self, db: sqlite3.Connection, encoding: str, documents: Documents) -> None:
         self._db = db
         self._encoding = encoding
-        self._add_document = add_document
-        self._supersede = supersede
+        self._documents = documents
 
     def apply(self, version: int, address: Stored, state: SessionState, event: Event) -> bool:
         """False where the event is a duplicate or outranked. Raises `Contradiction`."""
@@ -97,8 +85,8 @@ class DerivedFold:
         row = (version, source.anchor, count, msgspec.json.encode(envelope))
         self._db.execute(_sql.add_envelope, row)
         self._db.execute(_sql.settle, (version, source.anchor, version))
-        self._supersede(source.anchor, version)
-        self._add_document(state, source.anchor, version, envelope_text(envelope))
+        self._documents.supersede(source.anchor, version)
+        self._documents.add(state, source.anchor, version, envelope_text(envelope))
         return True
 
     def _summary(self, version: int, state: SessionState, event: SummaryEvent) -> bool:
@@ -228,11 +216,6 @@ class DerivedFold:
 
     def _count(self, text: str) -> int:
         return tokens.count(text, self._encoding)
-
-
-def bounded(number: int) -> int:
-    """A count that a stranger sent, as one that SQLite can hold."""
-    return max(0, min(number, _MOST))
 
 
 def envelope_text(envelope: ResultEnvelope) -> str:

@@ -18,6 +18,8 @@ from weft_schemas.ids import digest
 
 OPEN = (1 << 62) - 1
 """`until` of what still holds: later than any sequence."""
+_MOST = 1 << 53
+"""Largest whole number that every JSON reader keeps exact."""
 
 FOLD_VERSION = 1
 """Raise when the fold would make other rows of the same log; old files then rebuild themselves."""
@@ -119,6 +121,11 @@ def get_meta(db: sqlite3.Connection, name: str) -> str | int | None:
 
 def set_meta(db: sqlite3.Connection, name: str, value: str | int) -> None:
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+def bounded(number: int) -> int:
+    """A count that a stranger sent, as one that SQLite can hold."""
+    return max(0, min(number, _MOST))
 
 
 def write_back(db: sqlite3.Connection) -> bool:

@@ -1,0 +1,60 @@
+"""A record taken apart, and whether its event stands where its type belongs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft.log.record import LogRecord
+from weft_schemas.errors import InvalidInput
+from weft_schemas.events import (
+    ErasedEvent,
+    ErasureReceiptEvent,
+    Event,
+    RevivedEvent,
+    SessionClosedEvent,
+)
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ContextItem
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.routing import Catalog
+from weft_schemas.subjects import Stored
+
+
+class Decoded(msgspec.Struct):
+    """A record taken apart as far as that goes."""
+
+    record: LogRecord
+    address: Stored | None = None
+    event: Event | None = None
+    error: InvalidInput | None = None
+
+
+def decode(record: LogRecord) -> Decoded:
+    """Never raises: what cannot be read is said in `error`."""
+    decoded = Decoded(record)
+    try:
+        decoded.address = record.address()
+        decoded.event = record.event()
+    except InvalidInput as error:
+        decoded.error = error
+    return decoded
+
+
+def check_place(address: Stored, event: Event) -> None:
+    """Whether the event stands where its type belongs. Raises `InvalidInput`."""
+    name = str(type(event).__struct_config__.tag)
+    expected = event.kind.value if isinstance(event, ContextItem) else name
+    if address.event != expected:
+        raise InvalidInput(f"event {expected!r} stands on a subject that ends in {address.event!r}")
+    if isinstance(event, ContextItem):
+        direction_fits = address.direction == "in"
+    else:
+        agents_too = isinstance(event, SessionClosedEvent | RevivedEvent)
+        direction_fits = address.direction == "out" or agents_too
+    if not direction_fits:
+        raise InvalidInput(f"event {expected!r} stands on an {address.direction!r} subject")
+    if isinstance(event, ContextPolicy | ErasedEvent) and event.session == "":
+        raise InvalidInput(f"event {expected!r} names the session ''; null means the whole tenant")
+    tenants_own = isinstance(event, ContextPolicy | Catalog | ErasedEvent | ErasureReceiptEvent)
+    if tenants_own != (address.session == TENANT_SESSION):
+        raise InvalidInput(f"event {expected!r} does not belong in session {address.session!r}")

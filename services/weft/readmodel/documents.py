@@ -1,0 +1,42 @@
+"""The texts by which items are found, as documents of the text index: one for each version."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from weft.readmodel.postings import IndexWriter, clip
+from weft.readmodel.sessions import SessionState
+from weft.readmodel.sql import statements
+from weft.readmodel.terms import words
+
+_sql = statements("postings")
+
+
+class Documents:
+    """Written within the fold's transaction; `flush` before it commits."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._index = IndexWriter(db)
+
+    def add(self, state: SessionState, item: int, version: int, text: str) -> None:
+        """What an item is found by, from the sequence `version` on."""
+        terms = clip(words(text))
+        if not terms:
+            return
+        document = state.add_document(len(terms))
+        row = (state.number, document, item, version, state.words)
+        self._db.execute(_sql.add_document, row)
+        self._index.add(state.number, document, terms)
+
+    def supersede(self, item: int, until: int) -> None:
+        """From `until` on, no document so far of this item matches."""
+        for place in self._db.execute(_sql.documents_of_item, (item,)).fetchall():
+            self._db.execute(_sql.supersede, (*place, until))
+
+    def flush(self) -> None:
+        self._index.flush()
+
+    def forget(self) -> None:
+        """The transaction failed."""
+        self._index.discard()

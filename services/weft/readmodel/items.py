@@ -1,0 +1,135 @@
+"""Folding items: the first with an id wins, and of an untrusted one no text is kept: it waits for
+its envelope.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from typing import Literal
+
+import msgspec
+
+from weft import tokens
+from weft.log.record import LogRecord
+from weft.readmodel.documents import Documents
+from weft.readmodel.sessions import SessionState
+from weft.readmodel.sql import statements
+from weft.readmodel.store import OPEN, bounded
+from weft_schemas.events import encode_event
+from weft_schemas.ids import artifact_handle
+from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.subjects import Stored
+
+_sql = statements("fold")
+_json = msgspec.json.Encoder(order="deterministic")
+_STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments"}
+"""Metadata kept of an untrusted item: short keys whose meaning weft fixes."""
+_MOST_SESSIONS = 20_000
+"""Whose policy is remembered between records."""
+
+
+Stands = Literal["new", "duplicate", "conflict"]
+"""What became of an item: a duplicate's id was there with the same content, a conflict's with other
+content, which stays."""
+
+
+class ItemFold:
+    """Folds items within the fold's transaction."""
+
+    def __init__(self, db: sqlite3.Connection, encoding: str, documents: Documents) -> None:
+        self._db = db
+        self._encoding = encoding
+        self._documents = documents
+        self._untrusted: dict[tuple[str, str], tuple[ItemKind, ...]] = {}
+
+    def forget(self) -> None:
+        """Policies may have changed."""
+        self._untrusted.clear()
+
+    def apply(
+        self, record: LogRecord, address: Stored, state: SessionState, item: ContextItem
+    ) -> Stands:
+        sequence = record.sequence
+        content_hash = hashlib.sha256(encode_event(item)).digest()
+        untrusted = item.kind in self._untrusted_kinds(address, sequence)
+        row = self._row(record, state, item, untrusted, content_hash)
+        if not self._db.execute(_sql.add_item, row).rowcount:
+            return self._collision(sequence, state, item, content_hash)
+        state.add_item(sequence, record.published_ns)
+        scope = item.metadata.get("scope")
+        if scope:
+            self._db.execute(_sql.add_scope, (state.number, scope, sequence))
+        if untrusted or item.body is not None:
+            handle = artifact_handle(address.tenant, address.session, item.id)
+            self._db.execute(_sql.add_artifact, (address.tenant, handle, sequence))
+        if untrusted:
+            self._db.execute(_sql.add_wait, (sequence, sequence, OPEN, state.number))
+        else:
+            self._documents.add(state, sequence, sequence, searchable(item))
+        return "new"
+
+    def _row(
+        self,
+        record: LogRecord,
+        state: SessionState,
+        item: ContextItem,
+        untrusted: bool,
+        content_hash: bytes,
+    ) -> tuple[object, ...]:
+        metadata = item.metadata
+        if untrusted:
+            metadata = {key: metadata[key] for key in metadata if key in _STUB_METADATA}
+        text = "" if untrusted else item.text
+        size = bounded(item.body.size) if item.body else len(item.text.encode())
+        return (
+            record.sequence,
+            state.number,
+            state.items,
+            item.id,
+            item.parent_id,
+            item.kind.value,
+            text,
+            tokens.count(text, self._encoding),
+            size,
+            item.sensitivity.value,
+            untrusted,
+            _json.encode(metadata) if metadata else None,
+            record.published_ns,
+            content_hash,
+            item.body.sha256 if item.body else None,
+        )
+
+    def _collision(
+        self, sequence: int, state: SessionState, item: ContextItem, content_hash: bytes
+    ) -> Stands:
+        first = self._db.execute(_sql.item_hash, (state.number, item.id)).fetchone()[0]
+        conflict = first != content_hash
+        row = (state.number, sequence, item.id, conflict, content_hash)
+        self._db.execute(_sql.add_collision, row)
+        if conflict:
+            return "conflict"
+        state.add_duplicate()
+        return "duplicate"
+
+    def _untrusted_kinds(self, address: Stored, at: int) -> tuple[ItemKind, ...]:
+        key = (address.tenant, address.session)
+        kinds = self._untrusted.get(key)
+        if kinds is None:
+            if len(self._untrusted) >= _MOST_SESSIONS:
+                self._untrusted.clear()
+            found = self._db.execute(_sql.policy, (*key, at)).fetchone()
+            policy = msgspec.json.decode(found[1], type=ContextPolicy) if found else ContextPolicy()
+            kinds = self._untrusted[key] = policy.firewall.untrusted_kinds
+        return kinds
+
+
+def searchable(item: ContextItem) -> str:
+    """The text by which an item is found: its own; of a tool call also its tool and arguments."""
+    if item.kind is not ItemKind.TOOL_CALL:
+        return item.text
+    name = item.metadata.get("tool_name") or ""
+    arguments = item.metadata.get("arguments")
+    extra = "" if arguments is None else _json.encode(arguments).decode()
+    return "\n".join(part for part in (item.text, name, extra) if part and part != item.text)
