@@ -20,24 +20,19 @@ from collections.abc import Coroutine
 from time import perf_counter
 from typing import Any
 
-import msgspec
-
 from weft.log.consuming import Consumer, Delivery
 from weft.log.message import Ack, Message, Outcome
 from weft.log.publishing import Publisher
-from weft.log.reading import read
 from weft.log.record import LogRecord
 from weft.runtime import parking
 from weft.runtime.application import Process
 from weft.runtime.crashpoints import crash_point
-from weft.runtime.deriving import Derived, WorkContext, Worker, derived_message
-from weft.runtime.lane import Lane
+from weft.runtime.deriving import Worker
 from weft.runtime.logs import safe_error
-from weft.runtime.policies import Policies, following_policies
+from weft.runtime.making import Maker
+from weft.runtime.policies import following_policies
 from weft.runtime.watchdog import Watchdog
-from weft_schemas.errors import InvalidInput, NotFound, Overloaded, Unavailable
-from weft_schemas.events import Event, RevivedEvent
-from weft_schemas.subjects import Stored
+from weft_schemas.errors import Overloaded, Unavailable
 
 _log = logging.getLogger(__name__)
 
@@ -64,14 +59,15 @@ async def run_worker(process: Process, worker: Worker) -> None:
         Publisher(connection) as publisher,
         Consumer(connection, worker.name, batch=BATCH) as consumer,
     ):
-        loop = WorkerLoop(process, worker, publisher, policies)
+        maker = Maker(worker, connection, policies)
+        loop = WorkerLoop(process, worker.name, publisher, maker)
         gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
         process.started()
         try:
             watchdog = Watchdog(process, worker.name)
             await _together(process, consumer, loop, watchdog, policies.following)
         finally:
-            loop.close()
+            maker.close()
 
 
 async def _together(
@@ -104,25 +100,18 @@ class WorkerLoop:
     """One worker in one process. An ordinary event is worked in the loop itself and settled by the
     answer to its publish; a task is made only for what has to wait."""
 
-    def __init__(
-        self, process: Process, worker: Worker, publisher: Publisher, policies: Policies
-    ) -> None:
+    def __init__(self, process: Process, name: str, publisher: Publisher, maker: Maker) -> None:
         self._process = process
-        self._worker = worker
         self._publisher = publisher
-        self._policies = policies
-        self._lane = Lane()
+        self._maker = maker
         self._tasks: asyncio.TaskGroup
         self._open = 0
         """Events that were begun and are neither acknowledged nor put off."""
         self._all_closed = asyncio.Event()
         process.metrics.in_flight(lambda: self._open)
-        point = f"{worker.name}.after_"
-        self._after_fetch = crash_point(point + "fetch")
-        self._after_decode = crash_point(point + "decode")
-        self._after_work = crash_point(point + "work")
-        self._after_publish = crash_point(point + "publish")
-        self._after_ack = crash_point(point + "ack")
+        self._after_fetch = crash_point(f"{name}.after_fetch")
+        self._after_publish = crash_point(f"{name}.after_publish")
+        self._after_ack = crash_point(f"{name}.after_ack")
 
     async def run(self, consumer: Consumer) -> None:
         """Take every batch to its end, many events at once. Raises the first fault that is no
@@ -152,16 +141,13 @@ class WorkerLoop:
                 await asyncio.sleep(0)
                 events, size = 0, 0
 
-    def close(self) -> None:
-        self._lane.close()
-
     def _begin(self, delivery: Delivery) -> None:
         begun = perf_counter()
         self._open += 1
         self._after_fetch()
         record = delivery.record
         try:
-            messages = self._at_once(record)
+            messages = self._maker.at_once(record)
         except Exception as error:
             self._failed(delivery, record, error, begun)
         else:
@@ -174,8 +160,8 @@ class WorkerLoop:
         """The same for an event that has to wait for something."""
         record = source = delivery.record
         try:
-            source = await self._source(record)
-            messages = await self._messages(source)
+            source = await self._maker.source(record)
+            messages = await self._maker.messages(source)
         except Exception as error:
             self._failed(delivery, source, error, begun)
         else:
@@ -186,7 +172,7 @@ class WorkerLoop:
     ) -> None:
         record = delivery.record
         if parking.is_final(error, record.deliveries):
-            messages = [self._parked(source, error, record.sequence)]
+            messages = [self._maker.parked(source, error, record.sequence)]
             self._publish(delivery, messages, "parked", begun)
         else:
             self._put_off(delivery, error)
@@ -227,92 +213,6 @@ class WorkerLoop:
         except RuntimeError:
             # This worker is ending for a fault; what it holds is delivered to another.
             work.close()
-
-    async def _source(self, record: LogRecord) -> LogRecord:
-        """What is to be worked: the record, or the parked source that it revives for this worker,
-        with the deliveries of the reviving."""
-        if not record.subject.endswith(".revived"):
-            return record
-        try:
-            event = record.event()
-        except InvalidInput:
-            return record
-        if not isinstance(event, RevivedEvent) or not parking.revives(event, self._worker.name):
-            return record
-        try:
-            source = await read(self._publisher.connection, event.origin.sequence)
-        except NotFound:
-            return record  # erased since
-        if not parking.same_session(source, record):
-            return record
-        return msgspec.structs.replace(source, deliveries=record.deliveries)
-
-    def _at_once(self, record: LogRecord) -> list[Message] | None:
-        """What is to be published for a record, None where that cannot be known without waiting.
-        What was delivered before goes the longer way, where it can take nobody down."""
-        if record.deliveries > 1 or record.settled or record.subject.endswith(".revived"):
-            return None
-        read = self._read(record)
-        if read is None:
-            return []
-        address, event, context = read
-        derived = self._worker.at_once(record, address, event, context)
-        return None if derived is None else self._made(record, derived, context)
-
-    async def _messages(self, record: LogRecord) -> list[Message]:
-        """What is to be published for a record. Raises what makes that impossible."""
-        if self._worker.name in record.settled.split(","):
-            return []
-        worn_out = parking.worn_out(record)
-        if worn_out is not None:
-            raise worn_out
-        read = self._read(record)
-        if read is None:
-            return []
-        address, event, context = read
-        derived = await self._worker.derive(record, address, event, context)
-        return self._made(record, derived, context)
-
-    def _read(self, record: LogRecord) -> tuple[Stored, Event, WorkContext] | None:
-        """None for what cannot be read and is another worker's to report."""
-        try:
-            address, event = record.address(), record.event()
-        except InvalidInput:
-            if parking.is_reported(record, self._worker.reports):
-                raise
-            return None
-        self._after_decode()
-        policy = self._policies.of(address.tenant, address.session)
-        return address, event, WorkContext(self._worker, record, policy, self._lane)
-
-    def _made(
-        self, record: LogRecord, derived: list[Derived], context: WorkContext
-    ) -> list[Message]:
-        messages = [self._message(record, one, context.policy_version) for one in derived]
-        self._after_work()
-        return messages
-
-    def _message(self, record: LogRecord, derived: Derived, policy_version: int) -> Message:
-        limit = self._publisher.connection.max_payload
-        return derived_message(self._worker, record, derived, policy_version, limit)
-
-    def _parked(self, record: LogRecord, error: Exception, delivered: int) -> Message:
-        """`delivered` is the sequence of the record that brought it: a source that is parked again
-        after it was revived needs another message id."""
-        event = parking.parked_event(record, error, self._worker.name, self._worker.version)
-        _log.warning(
-            "an event is parked",
-            extra={
-                "fields": {
-                    "sequence": record.sequence,
-                    "code": event.code,
-                    "error": event.error,
-                    "attempts": event.attempts,
-                }
-            },
-        )
-        part = "parked" if delivered == record.sequence else f"parked after {delivered}"
-        return self._message(record, Derived(parking.parked_subject(record), event, part), 0)
 
     def _put_off(self, delivery: Delivery, error: Exception) -> None:
         delay = parking.retry_delay(delivery.record.deliveries)
