@@ -8,6 +8,7 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.topology import provision
+from weft.runtime import policies as following
 from weft.runtime.policies import following_policies
 from weft_schemas.errors import Corrupt
 from weft_schemas.events import encode_event
@@ -42,3 +43,22 @@ async def test_policies_of_a_log_that_was_made_again_are_not_followed_silently(
         await provision(log)
         with pytest.raises(Corrupt, match="made again"):
             await asyncio.wait_for(policies.following, 30)
+
+
+async def test_a_log_that_is_made_again_while_policies_are_read_is_noticed(
+    log: Connection, monkeypatch
+) -> None:
+    await publish(log, ContextPolicy())
+    read = following.read_matching
+
+    async def then_made_again(*arguments):
+        async for record in read(*arguments):
+            yield record
+        await call(log, f"STREAM.DELETE.{STREAM}")
+        await provision(log)
+        await publish(log, ContextPolicy())
+
+    monkeypatch.setattr(following, "read_matching", then_made_again)
+    with pytest.raises(Corrupt, match="made again"):
+        async with following_policies(log):
+            pass

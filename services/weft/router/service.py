@@ -15,6 +15,7 @@ import msgspec
 from weft import tokens
 from weft.log.bodies import Bodies
 from weft.log.following import Follower
+from weft.log.identity import identify
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
@@ -72,11 +73,14 @@ async def service(process: Process) -> None:
     ):
         bodies = Bodies(process.connection, publisher)
         catalogues = Catalogues(bodies.get, settings.encoding, encoder)
+        known = await identify(process.connection)
         records = [record async for record in read_matching(process.connection, FOLLOWED)]
         for record in newest(records):
             await catalogues.take(record)
         through = records[-1].sequence if records else 0
-        async with Follower(process.connection, after=through, subjects=FOLLOWED) as follower:
+        async with Follower(
+            process.connection, after=through, known=known, subjects=FOLLOWED
+        ) as follower:
             following = asyncio.create_task(_follow(follower, catalogues))
             routing = Routing(catalogues, replica, publisher, transformer)
             answering = Answering(process, GROUP)

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 
 from weft.log.connection import Connection
 from weft.log.following import Follower
+from weft.log.identity import identify
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
@@ -36,10 +37,11 @@ async def following_policies(connection: Connection) -> AsyncIterator[Policies]:
     """
     policies = Policies()
     through = 0
+    known = await identify(connection)
     async for record in read_matching(connection, POLICIES):
         policies.take(record)
         through = record.sequence
-    async with Follower(connection, after=through, subjects=POLICIES) as follower:
+    async with Follower(connection, after=through, known=known, subjects=POLICIES) as follower:
         policies.following = asyncio.create_task(_follow(follower, policies))
         try:
             yield policies
