@@ -1,13 +1,22 @@
 """The watchdog against a real server that loses things between two of its questions."""
 
-import pytest
+import asyncio
+import time
 
+import pytest
+from tests.integration.echo_worker import WORKER
+
+from weft.log import consuming, following, reading
 from weft.log.api import call
 from weft.log.connection import Connection
+from weft.log.consuming import Consumer
+from weft.log.following import Follower
+from weft.log.topology import provision
 from weft.runtime import watchdog
 from weft.runtime.application import Process
 from weft.runtime.settings import Settings
 from weft.runtime.watchdog import StreamLost, Watchdog
+from weft.runtime.worker import run_worker
 from weft_schemas.subjects import STREAM
 
 
@@ -37,3 +46,43 @@ async def test_a_stream_lost_between_two_questions_is_told_at_the_next_look(
     assert process.complaint() is not None
     with pytest.raises(StreamLost, match="provision"):
         await watching.look()
+
+
+@pytest.mark.parametrize("first", [consuming, following], ids=["consumer", "policies"])
+async def test_a_lost_stream_is_told_as_such_whoever_notices_first(
+    log: Connection, process: Process, monkeypatch, first
+):
+    """What else notices it sees its own part missing only, which is no reason to give up for."""
+    monkeypatch.setattr(watchdog, "LOOK_SECONDS", 60.0)
+    monkeypatch.setattr(first, "GONE_SECONDS", 0.4)
+    working = asyncio.create_task(run_worker(process, WORKER))
+    while process.complaint() is not None:
+        await asyncio.sleep(0.01)
+    await call(log, f"STREAM.DELETE.{STREAM}")
+    with pytest.raises(StreamLost, match="provision"):
+        await working
+
+
+@pytest.mark.parametrize(("module", "kind"), [(consuming, Consumer), (following, Follower)])
+async def test_time_in_which_nobody_looked_counts_for_no_patience(
+    log: Connection, monkeypatch, module, kind
+):
+    """A process that was held up has had no time to mend what it finds missing after that."""
+    monkeypatch.setattr(module, "GONE_SECONDS", 0.6)
+    await call(log, f"STREAM.DELETE.{STREAM}")
+    answers = 0
+
+    async def held_up(connection, verb, *arguments, **options):
+        nonlocal answers
+        answers += 1
+        if answers == 2:
+            time.sleep(1.0)  # noqa: ASYNC251 (nothing else in the process runs)
+        if answers == 3:
+            await provision(log)
+        return await call(connection, verb, *arguments, **options)
+
+    asks = module if module is consuming else reading
+    monkeypatch.setattr(asks, "call", held_up)
+    argument = ("firewall",) if kind is Consumer else ()
+    async with kind(log, *argument):
+        assert answers >= 3

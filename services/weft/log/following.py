@@ -35,7 +35,8 @@ IDLE_CHECK_SECONDS = 2.0
 INACTIVE_SECONDS = 60
 """After which the server drops the consumer of a follower that died."""
 GONE_SECONDS = 10.0
-"""How long a missing stream may take to be provisioned again."""
+"""How long a missing stream may take to be provisioned again, counted in looks."""
+LOOK_SECONDS = 0.2
 
 _log = logging.getLogger(__name__)
 
@@ -207,20 +208,19 @@ class Follower:
 
     async def _begin(self) -> None:
         """Check the stream's identity and ask from the next sequence on; wait for a server."""
-        clock = asyncio.get_running_loop().time
-        missing_since: float | None = None
+        missing = 0
         while not self._stopped and not self._connection.is_closed:
             try:
                 await self._identify()
                 await self._make_consumer()
                 return
             except NotFound as error:
-                missing_since = missing_since or clock()
-                if clock() - missing_since > GONE_SECONDS:
+                missing += 1
+                if missing * LOOK_SECONDS > GONE_SECONDS:
                     raise Corrupt(f"{error}: the log is gone; provision and rebuild") from None
             except Unavailable:
-                missing_since = None
-            await asyncio.sleep(0.2)
+                missing = 0
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _identify(self) -> None:
         if self.identity is None:

@@ -32,7 +32,20 @@ from weft.runtime.logs import safe_error
 from weft.runtime.making import Maker
 from weft.runtime.policies import following_policies
 from weft.runtime.watchdog import Watchdog
+<<<<<<< Updated upstream
 from weft_schemas.errors import Overloaded, Unavailable
+=======
+from weft_schemas.errors import (
+    ConfigurationError,
+    Corrupt,
+    InvalidInput,
+    NotFound,
+    Overloaded,
+    Unavailable,
+)
+from weft_schemas.events import Event, RevivedEvent
+from weft_schemas.subjects import Stored
+>>>>>>> Stashed changes
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +103,10 @@ async def _together(
         for task in (beside[0], following, work):
             if task.done():
                 task.result()
+    except (ConfigurationError, Corrupt):
+        # Where the whole log is gone, consumer and policies see their own part of it missing.
+        await watchdog.look()
+        raise
     finally:
         for task in (*beside, work):
             task.cancel()
