@@ -32,20 +32,7 @@ from weft.runtime.logs import safe_error
 from weft.runtime.making import Maker
 from weft.runtime.policies import following_policies
 from weft.runtime.watchdog import Watchdog
-<<<<<<< Updated upstream
-from weft_schemas.errors import Overloaded, Unavailable
-=======
-from weft_schemas.errors import (
-    ConfigurationError,
-    Corrupt,
-    InvalidInput,
-    NotFound,
-    Overloaded,
-    Unavailable,
-)
-from weft_schemas.events import Event, RevivedEvent
-from weft_schemas.subjects import Stored
->>>>>>> Stashed changes
+from weft_schemas.errors import ConfigurationError, Corrupt, Overloaded, Unavailable
 
 _log = logging.getLogger(__name__)
 
