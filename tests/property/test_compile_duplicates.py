@@ -1,8 +1,11 @@
-"""Prefix filtering finds exactly the duplicates that comparing every pair would find."""
+"""Both ways of looking for duplicates find exactly those that comparing every pair would find."""
+
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.compiler import deduplication
 from weft.compiler.deduplication import find_duplicates, similarity, words
 
 sets = st.lists(st.frozensets(st.sampled_from("abcdefghij"), max_size=9), max_size=30)
@@ -24,7 +27,9 @@ def brute_force(held: list[frozenset[str]], threshold: float) -> dict[int, int]:
 @given(sets, thresholds)
 def test_the_same_as_comparing_every_pair(held: list[frozenset[str]], threshold: float) -> None:
     texts = [" ".join(sorted(words)) for words in held]
-    assert find_duplicates(texts, threshold) == brute_force(held, threshold)
+    for few in (0, deduplication.FEW):
+        with patch.object(deduplication, "FEW", few):
+            assert find_duplicates(texts, threshold) == brute_force(held, threshold)
 
 
 @given(st.text(), st.text())

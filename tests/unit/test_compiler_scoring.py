@@ -12,6 +12,7 @@ from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import PhaseRule
 
 FLAT = Emphasis(relevance=1.0, recency=0.0, half_life=4.0)
+CUES = Emphasis(relevance=1.0, recency=0.0, half_life=4.0, cues=True)
 NEW = Emphasis(relevance=0.0, recency=1.0, half_life=4.0)
 TEXT = "the ship sailed over the sea"
 
@@ -44,8 +45,16 @@ def test_a_match_raises_its_neighbours_less_than_itself() -> None:
 
 
 def test_what_follows_a_question_is_raised_more_than_what_comes_before_it() -> None:
-    made = scores([turn("a"), turn("b", "who sailed the ship?"), turn("c")], matches={"b": 1.0})
+    items = [turn("a"), turn("b", "who sailed the ship?"), turn("c")]
+    made = scores(items, matches={"b": 1.0}, emphasis=CUES)
     assert made["c"] > made["a"]
+
+
+def test_who_speaks_of_himself_and_of_when_counts_only_where_a_phase_says_so() -> None:
+    items = [turn("a", "my brother came last week"), turn("b", "the stone fell on the sand")]
+    with_cues, without = scores(items, emphasis=CUES), scores(items)
+    assert with_cues["a"] > with_cues["b"] + 0.1
+    assert without["a"] == pytest.approx(without["b"], abs=0.01)
 
 
 def test_another_day_is_no_neighbour() -> None:

@@ -19,7 +19,9 @@ LABEL = 4
 BESIDE = {1: 0.3, 2: 0.2, 3: 0.1}
 """Share of a match's relevance that items at this distance get: an answer stands beside its
 question. Tuned on three LoCoMo conversations; two others confirm it."""
-MATCHES_LEAST = 24
+MATCHES_LEAST = 12
+"""Matches that are looked at however few items the budget holds. With twice as many, LiveMCPBench
+grounding at 1,000 tokens is .940 instead of .953, and tau-bench at 500 .932 instead of .923."""
 FEEDBACK = 10
 """Best matches whose common terms search again."""
 FEEDBACK_POSTINGS = 600
@@ -38,7 +40,7 @@ class Reach(msgspec.Struct, frozen=True):
     matches: float
     near: float
     """Matches and their neighbours, the most relevant, and"""
-    near_least: int = 16
+    near_least: int = 8
     """so many more."""
     feedback: float = 0.0
     """Weight of what a second search for the best matches' common terms finds; 0: no search."""

@@ -40,7 +40,7 @@ def close(view: SessionView, rows: Iterable[ItemRow]) -> Closed:
     groups that wait for an envelope."""
     given = {row.sequence: row for row in rows}
     complete = _completed(view, given)
-    groups, orphans = _group(complete)
+    groups, orphans = _group([complete[sequence] for sequence in sorted(complete)])
     dropped = [_orphan(row) for row in orphans]
     ready = []
     for group in groups:
@@ -60,7 +60,8 @@ def _completed(view: SessionView, given: dict[int, ItemRow]) -> dict[int, ItemRo
         for row in given.values()
         if row.kind is ItemKind.TOOL_RESULT and row.parent_id and row.parent_id not in held
     }
-    calls = [row for row in view.by_ids(sorted(wanted)) if row.kind is ItemKind.TOOL_CALL]
+    found = view.by_ids(sorted(wanted)) if wanted else ()
+    calls = [row for row in found if row.kind is ItemKind.TOOL_CALL]
     complete.update((row.sequence, row) for row in calls)
     parents = sorted(held.union(row.id for row in calls))
     if parents:
@@ -72,35 +73,30 @@ def _completed(view: SessionView, given: dict[int, ItemRow]) -> dict[int, ItemRo
     return complete
 
 
-def _group(rows: dict[int, ItemRow]) -> tuple[list[Group], list[ItemRow]]:
+def _group(rows: Sequence[ItemRow]) -> tuple[list[Group], list[ItemRow]]:
+    """Groups and orphans of rows that come in order of sequence."""
     results: dict[str, list[ItemRow]] = {}
-    for row in _ordered(rows):
+    for row in rows:
         if row.kind is ItemKind.TOOL_RESULT:
             results.setdefault(row.parent_id or "", []).append(row)
-    groups, orphans = [], []
-    for row in _ordered(rows):
+    groups: list[Group] = []
+    orphans: list[ItemRow] = []
+    grouped: set[int] = set()
+    for row in rows:
         if row.kind is ItemKind.TOOL_CALL:
             # A result that was stored before its call answers something else.
             answers = [
                 result for result in results.get(row.id, ()) if result.sequence > row.sequence
             ]
+            grouped.update(result.sequence for result in answers)
             if answers:
                 groups.append(group_of((row, *answers)))
             else:
                 orphans.append(row)
         elif row.kind is not ItemKind.TOOL_RESULT:
             groups.append(group_of((row,)))
-    grouped = {row.sequence for group in groups for row in group.rows}
-    orphans += [
-        row
-        for row in _ordered(rows)
-        if row.kind is ItemKind.TOOL_RESULT and row.sequence not in grouped
-    ]
-    return groups, orphans
-
-
-def _ordered(rows: dict[int, ItemRow]) -> list[ItemRow]:
-    return [rows[sequence] for sequence in sorted(rows)]
+    alone = (row for held in results.values() for row in held if row.sequence not in grouped)
+    return groups, [*orphans, *sorted(alone, key=lambda row: row.sequence)]
 
 
 def _orphan(row: ItemRow) -> DroppedItem:

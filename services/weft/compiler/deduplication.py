@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil
 
-import msgspec
-
 REMEMBERED = 256
 """Texts whose words are kept: the recent items of a few sessions."""
+FEW = 24
+"""Texts of which every pair is compared: to look for the pairs that can be alike takes longer."""
 _ROUNDING = 1e-9
 """Keeps a float threshold from pushing an exact bound up by one."""
 
 
+@lru_cache(maxsize=REMEMBERED)
 def words(text: str) -> frozenset[str]:
     """The word set by which texts are compared: folded, parted by white space."""
     return frozenset(text.casefold().split())
@@ -25,38 +26,59 @@ def find_duplicates(texts: Sequence[str], threshold: float) -> dict[int, int]:
 
     `texts` come in order of preference: each is compared with the earlier ones that were kept, and
     is a duplicate of the first whose word set has a Jaccard similarity of at least `threshold`
-    (above 0) with its own. Texts without words repeat nothing. Prefix filtering (Chaudhuri et al.
-    2006; Bayardo et al. 2007): in any one order of words, two sets as similar as t share a word
-    among the first n - ceil(t n) + 1 of each.
+    (above 0) with its own. Texts without words repeat nothing.
     """
-    postings: dict[str, list[int]] = {}
+    held = [words(text) for text in texts]
+    kept = _All() if len(held) <= FEW else _Sharing(threshold)
     duplicates: dict[int, int] = {}
-    held = [_words(text, threshold) for text in texts]
     for index, own in enumerate(held):
-        seen = {other for word in own.first for other in postings.get(word, ())}
-        for other in sorted(seen):
-            if similarity(own.words, held[other].words, threshold) >= threshold:
+        for other in kept.like(own):
+            if similarity(own, held[other], threshold) >= threshold:
                 duplicates[index] = other
                 break
         else:
-            for word in own.first:
-                postings.setdefault(word, []).append(index)
+            kept.add(index, own)
     return duplicates
 
 
-class _Words(msgspec.Struct, frozen=True):
-    words: frozenset[str]
-    first: list[str]
-    """Long ones before short: those are rare, so that few sets share them. Those of one length
-    stand in the order of their hashes, which differs between processes; what is found does not."""
+class _All:
+    """Every text that was kept."""
+
+    def __init__(self) -> None:
+        self._kept: list[int] = []
+
+    def like(self, own: frozenset[str]) -> list[int]:
+        return self._kept
+
+    def add(self, index: int, own: frozenset[str]) -> None:
+        self._kept.append(index)
+
+
+class _Sharing:
+    """Those of the kept texts that can be alike. Prefix filtering (Chaudhuri et al. 2006; Bayardo
+    et al. 2007): in any one order of words, two sets as similar as t share a word among the first
+    n - ceil(t n) + 1 of each."""
+
+    def __init__(self, threshold: float) -> None:
+        self._threshold = threshold
+        self._postings: dict[str, list[int]] = {}
+
+    def like(self, own: frozenset[str]) -> list[int]:
+        find = self._postings.get
+        return sorted({other for word in _first(own, self._threshold) for other in find(word, ())})
+
+    def add(self, index: int, own: frozenset[str]) -> None:
+        for word in _first(own, self._threshold):
+            self._postings.setdefault(word, []).append(index)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _words(text: str, threshold: float) -> _Words:
-    held = words(text)
+def _first(held: frozenset[str], threshold: float) -> list[str]:
+    """Long words before short: those are rare, so that few sets share them. Those of one length
+    stand in the order of their hashes, which differs between processes; what is found does not."""
     size = len(held)
     ordered = sorted(sorted(held, key=hash), key=len, reverse=True)
-    return _Words(held, ordered[: size - ceil(threshold * size - _ROUNDING) + 1] if size else [])
+    return ordered[: size - ceil(threshold * size - _ROUNDING) + 1] if size else []
 
 
 def similarity(one: frozenset[str], other: frozenset[str], threshold: float = 0.0) -> float:

@@ -31,7 +31,7 @@ LOOKS = {
     Phase.ROUTE: Look(
         Reach(newest=32, recent=1.5, matches=0.5, near=0.75),
         Emphasis(relevance=0.5, recency=1.0, half_life=4.0, exchange=0.3),
-        Wants(atomic=60, values=2.0, cheap=1.0, supply=1.5, supply_least=1500),
+        Wants(atomic=60, values=2.0, cheap=1.0, supply=1.25, supply_least=500),
         current=0.3,
     ),
     # Values to copy: identifiers first, each once.
@@ -45,13 +45,13 @@ LOOKS = {
     Phase.INTERPRET: Look(
         Reach(newest=32, recent=1.5, matches=0.5, near=0.75),
         Emphasis(relevance=0.5, recency=1.0, half_life=3.0, exchange=0.3, newest=4.0),
-        Wants(atomic=60, values=2.0, cheap=0.7, supply=1.5, supply_least=1500),
+        Wants(atomic=60, values=2.0, cheap=0.7, supply=1.25, supply_least=500),
         current=0.6,
     ),
     # Whole turns that answer the query; without one, the latest exchange.
     Phase.ANSWER: Look(
         Reach(newest=32, recent=0.7, matches=1.5, near=3.0, near_least=40, feedback=0.1),
-        Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, exchange=0.5),
+        Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, exchange=0.5, cues=True),
         Wants(atomic=700, values=0.0, cheap=0.3),
         unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, exchange=0.5),
         current=0.5,

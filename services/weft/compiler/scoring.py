@@ -1,5 +1,6 @@
 """Stage 5: how much each group matters to this step. Relevance, 0 to 1, comes from matches, from
-what stands beside them and from surface cues; recency halves with age; the phase's kinds weigh."""
+what stands beside them and, where a question is answered, from surface cues; recency halves with
+age; the phase's kinds weigh."""
 
 from __future__ import annotations
 
@@ -44,6 +45,8 @@ SAID = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
 ALONE = frozenset({ItemKind.DOC_SNIPPET})
 """Kinds that answer nothing beside them: documents are published in any order."""
 
+_NO_CUES = cues("")
+
 _WANTS_NAME = re.compile(
     r"\b(where|which|who|cit(y|ies)|countr(y|ies)|states?|places?|names?)\b", re.I
 )
@@ -63,6 +66,9 @@ class Emphasis(msgspec.Struct, frozen=True):
     """Extra for what came after the latest user turn."""
     newest: float = 0.0
     """Extra for the newest call and its results."""
+    cues: bool = False
+    """Whether the surface of what is said counts. A step that copies values gains nothing by it:
+    on tau-bench and LiveMCPBench it moves one value in 600, either way."""
 
 
 def score_groups(
@@ -75,18 +81,19 @@ def score_groups(
 ) -> dict[int, float]:
     """Score per group key, above 0. `matches` are BM25 scores by sequence."""
     rows = [row for group in groups for row in group.rows]
-    relevance = relevance_of(sorted(rows, key=lambda row: row.ordinal), matches, question)
+    rows.sort(key=lambda row: row.ordinal)
+    relevance = relevance_of(rows, matches, question, emphasis.cues)
     called = max((group.key for group in groups if len(group.rows) > 1), default=None)
+    weights = {kind: rule.weights.get(kind, 1.0) ** emphasis.tie for kind in ItemKind}
     scores = {}
     for age, group in enumerate(reversed(groups)):
-        score = emphasis.relevance * max(relevance[row.sequence] for row in group.rows)
+        score = emphasis.relevance * max([relevance[row.sequence] for row in group.rows])
         score += emphasis.recency * decay(age, emphasis.half_life)
         if latest_user is not None and group.key > latest_user:
             score += emphasis.exchange
         if group.key == called:
             score += emphasis.newest
-        weight = max(rule.weights.get(row.kind, 1.0) for row in group.rows)
-        scores[group.key] = weight**emphasis.tie * score + 1e-6
+        scores[group.key] = max([weights[row.kind] for row in group.rows]) * score + 1e-6
     return scores
 
 
@@ -96,10 +103,10 @@ def decay(age: int, half_life: float) -> float:
 
 
 def relevance_of(
-    rows: Sequence[ItemRow], matches: Mapping[int, float], question: Question
+    rows: Sequence[ItemRow], matches: Mapping[int, float], question: Question, surface: bool
 ) -> dict[int, float]:
-    """Relevance by sequence, the best 1. `rows` come by ordinal."""
-    signs = [cues(row.text if row.kind in SAID else "") for row in rows]
+    """Relevance by sequence, the best 1. `rows` come by ordinal; `surface` lets cues count."""
+    signs = [cues(row.text) if surface and row.kind in SAID else _NO_CUES for row in rows]
     occurred = [str(row.metadata.get("occurred_at") or "") for row in rows]
     raw = _with_neighbours(rows, matches, signs, occurred)
     top = max(raw, default=0.0) or 1.0
