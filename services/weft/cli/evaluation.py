@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,13 @@ from typing import Any
 import click
 
 from weft.cli.connecting import client, connected, json_option, running
-from weft.cli.evaluation_routing import files_argument, hydration, routing
+from weft.cli.evaluation_offline import envelope, files_argument, hydration, routing
 from weft.cli.output import print_json, table
 from weft.runtime.settings import Settings
-from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.errors import InvalidInput
 
 BUDGETS = (500, 1_000, 2_000, 4_000)
 """Tokens; those of the published measures."""
-WAIT_SECONDS = 30.0
-"""That a compile may wait for what was just published."""
 MEASURED = ("values", "turns", "documents", "compiles")
 """Counts of which a measure has at least one."""
 
@@ -169,51 +165,6 @@ def documents(
     _report(_measured(measure_documents, library, chosen, others, settings), as_json)
 
 
-@evaluate.command(short_help="What later calls take, in a result's envelope.")
-@files_argument
-@click.option("--threshold", type=int, default=500, show_default=True, help="Tokens of a result.")
-@click.option("--cap", type=int, default=300, show_default=True, help="Tokens of a summary.")
-@click.option("--encoding", default="cl100k_base", show_default=True)
-@json_option
-def envelope(files: Sequence[Path], threshold: int, cap: int, encoding: str, as_json: bool) -> None:
-    """Of the values that later calls take from a large result, the share in its envelope.
-
-    Beside it head-and-tail truncation to as many tokens. Needs no server: the firewall is a pure
-    function.
-    """
-    from weft.adapters import read_transcripts
-    from weft.evaluation.envelope import evaluate as measure
-    from weft.firewall.derive import envelope_for
-    from weft_schemas.envelope import ResultEnvelope
-    from weft_schemas.events import Origin
-    from weft_schemas.items import ContextItem
-    from weft_schemas.policy import FirewallRules
-
-    rules = FirewallRules(threshold=threshold, summary_tokens=cap)
-
-    def envelope_of(item: ContextItem) -> ResultEnvelope:
-        return envelope_for(
-            item, item.text, origin=Origin(1, item.id), rules=rules, fingerprint_key=b"weft",
-            encoding=encoding, tenant="eval", session="eval",
-        ).envelope  # fmt: skip
-
-    sessions = [
-        one.items for file in files for one in read_transcripts(file.read_bytes(), file=str(file))
-    ]
-    report = measure(sessions, envelope_of, threshold=threshold, cap=cap, encoding=encoding)
-    if as_json:
-        print_json(report)
-    else:
-        table("", ["measure", "value"], [[name, value] for name, value in _rounded(report)])
-
-
-def _rounded(report: Any) -> list[tuple[str, Any]]:
-    values = ((name, getattr(report, name)) for name in report.__struct_fields__)
-    return [
-        (name, round(value, 4) if isinstance(value, float) else value) for name, value in values
-    ]
-
-
 def _read(files: Sequence[Path]) -> list[Any]:
     from weft.evaluation.transcripts import read_transcripts
 
@@ -261,6 +212,8 @@ async def _measure_all(
     others: dict[str, Any],
     settings: Settings,
 ) -> list[dict[str, Any]]:
+    from weft.evaluation.live import LiveCompiles
+
     rows = []
     async with client(settings) as log:
         for budget in budgets:
@@ -269,43 +222,6 @@ async def _measure_all(
                 total = await asyncio.to_thread(measure, transcripts, compile_at, budget)
                 rows.append(_row(name, budget, total))
     return rows
-
-
-class LiveCompiles:
-    """Compiles with the first n items of a transcript published, in a session of its own.
-
-    Called from another thread than the client's loop; positions of a transcript must not go back.
-    """
-
-    def __init__(self, log: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self._log = log
-        self._loop = loop
-        self._run = secrets.token_hex(4)
-        self._sequences: dict[str, tuple[int, int]] = {}
-
-    def __call__(self, transcript: Any, position: int, request: CompileRequest) -> ContextPack:
-        work = self._compile(transcript, position, request)
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    async def _compile(
-        self, transcript: Any, position: int, request: CompileRequest
-    ) -> ContextPack:
-        session = f"eval-{self._run}-{transcript.name}"
-        done, sequence = self._sequences.get(session, (0, 0))
-        if position > done:
-            ack = await self._log.publish(session, transcript.items[done:position])
-            sequence = ack.sequence
-            self._sequences[session] = (position, sequence)
-        pack: ContextPack = await self._log.compile(
-            session,
-            request.phase,
-            query=request.query,
-            budget=request.budget,
-            after=sequence,
-            stable_from=request.stable_from,
-            timeout=WAIT_SECONDS,
-        )
-        return pack
 
 
 def _row(name: str, budget: int, total: Any) -> dict[str, Any]:
@@ -329,5 +245,5 @@ def _report(rows: list[dict[str, Any]], as_json: bool) -> None:
         table("", list(rows[0]), [list(row.values()) for row in rows])
 
 
-evaluate.add_command(routing)
-evaluate.add_command(hydration)
+for offline in (envelope, routing, hydration):
+    evaluate.add_command(offline)

@@ -1,4 +1,4 @@
-"""`weft eval routing` and `weft eval hydration`: measures that need no server."""
+"""`weft eval envelope`, `routing` and `hydration`: measures that need no server."""
 
 from __future__ import annotations
 
@@ -17,6 +17,51 @@ if TYPE_CHECKING:
 files_argument = click.argument(
     "files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True)
 )
+
+
+@click.command(short_help="What later calls take, in a result's envelope.")
+@files_argument
+@click.option("--threshold", type=int, default=500, show_default=True, help="Tokens of a result.")
+@click.option("--cap", type=int, default=300, show_default=True, help="Tokens of a summary.")
+@click.option("--encoding", default="cl100k_base", show_default=True)
+@json_option
+def envelope(files: Sequence[Path], threshold: int, cap: int, encoding: str, as_json: bool) -> None:
+    """Of the values that later calls take from a large result, the share in its envelope.
+
+    Beside it head-and-tail truncation to as many tokens. Needs no server: the firewall is a pure
+    function.
+    """
+    from weft.adapters import read_transcripts
+    from weft.evaluation.envelope import evaluate as measure
+    from weft.firewall.derive import envelope_for
+    from weft_schemas.envelope import ResultEnvelope
+    from weft_schemas.events import Origin
+    from weft_schemas.items import ContextItem
+    from weft_schemas.policy import FirewallRules
+
+    rules = FirewallRules(threshold=threshold, summary_tokens=cap)
+
+    def envelope_of(item: ContextItem) -> ResultEnvelope:
+        return envelope_for(
+            item, item.text, origin=Origin(1, item.id), rules=rules, fingerprint_key=b"weft",
+            encoding=encoding, tenant="eval", session="eval",
+        ).envelope  # fmt: skip
+
+    sessions = [
+        one.items for file in files for one in read_transcripts(file.read_bytes(), file=str(file))
+    ]
+    report = measure(sessions, envelope_of, threshold=threshold, cap=cap, encoding=encoding)
+    if as_json:
+        print_json(report)
+    else:
+        table("", ["measure", "value"], [[name, value] for name, value in _rounded(report)])
+
+
+def _rounded(report: Any) -> list[tuple[str, Any]]:
+    values = ((name, getattr(report, name)) for name in report.__struct_fields__)
+    return [
+        (name, round(value, 4) if isinstance(value, float) else value) for name, value in values
+    ]
 
 
 @click.command(short_help="Recall of the router, beside its baselines.")
