@@ -1,0 +1,104 @@
+"""Facts and episodes: newer ones supersede, and what was in force before stays to be read."""
+
+from __future__ import annotations
+
+from tests.folded import envelope, fact, model, result, turn, values
+
+from weft.log.record import LogRecord
+from weft.readmodel.digest import content_digest
+from weft.readmodel.model import ReadModel, records_of
+from weft_schemas.events import (
+    EpisodeEvent,
+    FactsEvent,
+    Origin,
+    SessionClosedEvent,
+)
+
+
+def test_a_newer_fact_supersedes_and_the_old_one_stays_for_as_of() -> None:
+    read = model(turn("a"), fact(1, "a", "tz", "UTC"), turn("b"), fact(3, "b", "tz", "CET"))
+    assert values(read) == {"tz": "CET"}
+    assert values(read, 3) == {"tz": "UTC"}
+    assert values(read, 1) == {}
+
+
+def test_which_fact_is_newer_is_a_matter_of_its_source() -> None:
+    read = model(turn("a"), turn("b"), fact(2, "b", "tz", "CET"), fact(1, "a", "tz", "UTC"))
+    assert values(read) == {"tz": "CET"}
+
+
+def test_a_rerun_withdraws_what_the_run_before_it_learned() -> None:
+    again = FactsEvent(Origin(1, "a", "memory", "2", run="r"), "u", ())
+    read = model(turn("a"), fact(1, "a", "tz", "UTC"), again)
+    assert values(read) == {}
+    assert values(read, 2) == {"tz": "UTC"}
+
+
+def test_after_a_withdrawal_the_value_before_is_in_force_again() -> None:
+    again = FactsEvent(Origin(3, "b", "memory", "2", run="r"), "u", ())
+    read = model(turn("a"), fact(1, "a", "tz", "UTC"), turn("b"), fact(3, "b", "tz", "CET"), again)
+    assert (values(read, 4), values(read)) == ({"tz": "CET"}, {"tz": "UTC"})
+
+
+def test_facts_of_a_new_envelope_replace_those_of_the_old_one() -> None:
+    read = model(
+        result("r"),
+        envelope(1, "r", "one"),
+        fact(2, "r", "a", "1"),
+        envelope(1, "r", "two", "run"),
+        fact(4, "r", "b", "2"),
+    )
+    assert values(read) == {"b": "2"}
+    assert values(read, 4) == {"a": "1"}
+
+
+def test_facts_are_seen_in_their_scope_alone_and_in_all_its_sessions() -> None:
+    one = records_of([turn("a"), fact(1, "a", "tz", "UTC", "user:1")], "t", "s")
+    read = ReadModel.in_memory(one + records_of([turn("b")], "t", "s2", first_sequence=3))
+    assert [f.session for f in read.view("t", "s2").facts(["user:1"])] == ["s"]
+    assert read.view("t", "s2").facts(["user:2", "session:s2"]) == []
+    assert read.view("other", "s2").facts(["user:1"]) == []
+
+
+def test_the_scopes_of_a_session_are_its_own_and_those_its_items_name() -> None:
+    read = model(turn("a", metadata={"scope": "user:1"}), turn("b", metadata={"scope": "p"}))
+    assert read.view("t", "s").scopes() == ["session:s", "user:1", "p"]
+    assert read.view("t", "s", 1).scopes() == ["session:s", "user:1"]
+
+
+def test_the_digest_does_not_know_an_episode_by_its_sequence_numbers() -> None:
+    def log(gap: int, names: list[str]) -> ReadModel:
+        """Two closed stretches, of which each episode tells."""
+        places = [place * gap for place in range(1, 7)]
+        episodes = [
+            EpisodeEvent(
+                Origin(places[at], "", "memory", "1"), name, "u", text, 1, "x", places[first],
+                places[first],
+            )
+            for name, text, at, first in zip(names, ("one", "two"), (1, 4), (0, 3), strict=True)
+        ]  # fmt: skip
+        stretch = [turn("a"), SessionClosedEvent(), episodes[0]]
+        events = [*stretch, turn("b"), SessionClosedEvent(), episodes[1]]
+        made = records_of(events, "t", "s")
+        return ReadModel.in_memory(
+            LogRecord(place, record.subject, 7, record.payload)
+            for place, record in zip(places, made, strict=True)
+        )
+
+    here = log(1, ["s:1", "s:4"])
+    assert [e.text for e in here.view("t", "s").episodes(["u"], 5)] == ["two", "one"]
+    # Sorted by name the second comes first there: "s:18" < "s:9".
+    assert content_digest(log(3, ["s:9", "s:18"]).db) == content_digest(here.db)
+    assert content_digest(log(1, ["s:4", "s:4"]).db) != content_digest(here.db)
+
+
+def test_the_newest_episodes_come_first() -> None:
+    def episode(source: int, id: str) -> EpisodeEvent:
+        origin = Origin(source, worker="memory")
+        return EpisodeEvent(origin, id, "u", f"text {id}", 2, "cl100k_base", 1, source)
+
+    close = SessionClosedEvent()
+    read = model(turn("a"), close, episode(2, "e1"), turn("b"), close, episode(5, "e2"))
+    assert [e.episode_id for e in read.view("t", "s").episodes(["u"], 5)] == ["e2", "e1"]
+    assert [e.episode_id for e in read.view("t", "s", 4).episodes(["u"], 5)] == ["e1"]
+    assert [e.episode_id for e in read.view("t", "s").episodes(["u"], 1)] == ["e2"]
