@@ -4,7 +4,7 @@ import pytest
 from tests.integration.command_line import weft
 from tests.integration.folding import folding
 from tests.integration.logged import publish, publish_raw, result
-from tests.integration.test_service_compiler import TURN, compiled, compiling, envelope
+from tests.integration.test_service_compiler import TURN, compiled, compiling, envelope, folded
 
 from weft.client import connect
 from weft.log.bodies import erase
@@ -36,6 +36,7 @@ async def test_pending_and_settled_compiles_reproduce_after_the_log_went_on(
     server, log: Connection, replica
 ):
     *_, ack = await publish(log, "s1", [TURN, result("r", "RAW BODY")])
+    await folded(log, ack.sequence)
     pending = await compiled(log, after=ack.sequence, timeout=0.2)
     made = await envelope(log, ack.sequence, "r", "one open invoice: 4711")
     settled = await compiled(log, after=made)

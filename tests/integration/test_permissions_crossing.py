@@ -23,6 +23,8 @@ from weft.log.server import EmbeddedServer
 from weft_schemas.errors import Forbidden, WeftError
 from weft_schemas.subjects import item_subject
 
+PATIENCE = 30.0
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[EmbeddedServer]:
@@ -62,10 +64,7 @@ async def test_an_agents_item_is_stored_and_acknowledged_across_accounts(guarded
 
 async def test_naming_another_tenant_is_forbidden_in_words(guarded, admin):
     subject = item_subject("rival", "s1", "user_turn")
-    async with (
-        signed_in(guarded, "acme-agent") as agent,
-        Publisher(agent, timeout=0.5) as publisher,
-    ):
+    async with signed_in(guarded, "acme-agent") as agent, Publisher(agent) as publisher:
         with pytest.raises(Forbidden, match=f"does not allow .*{subject}"):
             await publisher.publish(subject, b"{}")
     assert await state(admin) == {}
@@ -92,7 +91,7 @@ async def test_an_acknowledgement_cannot_be_sent_where_its_publisher_may_not_wri
         for subject in ("weft.acme.s1.in.user_turn", "weft-rpc.acme.s1.compile"):
             await agent.publish(subject, b"{}", reply=reply)
         await answered(agent)
-        await agent.request("weft.acme.s1.in.user_turn", b"{}", timeout=2)
+        await agent.request("weft.acme.s1.in.user_turn", b"{}", timeout=PATIENCE)
     assert stored(await state(admin)) == {"w.in.acme.s1.user_turn"}
     assert await call(admin, "CONSUMER.INFO.weft.firewall")
 
@@ -116,7 +115,9 @@ async def test_a_reply_reaches_who_asked_and_no_listener_of_another_account(guar
 
             await person.subscribe("_INBOX.>", cb=hear)
             await person.flush()
-        reply = await people["acme-operator"].request("weft-rpc.acme.s1.compile", b"{}", timeout=2)
+        reply = await people["acme-operator"].request(
+            "weft-rpc.acme.s1.compile", b"{}", timeout=PATIENCE
+        )
         for person in people.values():
             await answered(person)
     assert reply.data == b"compiled for weft-rpc.acme.s1.compile"
@@ -124,7 +125,7 @@ async def test_a_reply_reaches_who_asked_and_no_listener_of_another_account(guar
 
 
 async def test_a_tenant_cannot_read_a_stored_body_by_any_request(guarded, admin):
-    await admin.request("weft.acme.s1.in.tool_result", b"a raw body", timeout=2)
+    await admin.request("weft.acme.s1.in.tool_result", b"a raw body", timeout=PATIENCE)
     requests = {
         "$JS.API.STREAM.MSG.GET.weft": b'{"seq":1}',
         "$JS.API.DIRECT.GET.weft": b'{"seq":1}',
@@ -156,7 +157,7 @@ async def test_a_process_that_may_follow_cannot_change_a_workers_consumer(
 
 async def test_a_replica_follows_the_log_to_its_end(guarded, admin):
     for _ in range(3):
-        await admin.request("weft.acme.s1.in.user_turn", b"{}", timeout=2)
+        await admin.request("weft.acme.s1.in.user_turn", b"{}", timeout=PATIENCE)
     last = await last_sequence(admin)
     async with signed_in(guarded, "replica") as replica, Follower(replica) as follower:
         async for followed in follower:
@@ -169,7 +170,7 @@ async def test_a_replica_follows_the_log_to_its_end(guarded, admin):
     ("user", "durable"), [("firewall", "firewall"), ("worker", "summarizer"), ("worker", "memory")]
 )
 async def test_a_worker_takes_and_settles_its_events(guarded, admin, user, durable):
-    ack = await admin.request("weft.acme.s1.in.tool_result", b"{}", timeout=2)
+    ack = await admin.request("weft.acme.s1.in.tool_result", b"{}", timeout=PATIENCE)
     async with signed_in(guarded, user) as person, Consumer(person, durable) as consumer:
         async for batch in consumer:
             for delivery in batch:

@@ -91,7 +91,7 @@ async def test_a_catalogue_is_its_tenants(serving):
     async with agent(serving, "acme-operator") as operator:
         ack = await operator.publish_catalog(catalog)
     async with agent(serving, "acme-agent") as client:
-        reply = await client.route("refund an order", "tools", after=ack.sequence)
+        reply = await client.route("refund an order", "tools", after=ack.sequence, timeout=30)
         assert [card.id for card in reply.cards] == ["t1"]
     async with agent(serving, "rival-agent") as rival:
         with pytest.raises(NotFound):

@@ -13,10 +13,10 @@ from tests.integration.folding import folding
 from tests.integration.logged import publish, result
 from tests.integration.processes import Running, started
 
-from weft.asking import ask
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
+from weft.runtime.asking import ask
 from weft_schemas.compile import (
     CompileAudit,
     CompileRequest,
@@ -51,8 +51,14 @@ async def replica(server, log: Connection, tmp_path: Path) -> AsyncIterator[Runn
 
 
 async def compiled(log: Connection, session: str = "s1", **request) -> ContextPack:
-    asked = CompileRequest(**{"phase": Phase.ANSWER, **request})
+    asked = CompileRequest(**{"phase": Phase.ANSWER, "timeout": 30.0, **request})
     return await ask(log, ("acme", session, "compile"), asked, ContextPack, asked.timeout)
+
+
+async def folded(log: Connection, sequence: int) -> StatusReply:
+    """The session's status as soon as the replica is so far."""
+    asked = StatusRequest(after=sequence, timeout=30.0)
+    return await ask(log, ("acme", "s1", "status"), asked, StatusReply, asked.timeout)
 
 
 async def envelope(log: Connection, sequence: int, item_id: str, summary: str) -> int:
@@ -90,6 +96,7 @@ async def test_it_waits_for_an_envelope_and_shows_its_summary(replica, log: Conn
 
 async def test_at_the_deadline_it_answers_and_names_what_is_pending(replica, log: Connection):
     *_, ack = await publish(log, "s1", [TURN, result("r", "RAW BODY")])
+    await folded(log, ack.sequence)
     pack = await compiled(log, after=ack.sequence, timeout=0.3)
     assert [item.item_id for item in pack.pending] == ["r"]
     assert "RAW BODY" not in pack.prompt
@@ -126,11 +133,12 @@ async def test_a_compile_is_audited_and_moves_nothing_in_the_log(replica, log: C
 
 async def test_explain_says_what_the_compile_did(replica, log: Connection):
     *_, ack = await publish(log, "s1", [TURN, result("r", "text")])
+    await folded(log, ack.sequence)
     request = CompileRequest(phase=Phase.ANSWER, after=ack.sequence, timeout=0.2)
 
     async def explained(item_id: str) -> ExplainReply:
         asked = ExplainRequest(item_id, request)
-        return await ask(log, ("acme", "s1", "explain"), asked, ExplainReply, 1.0)
+        return await ask(log, ("acme", "s1", "explain"), asked, ExplainReply, request.timeout)
 
     assert (await explained("u1")).included
     assert (await explained("r")).reason == "pending"
@@ -159,8 +167,7 @@ async def test_explain_tells_an_old_item_from_one_that_is_not_there(replica, log
 async def test_status_tells_how_far_the_replica_is(replica, log: Connection):
     items = [TURN, TURN, ContextItem(id="u1", kind=ItemKind.USER_TURN, text="Other words.")]
     acks = await publish(log, "s1", items)
-    asked = StatusRequest(after=acks[-1].sequence)
-    status = await ask(log, ("acme", "s1", "status"), asked, StatusReply, 2.0)
+    status = await folded(log, acks[-1].sequence)
     assert (status.sequence, status.items, status.conflicts) == (acks[-1].sequence, 1, 1)
 
 
@@ -229,7 +236,7 @@ async def test_without_a_read_model_it_says_what_to_start(server, log: Connectio
             while "no read model" not in (await compiler.get("/ready"))[1]:
                 await asyncio.sleep(0.1)
         with pytest.raises(WeftError, match="indexer"):
-            await compiled(log)
+            await compiled(log, timeout=0.2)
 
 
 async def test_the_time_of_a_small_compile(replica, log: Connection, capsys):

@@ -122,7 +122,7 @@ async def test_a_replica_is_one_command_that_ends_with_all_it_started(server, lo
     async with started(*command, **environ) as replica, Client(settings) as client:
         await until_answering(client)
         ack = await client.publish("s1", turns(0, 1)[:1])
-        pack = await client.compile("s1", "answer", after=ack.sequence)
+        pack = await client.compile("s1", "answer", after=ack.sequence, timeout=PATIENCE)
         assert "What ails worker 0?" in pack.prompt
         await until(lambda: len(children(replica)) == 3)
         pids = children(replica)
