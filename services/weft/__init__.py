@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from weft.client import Client as Client
     from weft.client import connect as connect
-    from weft.confirming import Confirmation as Confirmation
-    from weft.drilldown import drilldown_tool as drilldown_tool
-    from weft.drilldown import slice_item as slice_item
-    from weft.outgoing import PublishAck as PublishAck
-    from weft.pack import Pack as Pack
+    from weft.client.confirming import Confirmation as Confirmation
+    from weft.client.drilldown import drilldown_tool as drilldown_tool
+    from weft.client.drilldown import slice_item as slice_item
+    from weft.client.outgoing import PublishAck as PublishAck
+    from weft.client.pack import Pack as Pack
     from weft_schemas.errors import Conflict as Conflict
     from weft_schemas.errors import Forbidden as Forbidden
     from weft_schemas.errors import InvalidInput as InvalidInput
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "connect": "weft.client",
     "Client": "weft.client",
-    "Confirmation": "weft.confirming",
-    "drilldown_tool": "weft.drilldown",
-    "slice_item": "weft.drilldown",
-    "PublishAck": "weft.outgoing",
-    "Pack": "weft.pack",
+    "Confirmation": "weft.client.confirming",
+    "drilldown_tool": "weft.client.drilldown",
+    "slice_item": "weft.client.drilldown",
+    "PublishAck": "weft.client.outgoing",
+    "Pack": "weft.client.pack",
     "ContextItem": "weft_schemas.items",
     "ItemKind": "weft_schemas.items",
     "Sensitivity": "weft_schemas.items",

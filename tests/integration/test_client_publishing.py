@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 import weft
+from weft.client.sending import FEW
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence, read_session
 from weft.log.server import EmbeddedServer
-from weft.sending import FEW
 from weft_schemas.events import SessionClosedEvent
 from weft_schemas.items import BodyRef, ContextItem, ItemKind
 

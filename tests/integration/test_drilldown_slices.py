@@ -11,7 +11,7 @@ from tests.integration.logged import until, until_finished
 from tests.integration.processes import started
 
 from weft.client import Client
-from weft.drilldown import slice_item
+from weft.client.drilldown import slice_item
 from weft.log.connection import Connection
 from weft.runtime.settings import Settings
 from weft_schemas.envelope import ResultEnvelope

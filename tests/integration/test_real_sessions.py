@@ -15,7 +15,7 @@ import weft
 from weft import tokens
 from weft.adapters import Transcript, read_transcripts
 from weft.client import Client
-from weft.pack import Pack
+from weft.client.pack import Pack
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import Phase
 

@@ -14,8 +14,8 @@ from tests.integration.indexer_process import folded
 from tests.integration.logged import until_finished
 
 from weft.client import Client
+from weft.client.pack import Pack
 from weft.log.connection import Connection
-from weft.pack import Pack
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings

@@ -8,10 +8,10 @@ from tests.integration.folding import folding
 from tests.integration.logged import publish, result, until
 from tests.integration.processes import started
 
-from weft.asking import ask
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
+from weft.runtime.asking import ask
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION, artifact_handle

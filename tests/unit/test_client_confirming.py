@@ -1,7 +1,7 @@
 """Which published items are new, known or in conflict, from places and collisions."""
 
-from weft.confirming import confirmation
-from weft.outgoing import PublishAck
+from weft.client.confirming import confirmation
+from weft.client.outgoing import PublishAck
 from weft_schemas.status import Collision, StatusReply
 
 

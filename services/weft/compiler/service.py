@@ -13,7 +13,6 @@ from functools import partial
 
 import msgspec
 
-from weft.asking import ask
 from weft.compiler.compile import Compilation, compile_pack
 from weft.log.connection import Connection
 from weft.log.message import event_headers
@@ -23,6 +22,7 @@ from weft.readmodel.model import ReadModel
 from weft.readmodel.status import status
 from weft.runtime.answering import Answering, Asked
 from weft.runtime.application import Process
+from weft.runtime.asking import ask
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.replica import Replica
 from weft_schemas.compile import (

@@ -6,8 +6,8 @@ import asyncio
 import secrets
 
 from weft.client import Client
+from weft.client.pack import Pack
 from weft.evaluation.transcripts import Transcript
-from weft.pack import Pack
 from weft_schemas.compile import CompileRequest
 
 WAIT_SECONDS = 30.0

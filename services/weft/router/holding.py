@@ -11,12 +11,12 @@ import logging
 
 import msgspec
 
-from weft.catalogues import Fetch, whole
 from weft.log.record import LogRecord
 from weft.router.catalogue import check_catalogue
 from weft.router.difference import difference
 from weft.router.fusion import Encoder
 from weft.router.router import Router
+from weft.runtime.catalogues import Fetch, whole
 from weft_schemas.errors import InvalidInput, NotFound, WeftError
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION

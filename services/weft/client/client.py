@@ -1,8 +1,4 @@
-"""What an agent imports: publish items, compile contexts, look into artifacts.
-
-Needs msgspec and nats-py only. Publishing speaks to the log, everything else asks a service; what
-can go wrong comes as one of the errors of `weft_schemas.errors`.
-"""
+"""The client: one method for each thing that an agent can do."""
 
 from __future__ import annotations
 
@@ -14,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from weft.asking import Reply, ask
-from weft.catalogues import newest_catalogue
-from weft.confirming import Confirmation, confirmation, distinct
+from weft.client.confirming import Confirmation, confirmation, distinct
+from weft.client.operator import Operator
+from weft.client.outgoing import Items, Outgoing, PublishAck
+from weft.client.pack import Pack
+from weft.client.sending import Sending
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.connection import connect as open_connection
@@ -25,13 +23,11 @@ from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
-from weft.operating import Operator
-from weft.outgoing import Items, Outgoing, PublishAck
-from weft.pack import Pack
+from weft.runtime.asking import Reply, ask
+from weft.runtime.catalogues import newest_catalogue
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.policies import policy_in_force
 from weft.runtime.settings import Settings, read_settings
-from weft.sending import Sending
 from weft_schemas.compile import (
     CompileRequest,
     DrilldownReply,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from weft.outgoing import PublishAck
+from weft.client.outgoing import PublishAck
 from weft_schemas.status import Collision, StatusReply
 
 
