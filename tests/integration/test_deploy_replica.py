@@ -3,21 +3,15 @@
 import asyncio
 import os
 import signal
-import socket
 import sys
 from urllib.error import URLError
 from urllib.request import urlopen
 
 from weft.log.connection import Connection
+from weft.log.ports import Port
 from weft.log.server import EmbeddedServer
 
 PATIENCE_SECONDS = 40
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-    return port
 
 
 def answers(address: str) -> bool:
@@ -31,11 +25,11 @@ def answers(address: str) -> bool:
 async def test_a_replica_says_on_its_port_that_it_is_ready(
     server: EmbeddedServer, log: Connection, folder
 ):
-    port = free_port()
+    port = Port()
     environ = {
         "WEFT_NATS_URL": server.url,
         "WEFT_DATA_DIR": str(folder),
-        "WEFT_HTTP_PORT": str(port),
+        "WEFT_HTTP_PORT": str(port.number),
     }
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "weft.cli.main", "work", "replica"),
@@ -44,7 +38,7 @@ async def test_a_replica_says_on_its_port_that_it_is_ready(
     )
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while not await asyncio.to_thread(answers, f"http://127.0.0.1:{port}/ready"):
+            while not await asyncio.to_thread(answers, f"http://127.0.0.1:{port.number}/ready"):
                 assert process.returncode is None
                 await asyncio.sleep(0.1)
     finally:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from tests.guarded import install, password
 
 from weft.log.api import call
 from weft.log.connection import Connection, connect
+from weft.log.ports import Port
 from weft.log.publishing import Publisher
 from weft.log.server import find_binary
 from weft.log.topology import provision
@@ -22,20 +22,13 @@ NODES = ("nats-1", "nats-2", "nats-3")
 ELECTION_SECONDS = 20.0
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [taken.getsockname()[1] for taken in sockets]
-    for taken in sockets:
-        taken.close()
-    return ports
-
-
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Three nodes on loopback from `cluster.conf`; only addresses and folders differ from it."""
     install(tmp_path, monkeypatch)
     monkeypatch.setenv("WEFT_ROUTE_PASSWORD", "p-route")
-    ports = free_ports(9)
+    kept = [Port() for _ in range(9)]
+    ports = [port.number for port in kept]
     clients, routes, monitors = ports[:3], ports[3:6], ports[6:]
     known = ",".join(f"nats://route:p-route@127.0.0.1:{port}" for port in routes)
     shipped = (tmp_path / "cluster.conf").read_text()

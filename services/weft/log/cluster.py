@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from weft.log.api import call
 from weft.log.connection import connect
+from weft.log.ports import Port
 from weft.log.server import Durability, EmbeddedServer
 from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import STREAM
@@ -26,7 +26,10 @@ class EmbeddedCluster:
     """
 
     def __init__(self, data_dir: Path | str, durability: Durability = "cluster") -> None:
-        clients, routes = _free_ports(NODES), _free_ports(NODES)
+        # The nodes must know each other's before any of them runs.
+        self._ports = [Port() for _ in range(2 * NODES)]
+        numbers = [port.number for port in self._ports]
+        clients, routes = numbers[:NODES], numbers[NODES:]
         self.nodes = [
             EmbeddedServer(
                 Path(data_dir) / f"node{number}",
@@ -100,18 +103,6 @@ class EmbeddedCluster:
             if node.name == name and node.pid is not None:
                 return node
         raise Unavailable(f"stream {stream} has no leader at the moment; ask again")
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that are free now. The nodes must know each other's before any of them runs."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 def _cluster_configuration(own: int, routes: list[int]) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from weft.log import ports
 from weft.log.topology import Durability as Durability
 from weft_schemas.errors import ConfigurationError, Unavailable
 
@@ -64,6 +65,7 @@ class EmbeddedServer:
         self._extra = extra
         self._process: subprocess.Popen[bytes] | None = None
         self._lock: int | None = None
+        self._kept: ports.Port | None = None
         self._turn = asyncio.Lock()
         """One change at a time: a kill while it starts waits until it has."""
 
@@ -97,6 +99,9 @@ class EmbeddedServer:
     async def _start(self) -> None:
         if self.pid is not None:
             return
+        if not self.port and ports.ARE_KEPT:
+            self._kept = ports.Port()
+            self.port = self._kept.number
         self.data_dir.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.data_dir)
         try:
