@@ -42,7 +42,7 @@ class Sensitivity(StrEnum):
 
     def reaches(self, floor: Sensitivity) -> bool:
         """Whether an item of this level is subject to `floor` (meets or exceeds it)."""
-        return self.level >= floor.level
+        return _LEVELS[self] >= _LEVELS[floor]
 
     def raised_to(self, other: Sensitivity) -> Sensitivity:
         """The higher of the two levels."""

@@ -24,6 +24,9 @@ LAG_SECONDS = 1.0
 """Between two looks at how far the replica is behind the log."""
 AUDIT_SECONDS = 3.0
 """Until an audit event without an answer fails its compile."""
+COLLECTED = (5_000, 20, 10)
+"""When garbage is looked for: a compile makes thousands of objects and drops them all, which takes
+no collector; Python's 700 would look ten times in each, a twentieth of its time."""
 
 
 async def service(process: Process) -> None:
@@ -37,6 +40,7 @@ async def service(process: Process) -> None:
         await compiler.answer(process, replica, publisher, answering)
         await firewall.answer(process, replica, publisher, answering)
         gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
+        gc.set_threshold(*COLLECTED)
         process.started()
         watching = asyncio.create_task(_watch_lag(process, replica))
         await process.stopping.wait()

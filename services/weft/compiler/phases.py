@@ -36,7 +36,7 @@ LOOKS = {
     ),
     # Values to copy: identifiers first, each once.
     Phase.CALL: Look(
-        Reach(newest=64, recent=2.0, matches=0.5, near=0.75),
+        Reach(newest=48, recent=1.5, matches=0.5, near=0.75),
         Emphasis(relevance=1.2, recency=1.0, half_life=6.0),
         Wants(atomic=10, values=10.0, cheap=1.0, supply=1.25, supply_least=3000),
         repeats=False,

@@ -26,7 +26,7 @@ def drop_repetitions(
     nothing about what is behind them."""
     alike: dict[str, list[Group]] = {}
     for group in reversed(groups):
-        if not any(row.sequence in redacted for row in group.rows):
+        if redacted.isdisjoint([row.sequence for row in group.rows]):
             alike.setdefault(_question(group), []).append(group)
     dropped: list[DroppedItem] = []
     gone: set[int] = set()

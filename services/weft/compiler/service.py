@@ -167,7 +167,7 @@ class Compiler:
         view = model.view(tenant, session, request.as_of)
         if view.item_count() == 0:
             raise _unknown(session, request, view.sequence, view.erased())
-        if request.as_of is None and not late:
+        if request.after and request.as_of is None and not late:
             waiting = any(row.sequence <= request.after for row in view.pending())
             if waiting:
                 return None
