@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 
 from weft.compiler import service as compiler
-from weft.compiler.rehearsal import rehearse
+from weft.compiler.rehearsal import rehearse, rehearse_recent
 from weft.firewall import service as firewall
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.runtime.answering import Answering
 from weft.runtime.application import Process
 from weft.runtime.replica import Replica
-from weft_schemas.errors import WeftError
+from weft_schemas.errors import Unavailable, WeftError
+
+_log = logging.getLogger(__name__)
 
 GROUP = "compiler"
 """The queue group: each request goes to one process of it."""
@@ -36,6 +39,7 @@ async def service(process: Process) -> None:
         Replica(process.settings.data_dir) as replica,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
     ):
+        await _rehearse_recent(replica)
         answering = Answering(process, GROUP)
         await compiler.answer(process, replica, publisher, answering)
         await firewall.answer(process, replica, publisher, answering)
@@ -48,6 +52,16 @@ async def service(process: Process) -> None:
         await answering.drain()
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+
+
+async def _rehearse_recent(replica: Replica) -> None:
+    """What fails here would fail a request too, and is told to who asks: the process starts."""
+    try:
+        await replica.read(rehearse_recent)
+    except Unavailable:
+        _log.info("there is no read model yet")
+    except Exception as error:
+        _log.warning("a recent session could not be compiled", exc_info=error)
 
 
 async def _watch_lag(process: Process, replica: Replica) -> None:

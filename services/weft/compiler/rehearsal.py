@@ -1,9 +1,12 @@
-"""A compile before the first request: what is set up at first use (patterns, tokens of common
-words, SQLite's own code) is set up by then."""
+"""Compiles before the first request: what is set up at first use (patterns, tokens of common words,
+SQLite's statements and pages) is set up by then."""
 
 from __future__ import annotations
 
+from weft.compiler.compile import compile_pack
 from weft.compiler.context import compile_context
+from weft.readmodel.model import ReadModel
+from weft.readmodel.status import sessions
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -14,6 +17,9 @@ _BUDGET = 120
 """Tokens: less than the turns have, so that every stage has something to do."""
 _TEXT = "Where is order A-{0}? It left on 8 May 2023, for {0}.50 EUR; ask orders@example.com."
 
+RECENT = 2
+"""Sessions last active: those that are most likely to be asked for."""
+
 
 def rehearse(encoding: str) -> None:
     """Compile a made-up session in every phase."""
@@ -23,3 +29,11 @@ def rehearse(encoding: str) -> None:
     ]
     for phase in Phase:
         compile_context(session, CompileRequest(phase, "order", _BUDGET), encoding=encoding)
+
+
+def rehearse_recent(model: ReadModel) -> None:
+    """Compile the sessions last active, as they stand, in every phase."""
+    for recent in sessions(model.db, limit=RECENT):
+        view = model.view(recent.tenant, recent.session)
+        for phase in Phase:
+            compile_pack(view, CompileRequest(phase))
