@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.folded import fact, model, result, turn, values
+from tests.folded import fact, model, of_tenant, result, turn, values
 
 from weft.readmodel.digest import content_digest
 from weft.readmodel.model import ReadModel, records_of
-from weft.readmodel.status import artifact, sessions
+from weft.readmodel.status import artifact
 from weft_schemas.errors import NotFound
 from weft_schemas.events import (
     ErasedEvent,
@@ -22,7 +22,7 @@ def test_an_erased_session_is_gone_and_stays_gone() -> None:
     )
     assert read.view("t", "s").item_count() == 0
     assert values(read) == {}
-    assert sessions(read.db) == []
+    assert of_tenant(read).sessions == 0
     assert "turn" not in [row[0] for row in read.db.execute("SELECT term FROM postings")]
     with pytest.raises(NotFound):
         artifact(read.db, "t", artifact_handle("t", "s", "r"))

@@ -178,7 +178,8 @@ def _show_stats(pack: Any) -> None:
     )
 
 
-def _dropped(drops: Sequence[Any], shown: int = 8) -> list[list[Any]]:
+def _dropped(drops: Sequence[Any]) -> list[list[Any]]:
+    shown = 8
     reasons = sorted({drop.reason for drop in drops})
     rows = []
     for reason in reasons:

@@ -49,11 +49,11 @@ def find_injections(lowered: bytes, present: frozenset[bytes], limit: int) -> tu
     )
 
 
-def suspicion_score(text: str, limit: int = 10_000) -> float:
+def suspicion_score(text: str) -> float:
     """The highest score of anything in a text, 0 where there is nothing."""
     lowered = plain_letters(text.lower().encode("utf-8", "replace"))
     present = frozenset(needle for needle in NEEDLES if needle in lowered)
-    return max((found.score for found in suspicions(lowered, present, limit)), default=0.0)
+    return max((found.score for found in suspicions(lowered, present, 10_000)), default=0.0)
 
 
 def suspicions(lowered: bytes, present: frozenset[bytes], limit: int) -> list[Suspicion]:

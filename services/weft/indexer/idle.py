@@ -1,25 +1,18 @@
-"""When a quiet session counts as closed. The decision is published, so a replay never decides."""
+"""What closes a quiet session. The decision is published, so a replay never decides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from weft.log.message import Message, event_headers
 from weft.readmodel.status import SessionRow
-from weft_schemas.events import SessionClosedEvent
+from weft_schemas.events import SessionClosedEvent, encode_event
 from weft_schemas.ids import digest
+from weft_schemas.subjects import SESSION_CLOSED, derived_subject
 
 
-def due(
-    sessions: Iterable[SessionRow], now_ns: int, idle_ns: int
-) -> list[tuple[SessionRow, SessionClosedEvent]]:
-    """The open sessions without an item for `idle_ns` nanoseconds, and what closes each."""
-    return [
-        (row, SessionClosedEvent(row.last_sequence, "idle"))
-        for row in sessions
-        if row.closed_sequence < row.last_sequence and now_ns - row.last_ns >= idle_ns
-    ]
-
-
-def message_id(row: SessionRow) -> str:
+def closing(session: SessionRow) -> Message:
     """The same on every replica, for the same newest item."""
-    return digest("idle", row.tenant, row.session, row.last_sequence)[:32]
+    id = digest("idle", session.tenant, session.session, session.last_sequence)[:32]
+    subject = derived_subject(session.tenant, session.session, SESSION_CLOSED)
+    event = SessionClosedEvent(session.last_sequence, "idle")
+    headers = event_headers(id, "weft.session_closed", "/weft/indexer")
+    return Message(subject, encode_event(event), id, headers)

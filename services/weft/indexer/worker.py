@@ -13,12 +13,11 @@ import sqlite3
 import time
 
 from weft import tokens
-from weft.indexer import idle
+from weft.indexer.idle import closing
 from weft.indexer.rebuild import take_over
 from weft.indexer.starting import reopen, start
 from weft.indexer.writer import Writer
 from weft.log.following import Followed, Follower
-from weft.log.message import Message, event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.readmodel.generations import Generations, Lock
@@ -26,8 +25,6 @@ from weft.replay.replicas import ReplicaState, answer, replica_name
 from weft.runtime.application import Process
 from weft.runtime.crashpoints import crash_point
 from weft_schemas.errors import Corrupt, WeftError
-from weft_schemas.events import encode_event
-from weft_schemas.subjects import derived_subject
 
 _log = logging.getLogger(__name__)
 
@@ -190,15 +187,8 @@ class Indexer:
         if time.monotonic() - self._idle_looked < self._idle_ns / 4e9:
             return
         self._idle_looked = time.monotonic()
-        now = time.time_ns()
-        quiet = await writer.quiet(now - self._idle_ns, IDLE_BATCH)
-        messages = []
-        for row, event in idle.due(quiet, now, self._idle_ns):
-            id = idle.message_id(row)
-            subject = derived_subject(row.tenant, row.session, "session_closed")
-            headers = event_headers(id, "weft.session_closed", "/weft/indexer")
-            messages.append(Message(subject, encode_event(event), id, headers))
-        for outcome in await publisher.attempt_many(messages):
+        quiet = await writer.quiet(time.time_ns() - self._idle_ns, IDLE_BATCH)
+        for outcome in await publisher.attempt_many(map(closing, quiet)):
             if isinstance(outcome, WeftError):
                 _log.warning("an idle session stays open", exc_info=outcome)
 

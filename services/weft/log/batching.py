@@ -53,12 +53,12 @@ class BulkAck(msgspec.Struct, frozen=True):
     """How many were stored before; None where the server does not tell."""
 
 
-async def best_mode(connection: Connection, stream: str = STREAM) -> Mode:
+async def best_mode(connection: Connection) -> Mode:
     """What suits the stream: atomic where every batch is synced to disk or replicated, fast ingest
     where the server may sync later. A credential that may not ask gets fast ingest, which falls
     back by itself."""
     try:
-        config = (await call(connection, f"STREAM.INFO.{stream}"))["config"]
+        config = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]
     except WeftError:
         return Mode.FAST
     synced = config.get("metadata", {}).get("weft.durability", "process") != "process"

@@ -10,7 +10,7 @@ from typing import Self
 from weft.log.api import call
 from weft.log.connection import connect
 from weft.log.ports import Port
-from weft.log.server import Durability, EmbeddedServer
+from weft.log.server import EmbeddedServer
 from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
@@ -25,7 +25,7 @@ class EmbeddedCluster:
     Each node keeps its data in a folder of its own under `data_dir`. Raises as `EmbeddedServer`.
     """
 
-    def __init__(self, data_dir: Path | str, durability: Durability = "cluster") -> None:
+    def __init__(self, data_dir: Path | str) -> None:
         # The nodes must know each other's before any of them runs.
         self._ports = [Port() for _ in range(2 * NODES)]
         numbers = [port.number for port in self._ports]
@@ -34,7 +34,7 @@ class EmbeddedCluster:
             EmbeddedServer(
                 Path(data_dir) / f"node{number}",
                 clients[number],
-                durability,
+                "cluster",
                 name=f"node{number}",
                 extra=_cluster_configuration(routes[number], routes),
             )
@@ -91,18 +91,18 @@ class EmbeddedCluster:
         finally:
             await connection.close()
 
-    async def leader(self, stream: str = STREAM) -> EmbeddedServer:
-        """The node that leads a stream. Raises `Unavailable` while there is none."""
+    async def leader(self) -> EmbeddedServer:
+        """The node that leads the log's stream. Raises `Unavailable` while there is none."""
         connection = await connect(self.url)
         try:
-            info = await call(connection, f"STREAM.INFO.{stream}")
+            info = await call(connection, f"STREAM.INFO.{STREAM}")
         finally:
             await connection.close()
         name = info.get("cluster", {}).get("leader")
         for node in self.nodes:
             if node.name == name and node.pid is not None:
                 return node
-        raise Unavailable(f"stream {stream} has no leader at the moment; ask again")
+        raise Unavailable(f"stream {STREAM} has no leader at the moment; ask again")
 
 
 def _cluster_configuration(own: int, routes: list[int]) -> str:

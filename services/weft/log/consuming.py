@@ -64,11 +64,8 @@ class Consumer:
     that vanished is waited for, `GONE_SECONDS`, then `ConfigurationError` is raised.
     """
 
-    def __init__(
-        self, connection: Connection, durable: str, *, stream: str = STREAM, batch: int = BATCH
-    ) -> None:
+    def __init__(self, connection: Connection, durable: str, *, batch: int = BATCH) -> None:
         self.durable = durable
-        self.stream = stream
         self._connection = connection
         self._batch = batch
         self._held: dict[bytes, _Hold] = {}
@@ -76,7 +73,7 @@ class Consumer:
         self._out: list[bytes] = []
         self._stopped = False
         self._keeper: asyncio.Task[None] | None = None
-        self._puller = Puller(connection, stream, self._wanted)
+        self._puller = Puller(connection, self._wanted)
         self._puller.consumer = durable
         self._puller.on_message = self._hold
 
@@ -186,7 +183,7 @@ class Consumer:
         missing = 0
         while not self._stopped and not self._connection.is_closed:
             try:
-                await call(self._connection, f"CONSUMER.INFO.{self.stream}.{self.durable}")
+                await call(self._connection, f"CONSUMER.INFO.{STREAM}.{self.durable}")
                 return
             except NotFound:
                 missing += 1
@@ -198,7 +195,7 @@ class Consumer:
 
     def _gone(self) -> WeftError:
         return ConfigurationError(
-            f"consumer {self.durable} of stream {self.stream} does not exist; provision the log "
+            f"consumer {self.durable} of stream {STREAM} does not exist; provision the log "
             "(weft up does), then start this worker again"
         )
 

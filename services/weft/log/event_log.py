@@ -24,7 +24,7 @@ class EventLog:
         return await reading.read(self._connection, sequence)
 
     def session(
-        self, tenant: str, session: str, *, after: int = 0, through: int | None = None
+        self, tenant: str, session: str, *, after: int = 0
     ) -> AsyncGenerator[LogRecord, None]:
-        """A session's events in order, `after < sequence <= through` (default: all there are)."""
-        return reading.read_session(self._connection, tenant, session, after=after, through=through)
+        """A session's events in order, those after a sequence."""
+        return reading.read_session(self._connection, tenant, session, after=after)

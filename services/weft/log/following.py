@@ -71,14 +71,12 @@ class Follower:
         *,
         after: int = 0,
         known: StreamIdentity | None = None,
-        stream: str = STREAM,
         subjects: str | None = None,
         batch: int = BATCH,
     ) -> None:
         self.through = after
         self.identity = known
         self._connection = connection
-        self._stream = stream
         self._subjects = subjects
         self._batch = batch
         self._stopped = False
@@ -86,7 +84,7 @@ class Follower:
         self._consumer_sequence = 0
         self._checked = 0.0
         self._mark = b""
-        self._puller = Puller(connection, stream, self._wanted)
+        self._puller = Puller(connection, self._wanted)
         self._puller.on_message = self._weigh
 
     @property
@@ -165,7 +163,7 @@ class Follower:
     async def _gap(self, position: int, came: int) -> str:
         """Empty where the stream's leader says that nothing exists between the two."""
         try:
-            exists = await reading.next_after(self._connection, position, self._stream)
+            exists = await reading.next_after(self._connection, position)
         except WeftError as error:
             return str(error)
         if exists is None or exists >= came:
@@ -179,10 +177,10 @@ class Follower:
             return None
         self._checked = now
         try:
-            last = (await reading.state(self._connection, self._stream)).last
+            last = (await reading.state(self._connection)).last
             if last <= self.through:
                 return None
-            exists = await reading.next_after(self._connection, self.through, self._stream)
+            exists = await reading.next_after(self._connection, self.through)
         except WeftError as error:
             await self._again(str(error))
             return None
@@ -202,7 +200,7 @@ class Follower:
         return Followed(records, through, 0 if self._subjects else deleted, self.identity)
 
     async def _again(self, why: str) -> None:
-        _log.info("following %s: %s; asking anew from %d", self._stream, why, self.through + 1)
+        _log.info("following %s: %s; asking anew from %d", STREAM, why, self.through + 1)
         await asyncio.sleep(0.05)
         await self._begin()
 
@@ -224,9 +222,9 @@ class Follower:
 
     async def _identify(self) -> None:
         if self.identity is None:
-            self.identity = await identity.identify(self._connection, self._stream)
+            self.identity = await identity.identify(self._connection)
         else:
-            await identity.check(self._connection, self.identity, self.through, self._stream)
+            await identity.check(self._connection, self.identity, self.through)
 
     async def _make_consumer(self) -> None:
         await self._drop_consumer()
@@ -244,9 +242,9 @@ class Follower:
         }
         if self._subjects:
             config["filter_subject"] = self._subjects
-        body = {"stream_name": self._stream, "config": config}
+        body = {"stream_name": STREAM, "config": config}
         path = f"{name}.{self._subjects}" if self._subjects else name
-        await call(self._connection, f"CONSUMER.CREATE.{self._stream}.{path}", body)
+        await call(self._connection, f"CONSUMER.CREATE.{STREAM}.{path}", body)
         self._puller.buffer.clear()
         self._bytes = 0
         self._consumer_sequence = 0
@@ -259,7 +257,7 @@ class Follower:
         if not name or not self._connection.is_connected:
             return
         try:
-            await call(self._connection, f"CONSUMER.DELETE.{self._stream}.{name}", timeout=1.0)
+            await call(self._connection, f"CONSUMER.DELETE.{STREAM}.{name}", timeout=1.0)
         except (WeftError, nats.errors.Error):
             _log.debug("consumer %s was gone already", name)
 

@@ -35,39 +35,37 @@ def fingerprint(record: LogRecord) -> str:
     return digest(record.sequence, record.subject, record.published_ns, record.payload)
 
 
-async def identify(connection: Client, stream: str = STREAM) -> StreamIdentity:
+async def identify(connection: Client) -> StreamIdentity:
     """The identity of the stream as it is now, before any message."""
-    return StreamIdentity((await reading.state(connection, stream)).created)
+    return StreamIdentity((await reading.state(connection)).created)
 
 
-async def check(
-    connection: Client, known: StreamIdentity, through: int = 0, stream: str = STREAM
-) -> None:
+async def check(connection: Client, known: StreamIdentity, through: int = 0) -> None:
     """Raises `Corrupt` where the stream is not the one that `known` was taken of, or ends before
     `through`, up to where it was followed.
 
     A message at the checkpoint that was erased since proves nothing either way and passes.
     """
-    now = await reading.state(connection, stream)
+    now = await reading.state(connection)
     if now.created != known.created:
         raise Corrupt(
-            f"stream {stream} was created at {now.created}, the checkpoint is of one created at "
+            f"stream {STREAM} was created at {now.created}, the checkpoint is of one created at "
             f"{known.created}: it was deleted and made again; rebuild what was made from it"
         )
     checkpoint = max(through, known.sequence)
     if now.last < checkpoint:
         raise Corrupt(
-            f"stream {stream} ends at {now.last}, the checkpoint is at {checkpoint}: the log lost "
+            f"stream {STREAM} ends at {now.last}, the checkpoint is at {checkpoint}: the log lost "
             "its tail; rebuild what was made from it"
         )
     if not known.sequence:
         return
     try:
-        found = fingerprint(await reading.read(connection, known.sequence, stream))
+        found = fingerprint(await reading.read(connection, known.sequence))
     except NotFound:
         return
     if found != known.fingerprint:
         raise Corrupt(
-            f"message {known.sequence} of stream {stream} is not the one at the checkpoint: the "
+            f"message {known.sequence} of stream {STREAM} is not the one at the checkpoint: the "
             "log lost its tail and went on; rebuild what was made from it"
         )

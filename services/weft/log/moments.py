@@ -28,18 +28,18 @@ def parse_time(text: str) -> int:
     return int(whole.timestamp()) * _NANO + time.microsecond * 1_000
 
 
-async def sequence_at(connection: Connection, time_ns: int, stream: str = STREAM) -> int:
+async def sequence_at(connection: Connection, time_ns: int) -> int:
     """Sequence of the last message stored at or before a time, nanoseconds since 1970 UTC.
 
     Found by halving, since times grow with sequences: some 25 requests in a log of millions. Raises
     `NotFound` where the log began later.
     """
-    now = await state(connection, stream)
+    now = await state(connection)
     low, high = now.first - 1, now.last
     while low < high:
         middle = (low + high + 1) // 2
         # A message that was erased stands for the one after it.
-        stored = await _stored_from(connection, middle, stream)
+        stored = await _stored_from(connection, middle)
         if stored is not None and stored[1] <= time_ns:
             low = max(middle, stored[0])
         else:
@@ -49,13 +49,11 @@ async def sequence_at(connection: Connection, time_ns: int, stream: str = STREAM
     return low
 
 
-async def _stored_from(
-    connection: Connection, sequence: int, stream: str
-) -> tuple[int, int] | None:
+async def _stored_from(connection: Connection, sequence: int) -> tuple[int, int] | None:
     """Sequence and time of the first message from `sequence` on."""
     body = {"seq": sequence, "next_by_subj": ">"}
     try:
-        message = (await call(connection, f"STREAM.MSG.GET.{stream}", body))["message"]
+        message = (await call(connection, f"STREAM.MSG.GET.{STREAM}", body))["message"]
     except NotFound:
         return None
     return int(message["seq"]), nanoseconds(message["time"])

@@ -24,6 +24,7 @@ from weft.log.wire import (
     publish_command,
     status,
 )
+from weft_schemas.subjects import STREAM
 
 HEARTBEAT_SECONDS = 1.0
 SILENCE_SECONDS = 2.5
@@ -61,7 +62,7 @@ class Raw(NamedTuple):
 class Puller:
     """Keeps `wanted()` messages requested or buffered, and says when the consumer is in trouble."""
 
-    def __init__(self, connection: Connection, stream: str, wanted: Callable[[], int]) -> None:
+    def __init__(self, connection: Connection, wanted: Callable[[], int]) -> None:
         self.consumer = ""
         """Name of the consumer; may change between `reset`s."""
         self.buffer: deque[Raw] = deque()
@@ -69,7 +70,6 @@ class Puller:
         """Why nothing can come, until `reset`; empty while all is well."""
         self.on_message: Callable[[Raw], None] = lambda _: None
         self._connection = connection
-        self._stream = stream
         self._wanted = wanted
         self._requested = 0
         self._inbox = connection.new_inbox()
@@ -110,7 +110,7 @@ class Puller:
             idle_heartbeat=int(HEARTBEAT_SECONDS * _NANO),
             max_bytes=PULL_BYTES,
         )
-        subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._stream}.{self.consumer}"
+        subject = f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{self.consumer}"
         reply = f"{self._inbox}.{self._pulls}"
         self._connection.write_soon(publish_command(subject, reply, b"", _encode(body)))
 

@@ -54,33 +54,28 @@ async def last_sequence(connection: Client, stream: str = STREAM) -> int:
     return (await state(connection, stream)).last
 
 
-async def first_sequence(connection: Client, stream: str = STREAM) -> int:
-    """Of the oldest message still there."""
-    return (await state(connection, stream)).first
-
-
-async def read(connection: Client, sequence: int, stream: str = STREAM) -> LogRecord:
+async def read(connection: Client, sequence: int) -> LogRecord:
     """One message, from the stream's leader. Raises `NotFound` where there is none (any more)."""
     try:
-        answer = await call(connection, f"STREAM.MSG.GET.{stream}", {"seq": sequence})
+        answer = await call(connection, f"STREAM.MSG.GET.{STREAM}", {"seq": sequence})
     except NotFound:
         raise NotFound(
-            f"stream {stream} has no message {sequence}; it was erased, trimmed or never stored"
+            f"stream {STREAM} has no message {sequence}; it was erased, trimmed or never stored"
         ) from None
     return _record(answer["message"])
 
 
-async def next_after(connection: Client, sequence: int, stream: str = STREAM) -> int | None:
+async def next_after(connection: Client, sequence: int) -> int | None:
     """Sequence of the first message after `sequence` that exists, by the stream's leader."""
     body = {"seq": sequence + 1, "next_by_subj": ">"}
     try:
-        answer = await call(connection, f"STREAM.MSG.GET.{stream}", body)
+        answer = await call(connection, f"STREAM.MSG.GET.{STREAM}", body)
     except NotFound:
         return None
     return int(answer["message"]["seq"])
 
 
-async def last_of(connection: Client, subject: str, stream: str = STREAM) -> LogRecord:
+async def last_of(connection: Client, subject: str, stream: str) -> LogRecord:
     """The newest message whose stored subject matches. Raises `NotFound`."""
     body = {"last_by_subj": subject}
     return _record((await call(connection, f"STREAM.MSG.GET.{stream}", body))["message"])
@@ -129,12 +124,12 @@ async def read_matching(
             position = page[-1].sequence
 
 
-async def subjects(connection: Connection, matching: str, stream: str = STREAM) -> list[str]:
+async def subjects(connection: Connection, matching: str) -> list[str]:
     """Every stored subject that matches and holds a message now, sorted."""
     found: set[str] = set()
     while True:
         body = {"subjects_filter": matching, "offset": len(found)}
-        info = await call(connection, f"STREAM.INFO.{stream}", body)
+        info = await call(connection, f"STREAM.INFO.{STREAM}", body)
         page = info["state"].get("subjects") or {}
         found.update(page)
         if not page or len(found) >= info.get("total", 0):

@@ -1,5 +1,5 @@
 """What a read model tells of itself: how far it is, what collided, waits or is parked, which
-sessions there are, and where an artifact's body lies."""
+sessions are quiet or active, and where an artifact's body lies."""
 
 from __future__ import annotations
 
@@ -29,15 +29,8 @@ class SessionRow(msgspec.Struct, frozen=True):
 
     tenant: str
     session: str
-    items: int
-    duplicates: int
-    first_ns: int
-    last_ns: int
-    """Publish time of its newest item, nanoseconds since 1970 UTC."""
     last_sequence: int
     """Of its newest item."""
-    closed_sequence: int
-    """Up to here it was closed; below `last_sequence` it is open."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -114,23 +107,21 @@ def _places(
     return {id: row[0] for id, row in found if row is not None}
 
 
-def sessions(
-    db: sqlite3.Connection, tenant: str | None = None, limit: int = -1
-) -> list[SessionRow]:
-    """Sessions, the last active first; -1 sets no limit."""
-    rows = db.execute(_sql.sessions, {"tenant": tenant, "limit": limit})
-    return [SessionRow(*row) for row in rows]
+def sessions(db: sqlite3.Connection, limit: int) -> list[SessionRow]:
+    """The sessions last active, of all tenants, the newest first."""
+    return [SessionRow(*row) for row in db.execute(_sql.sessions, (limit,))]
 
 
 def quiet_sessions(db: sqlite3.Connection, before_ns: int, limit: int) -> list[SessionRow]:
-    """Open sessions whose newest item was published at or before `before_ns`."""
-    rows = db.execute(_sql.idle, {"before": before_ns, "limit": limit})
+    """Open sessions whose newest item was published at or before `before_ns`, nanoseconds since
+    1970 UTC."""
+    rows = db.execute(_sql.quiet, {"before": before_ns, "limit": limit})
     return [SessionRow(*row) for row in rows]
 
 
-def faults(db: sqlite3.Connection, tenant: str | None = None, limit: int = LISTED) -> list[Fault]:
+def faults(db: sqlite3.Connection) -> list[Fault]:
     """Skipped records, newest first."""
-    return [Fault(*row) for row in db.execute(_sql.faults, {"tenant": tenant, "limit": limit})]
+    return [Fault(*row) for row in db.execute(_sql.faults)]
 
 
 def artifact(db: sqlite3.Connection, tenant: str, handle: str) -> Artifact:

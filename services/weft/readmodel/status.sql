@@ -38,16 +38,15 @@ WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND p.re
 ORDER BY p.source DESC LIMIT :limit
 
 -- name: faults
-SELECT sequence, tenant, session, code, error FROM faults
-WHERE (:tenant IS NULL OR tenant = :tenant) ORDER BY sequence DESC LIMIT :limit
+SELECT sequence, tenant, session, code, error FROM faults ORDER BY sequence DESC
 
 -- name: sessions
-SELECT tenant, session, items, duplicates, first_ns, last_ns, last_sequence, closed_sequence
-FROM sessions WHERE (:tenant IS NULL OR tenant = :tenant)
-ORDER BY last_ns DESC, tenant, session LIMIT :limit
+SELECT tenant, session, last_sequence FROM sessions
+ORDER BY last_ns DESC, tenant, session LIMIT ?
 
--- name: idle
-SELECT tenant, session, items, duplicates, first_ns, last_ns, last_sequence, closed_sequence
+-- name: quiet
+-- Open ones only: they have an item after what was closed.
+SELECT tenant, session, last_sequence
 FROM sessions WHERE last_ns <= :before AND items > 0 AND closed_sequence < last_sequence
 ORDER BY last_sequence LIMIT :limit
 

@@ -19,9 +19,9 @@ def number(args: Mapping[str, Value], name: str, default: int, least: int = 0) -
     return value
 
 
-def words(args: Mapping[str, Value], name: str, default: str = "") -> str:
-    """A text."""
-    value = args.get(name, default)
+def words(args: Mapping[str, Value], name: str) -> str:
+    """A text, empty where it is not given."""
+    value = args.get(name, "")
     if not isinstance(value, str):
         raise InvalidInput(f"drill-down: {name} is {value!r}; give a text")
     return value

@@ -81,7 +81,7 @@ class Artifact:
 
 
 @contextmanager
-def opened(body: Body, key: bytes, limits: Bounds, piece: int = 2_000) -> Iterator[Artifact]:
+def opened(body: Body, key: bytes, limits: Bounds, piece: int) -> Iterator[Artifact]:
     """The artifact of a body. What stands in a container (an MCP result) or is printed by Python
     is looked at as what it means, up to `limits.analyse_bytes`."""
     if isinstance(body, str):
