@@ -53,6 +53,15 @@ class Backtest(msgspec.Struct):
     busy: dict[int, float] = {}
     """Processor seconds of each process that worked, by its id."""
 
+    def add(self, result: SessionResult, process: int, seconds: float) -> None:
+        """One session, done by a process in so many processor seconds."""
+        self.busy[process] = self.busy.get(process, 0.0) + seconds
+        self.recorded.add(result.recorded)
+        self.proposed.add(result.proposed)
+        self.sessions.append(result)
+        if result.missing:
+            self.skipped["trimmed"] = self.skipped.get("trimmed", 0) + result.missing
+
     def summary(self) -> dict[str, Any]:
         """What `weft backtest --json` prints."""
         compiles = self.recorded.compiles
@@ -112,12 +121,7 @@ async def backtest_policy(
         bases = {logged.audit.id: logged.audit for logged in compiles}
         tasks = _tasks(connection, tenant, by_session, bases, policy, key, done.skipped)
         async for result, process, seconds in _results(pool, tasks, AHEAD * processes):
-            done.busy[process] = done.busy.get(process, 0.0) + seconds
-            done.recorded.add(result.recorded)
-            done.proposed.add(result.proposed)
-            done.sessions.append(result)
-            if result.missing:
-                done.skipped["trimmed"] = done.skipped.get("trimmed", 0) + result.missing
+            done.add(result, process, seconds)
             progress(done.recorded.compiles + sum(done.skipped.values()), total)
         done.seconds = perf_counter() - begun
     except BrokenProcessPool:

@@ -89,11 +89,10 @@ def desired(
     server: tuple[int, int] = (2, 14),
 ) -> Topology:
     """Everything that this release needs, for a server of version `(major, minor)`."""
-    replicas = 3 if durability == "cluster" else 1
     common: Config = {
         "storage": "file",
         "retention": "limits",
-        "num_replicas": replicas,
+        "num_replicas": 3 if durability == "cluster" else 1,
         "allow_direct": True,
         "metadata": {"weft.durability": durability},
     }
@@ -102,7 +101,18 @@ def desired(
         batches["allow_atomic"] = True
     if server >= (2, 14):
         batches["allow_batched"] = True
-    log: Config = {
+    configs: list[Config] = [
+        {**_log(limits), **common, **batches},
+        {**_AUDIT, **common, **batches},
+        *({**_bucket(name), **common} for name in (BODIES_BUCKET, SNAPSHOTS_BUCKET)),
+    ]
+    streams = {config["name"]: config for config in configs}
+    consumers = {(STREAM, name): _worker(name, subjects) for name, subjects in WORKERS.items()}
+    return Topology(streams, consumers)
+
+
+def _log(limits: Limits) -> Config:
+    return {
         "name": STREAM,
         "subjects": [PUBLISHED],
         "subject_transform": {"src": PUBLISHED, "dest": TRANSFORM_DESTINATION},
@@ -111,30 +121,25 @@ def desired(
         "max_bytes": limits.max_bytes,
         "max_msgs": limits.max_messages,
         "max_age": int(limits.max_age * SECOND),
-        **common,
-        **batches,
     }
-    audit: Config = {
-        "name": AUDIT_STREAM,
-        "subjects": [AUDIT_SUBJECTS],
+
+
+_AUDIT: Config = {
+    "name": AUDIT_STREAM,
+    "subjects": [AUDIT_SUBJECTS],
+    "discard": "new",
+    "duplicate_window": DUPLICATE_WINDOW,
+}
+
+
+def _bucket(name: str) -> Config:
+    """The stream of an object store."""
+    return {
+        "name": f"OBJ_{name}",
+        "subjects": [f"$O.{name}.C.>", f"$O.{name}.M.>"],
         "discard": "new",
-        "duplicate_window": DUPLICATE_WINDOW,
-        **common,
-        **batches,
+        "allow_rollup_hdrs": True,
     }
-    buckets: list[Config] = [
-        {
-            "name": f"OBJ_{bucket}",
-            "subjects": [f"$O.{bucket}.C.>", f"$O.{bucket}.M.>"],
-            "discard": "new",
-            "allow_rollup_hdrs": True,
-            **common,
-        }
-        for bucket in (BODIES_BUCKET, SNAPSHOTS_BUCKET)
-    ]
-    streams = {config["name"]: config for config in (log, audit, *buckets)}
-    consumers = {(STREAM, name): _worker(name, subjects) for name, subjects in WORKERS.items()}
-    return Topology(streams, consumers)
 
 
 def diff(wanted: Topology, actual: Topology) -> list[Change]:
