@@ -26,6 +26,7 @@ from weft_schemas.events import EpisodeEvent, ErasedEvent, SessionClosedEvent
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
+from weft_schemas.subjects import stored_filter
 
 WORKERS = ("firewall", "summarizer", "memory")
 ITEMS = [
@@ -173,7 +174,7 @@ async def test_a_fork_is_the_session_as_it_was_and_goes_its_own_way(
     server: EmbeddedServer, log: Connection
 ) -> None:
     await worked_session(server, log)
-    items = [r.sequence async for r in read_session(log, "t", "s", direction="in")]
+    items = [r.sequence async for r in read_matching(log, stored_filter("t", "s", "in"))]
     at = items[2]  # the tool result; its envelope came later
     done = await fork(log, "t", "s", at, "other way")
     assert (done.items, done.source) == (3, "s")

@@ -89,10 +89,9 @@ async def read_session(
     after: int = 0,
     through: int | None = None,
     event: str = ">",
-    direction: str = "*",
 ) -> AsyncGenerator[LogRecord, None]:
     """A session's records in order, `after < sequence <= through` (default: all there are now)."""
-    subjects = stored_filter(tenant, session, direction, event)
+    subjects = stored_filter(tenant, session, event=event)
     matching = read_matching(connection, subjects, after=after, through=through)
     async with aclosing(matching) as records:
         async for record in records:
