@@ -1,6 +1,6 @@
 """`make bench`: every measurement in turn, each a process of its own, each beside its baseline.
 
-`python -m tests.bench publish compile` runs only those named.
+`python -m tests.bench publish compiling` runs only those named.
 """
 
 import subprocess

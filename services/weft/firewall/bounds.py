@@ -18,7 +18,7 @@ class Bounds(msgspec.Struct, frozen=True):
     Counting costs about 1 ms per 10 KB, as much as all guards together."""
     whole_bytes: int = 128 << 10
     """Largest text that passes whole, whatever a rule says: with its JSON escapes it must fit a
-    message of the log (1 MiB)."""
+    message of the log, of which a server takes 1 MiB by default."""
     depth: int = 4
     """Containers (an MCP result inside an MCP result) that are unwrapped."""
     matches: int = 10_000
