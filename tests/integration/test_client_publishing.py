@@ -1,5 +1,6 @@
 """Publishing through the client: stored once, in order, whole or not at all."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -64,6 +65,15 @@ async def test_the_same_again_adds_nothing(
     again = await client.publish("s1", items(count))
     assert (again.first, again.sequence, again.count) == (count + 1, count, count)
     assert await last_sequence(log) == count
+
+
+async def test_many_at_once_share_one_inbox_for_batches(
+    client: weft.Client, log: Connection
+) -> None:
+    await asyncio.gather(*(client.publish(f"s{n}", items(2 * FEW)) for n in range(3)))
+    inboxes = len(client.connection._handlers)
+    await client.publish("s3", items(2 * FEW))
+    assert len(client.connection._handlers) == inboxes == 2, "of the publisher and of the batches"
 
 
 async def test_a_session_that_grew_says_from_where_it_is_new(

@@ -6,6 +6,7 @@ batches tell neither sequences nor duplicates.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Self
@@ -36,6 +37,7 @@ class Sending:
         self._connection = connection
         self._publisher = publisher
         self._bulk: BulkPublisher | None = None
+        self._starting = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         return self
@@ -67,10 +69,12 @@ class Sending:
         return Stored(max(sequence, rest.sequence), min(new), count + rest.count, None)
 
     async def _batches(self) -> BulkPublisher:
-        if self._bulk is None:
-            mode = await best_mode(self._connection)
-            self._bulk = await BulkPublisher(self._connection, mode, self._publisher).__aenter__()
-        return self._bulk
+        async with self._starting:
+            if self._bulk is None:
+                mode = await best_mode(self._connection)
+                bulk = BulkPublisher(self._connection, mode, self._publisher)
+                self._bulk = await bulk.__aenter__()
+            return self._bulk
 
 
 async def _take(messages: AsyncIterator[Message], count: int) -> list[Message]:
