@@ -16,8 +16,9 @@ from weft.audit import verifying
 from weft.audit.checks import Finding
 from weft.audit.verifying import Verification, verify
 from weft.log.api import call as ask_server
-from weft.log.bodies import Bodies, erase
+from weft.log.bodies import Bodies
 from weft.log.connection import Connection
+from weft.log.erasing import erase
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
 from weft.log.topology import provision

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from tests.integration.indexer_process import publish
 
-from weft.log.bodies import erase
 from weft.log.connection import Connection
+from weft.log.erasing import erase
 from weft.log.moments import sequence_at
 from weft.log.reading import read
 from weft_schemas.errors import NotFound

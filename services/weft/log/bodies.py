@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,8 +19,8 @@ from typing import IO, Any, BinaryIO
 import msgspec
 import nats.nuid
 
-from weft.log.api import call
 from weft.log.connection import Connection
+from weft.log.erasing import erase, erase_all
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching
@@ -34,8 +34,6 @@ CHUNK_BYTES = 128 * 1024
 """As Object Store clients use by default."""
 PAGE_BYTES = 256 * 1024
 """Read at once: small events on the same connection wait for no more than this, about 1 ms."""
-AT_ONCE = 64
-"""Erasures without an answer: the server's time for each is most of it, not the way there."""
 
 
 class Meta(msgspec.Struct):
@@ -202,35 +200,6 @@ class Bodies:
 
     def _meta_subject(self, name: str) -> str:
         return f"$O.{self.bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
-
-
-async def erase(connection: Connection, stream: str, sequence: int) -> bool:
-    """Delete one message and overwrite its bytes in the stream's file, on every node's store.
-
-    Returns False where it was not there. A cluster's Raft logs keep it until compaction.
-    """
-    try:
-        await call(connection, f"STREAM.MSG.DELETE.{stream}", {"seq": sequence, "no_erase": False})
-    except NotFound:
-        return False
-    return True
-
-
-async def erase_all(
-    connection: Connection,
-    stream: str,
-    sequences: Sequence[int],
-    told: Callable[[int], None] = lambda erased: None,
-) -> int:
-    """`erase` many, `AT_ONCE` at a time; `told` hears how many are done. Returns how many were
-    there."""
-    there = 0
-    for start in range(0, len(sequences), AT_ONCE):
-        some = sequences[start : start + AT_ONCE]
-        done = await asyncio.gather(*(erase(connection, stream, one) for one in some))
-        there += sum(done)
-        told(start + len(some))
-    return there
 
 
 def _new_meta(

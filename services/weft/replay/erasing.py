@@ -14,8 +14,9 @@ from collections.abc import AsyncIterator, Callable
 import msgspec
 
 from weft.log.api import call
-from weft.log.bodies import Bodies, erase_all
+from weft.log.bodies import Bodies
 from weft.log.connection import Connection
+from weft.log.erasing import erase_all
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching

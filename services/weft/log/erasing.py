@@ -1,0 +1,42 @@
+"""Erasing messages: their bytes are overwritten, where a purge would leave them in the files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from weft.log.api import call
+from weft.log.connection import Connection
+from weft_schemas.errors import NotFound
+
+AT_ONCE = 64
+"""Erasures without an answer: the server's time for each is most of it, not the way there."""
+
+
+async def erase(connection: Connection, stream: str, sequence: int) -> bool:
+    """Delete one message and overwrite its bytes in the stream's file, on every node's store.
+
+    Returns False where it was not there. A cluster's Raft logs keep it until compaction.
+    """
+    try:
+        await call(connection, f"STREAM.MSG.DELETE.{stream}", {"seq": sequence, "no_erase": False})
+    except NotFound:
+        return False
+    return True
+
+
+async def erase_all(
+    connection: Connection,
+    stream: str,
+    sequences: Sequence[int],
+    told: Callable[[int], None] = lambda erased: None,
+) -> int:
+    """`erase` many, `AT_ONCE` at a time; `told` hears how many are done. Returns how many were
+    there."""
+    there = 0
+    for start in range(0, len(sequences), AT_ONCE):
+        some = sequences[start : start + AT_ONCE]
+        done = await asyncio.gather(*(erase(connection, stream, one) for one in some))
+        there += sum(done)
+        told(start + len(some))
+    return there
