@@ -6,7 +6,7 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,10 @@ from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json, table
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from weft.audit.backtest import SessionResult
+    from weft.audit.backtesting import Backtest
 
 SHOWN = 20
 """Sessions in the table, those with the most altered prompts; the JSON has all."""
@@ -75,7 +79,7 @@ def since_ns(text: str) -> int:
 
 async def _backtested(
     settings: Settings, file: Path, since: int, processes: int, quiet: bool
-) -> Any:
+) -> Backtest:
     from weft.audit.backtesting import backtest_policy
     from weft.cli.policy import read_policy
     from weft.cli.progress import progress
@@ -102,7 +106,7 @@ def _cell(side: dict[str, Any], name: str) -> Any:
     return "-" if value is None else value
 
 
-def _session_row(one: Any) -> list[Any]:
+def _session_row(one: SessionResult) -> list[Any]:
     counts = [one.recorded.compiles, len(one.altered)]
     return [one.session, *counts, one.recorded.tokens, one.proposed.tokens]
 

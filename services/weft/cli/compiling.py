@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 import msgspec
@@ -14,6 +14,13 @@ from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 from weft_schemas.policy import Phase
+
+if TYPE_CHECKING:
+    from weft.client import Client
+    from weft.client.pack import Pack
+    from weft_schemas.compile import CompileRequest, DrilldownReply, ExplainReply
+
+Format = Literal["text", "json", "openai", "anthropic"]
 
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
 """As `weft_schemas.ids.artifact_handle` makes them."""
@@ -50,13 +57,13 @@ as_of_option = click.option(
 @click.option(
     "--format",
     default="text",
-    type=click.Choice(["text", "json", "openai", "anthropic"]),
+    type=click.Choice(get_args(Format)),
     help="The prompt; the whole pack; messages ready for a provider.",
 )
 @click.option("--json", "as_json", is_flag=True, help="As --format json.")
 @connected
 def compile(
-    tools: Path | None, format: str, as_json: bool, settings: Settings, **request: Any
+    tools: Path | None, format: Format, as_json: bool, settings: Settings, **request: Any
 ) -> None:
     """Compile the context for one step of the agent's loop.
 
@@ -82,7 +89,7 @@ def compile(
         print_json(pack.request(format))
 
 
-async def _compile(settings: Settings, session: str, **request: Any) -> Any:
+async def _compile(settings: Settings, session: str, **request: Any) -> Pack:
     async with client(settings) as log:
         request["as_of"] = await sequence_of(log, request["as_of"])
         return await log.compile(session, **request)
@@ -106,7 +113,7 @@ def _check_chosen(tool: str | None, offered: list[dict[str, Any]], catalog: str 
     raise InvalidInput(f"--tool {tool}: {among}")
 
 
-async def sequence_of(log: Any, as_of: str | None) -> int | None:
+async def sequence_of(log: Client, as_of: str | None) -> int | None:
     """A sequence as given, or that of a time, for which the log itself is asked."""
     if as_of is None or as_of.isdigit():
         return None if as_of is None else int(as_of)
@@ -115,7 +122,7 @@ async def sequence_of(log: Any, as_of: str | None) -> int | None:
     return await sequence_at(log.connection, parse_time(as_of))
 
 
-def _summarise(pack: Any) -> None:
+def _summarise(pack: Pack) -> None:
     stats = pack.stats
     dropped = ", ".join(f"{count} {reason}" for reason, count in stats.dropped_reasons.items())
     hint(
@@ -180,8 +187,8 @@ def explain(
 
 
 async def _explain(
-    settings: Settings, session: str, item: str, request: Any, as_of: str | None
-) -> Any:
+    settings: Settings, session: str, item: str, request: CompileRequest, as_of: str | None
+) -> ExplainReply:
     async with client(settings) as log:
         request = msgspec.structs.replace(request, as_of=await sequence_of(log, as_of))
         return await log.explain(session, item, request)
@@ -227,7 +234,7 @@ def drilldown(
 
 async def _drilldown(
     settings: Settings, handle: str, view: str, max_tokens: int, args: dict[str, Any]
-) -> Any:
+) -> DrilldownReply:
     async with client(settings) as log:
         return await log.drilldown(handle, view, max_tokens=max_tokens, **args)
 

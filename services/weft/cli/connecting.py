@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,6 +14,7 @@ from weft.runtime.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from weft.client import Client
+    from weft.log.connection import Connection
 
 T = TypeVar("T")
 
@@ -57,3 +59,15 @@ def client(settings: Settings) -> Client:
     from weft.client import Client
 
     return Client(settings)
+
+
+@asynccontextmanager
+async def connection(settings: Settings, command: str) -> AsyncIterator[Connection]:
+    """`async with connection(settings, "fork") as log:`, for what needs no client."""
+    from weft.log.connection import connect
+
+    opened = await connect(name=f"weft-{command}", **settings.connection())
+    try:
+        yield opened
+    finally:
+        await opened.close()

@@ -13,15 +13,21 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from weft.cli.connecting import running
 from weft.cli.output import table
 from weft_schemas.errors import Unavailable, WeftError
+from weft_schemas.events import EnvelopeEvent
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
+
+if TYPE_CHECKING:
+    from weft.client import Client
+    from weft.client.pack import Pack
+    from weft.runtime.up import Up
 
 QUESTIONS = {
     Phase.ROUTE: "find the largest order of the day and its country",
@@ -72,7 +78,7 @@ async def _demo(data: Path) -> None:
 
 
 @asynccontextmanager
-async def _everything(data: Path) -> AsyncIterator[tuple[Any, Any]]:
+async def _everything(data: Path) -> AsyncIterator[tuple[Up, Client]]:
     """All services on a fresh log, and a client."""
     from weft.client import Client
     from weft.runtime.settings import Settings
@@ -91,7 +97,7 @@ async def _everything(data: Path) -> AsyncIterator[tuple[Any, Any]]:
                 yield up, client
 
 
-async def _answers(client: Any) -> bool:
+async def _answers(client: Client) -> bool:
     try:
         await client.status()
     except Unavailable:
@@ -99,7 +105,7 @@ async def _answers(client: Any) -> bool:
     return True
 
 
-async def _publish(client: Any) -> list[ContextItem]:
+async def _publish(client: Client) -> list[ContextItem]:
     from weft.cli.demo_session import SESSION, load
 
     _chapter("An agent's session goes into the log")
@@ -118,13 +124,13 @@ async def _publish(client: Any) -> list[ContextItem]:
     return items
 
 
-async def _settled(client: Any, session: str, sequence: int) -> None:
+async def _settled(client: Client, session: str, sequence: int) -> None:
     """Show the lag until the session is folded and every result has its envelope."""
 
     await _until("the session is settled", lambda: _is_settled(client, session, sequence))
 
 
-async def _is_settled(client: Any, session: str | None, sequence: int) -> bool:
+async def _is_settled(client: Client, session: str | None, sequence: int) -> bool:
     now = await client.status(session)
     _show_progress(now.sequence, now.items, now.pending)
     return bool(now.sequence >= sequence and now.pending == 0)
@@ -138,7 +144,7 @@ def _show_progress(sequence: int, items: int, pending: int) -> None:
     )
 
 
-async def _compile(client: Any) -> None:
+async def _compile(client: Client) -> None:
     from weft.cli.demo_session import SESSION, demo_key
 
     for phase in Phase:
@@ -153,7 +159,7 @@ async def _compile(client: Any) -> None:
         _check("the key that a tool printed is masked", demo_key() not in pack.prompt)
 
 
-def _show_stats(pack: Any) -> None:
+def _show_stats(pack: Pack) -> None:
     stats = pack.stats
     table(
         f"\nBuildStats of {pack.id}",
@@ -189,7 +195,7 @@ def _dropped(drops: Sequence[Any]) -> list[list[Any]]:
     return rows
 
 
-async def _look_behind(client: Any, items: Sequence[ContextItem]) -> None:
+async def _look_behind(client: Client, items: Sequence[ContextItem]) -> None:
     from weft.cli.demo_session import SESSION
     from weft_schemas.ids import artifact_handle
 
@@ -202,7 +208,7 @@ async def _look_behind(client: Any, items: Sequence[ContextItem]) -> None:
     _say(f"{found.tokens} of the result's tokens; other views: {', '.join(found.views)}")
 
 
-async def _kill_a_worker(up: Any, client: Any, items: Sequence[ContextItem]) -> None:
+async def _kill_a_worker(up: Up, client: Client, items: Sequence[ContextItem]) -> None:
     _chapter("A firewall process is killed under load")
     sessions = [f"copy-{number}" for number in range(COPIES)]
     publishing = asyncio.gather(*(client.publish(session, items) for session in sessions))
@@ -222,19 +228,16 @@ async def _kill_a_worker(up: Any, client: Any, items: Sequence[ContextItem]) -> 
     )
 
 
-async def _check_envelopes(client: Any, session: str, items: int, results: int) -> None:
+async def _check_envelopes(client: Client, session: str, items: int, results: int) -> None:
     now = await client.status(session)
     _check(f"{session}: every acknowledged item is there once", now.items == items)
-    enveloped = {
-        record.event().origin.sequence
-        async for record in client.events(session)
-        if record.subject.endswith(".envelope")
-    }
+    events = [record.event() async for record in client.events(session)]
+    enveloped = {event.origin.sequence for event in events if isinstance(event, EnvelopeEvent)}
     claim = f"{session}: one envelope for each of {results} results, found {len(enveloped)}"
     _check(claim, len(enveloped) == results)
 
 
-async def _rebuild(up: Any, client: Any) -> None:
+async def _rebuild(up: Up, client: Client) -> None:
     from weft.indexer.rebuild import rebuild
 
     _chapter("The read model is built again by replaying the log")

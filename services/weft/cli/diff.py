@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,6 +13,11 @@ from weft.cli.output import hint, print_json, table
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 from weft_schemas.policy import Phase
+
+if TYPE_CHECKING:
+    from weft.audit.difference import Difference, Side
+
+T = TypeVar("T")
 
 
 @click.command()
@@ -52,7 +58,7 @@ def diff(ids: tuple[str, ...], as_json: bool, settings: Settings, **given: Any) 
         table("", ["", "item", "first", "second", "why"], rows)
 
 
-def _row(name: str, side: Any) -> list[Any]:
+def _row(name: str, side: Side) -> list[Any]:
     dropped = ", ".join(f"{count} {reason}" for reason, count in side.dropped.items())
     return [
         name, side.sequence, side.policy_version, side.prompt_tokens, side.included, dropped or "-"
@@ -68,7 +74,7 @@ async def _compared(
     budget: int | None,
     places: tuple[str, ...],
     policies: tuple[Path, ...],
-) -> Any:
+) -> Difference:
     import msgspec
 
     from weft.audit.differing import Input, compare, logged_input
@@ -94,7 +100,7 @@ async def _compared(
         return await compare(log.connection, settings.tenant, sides[0], sides[1], key)
 
 
-def _spread(values: Any) -> list[tuple[int, Any]]:
+def _spread(values: Sequence[T]) -> list[tuple[int, T]]:
     """One value is the second side's, two are one each."""
     return [(1, values[0])] if len(values) == 1 else list(enumerate(values))
 

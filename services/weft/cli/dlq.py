@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json, table
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from weft.replay.letters import Letter
 
 _ERROR_CHARACTERS = 80
 """Of an error in the table; `weft dlq show` has it whole."""
@@ -115,14 +118,14 @@ def drop(as_json: bool, settings: Settings, **which: Any) -> None:
     _tell(running(_revived(settings, drop=True, **which)), "dropped", as_json)
 
 
-async def _found(settings: Settings, session: str | None) -> list[Any]:
+async def _found(settings: Settings, session: str | None) -> list[Letter]:
     from weft.replay.reviving import dead_letters
 
     async with client(settings) as log:
         return list(await dead_letters(log.connection, settings.tenant, session))
 
 
-async def _shown(settings: Settings, sequence: int) -> tuple[list[Any], dict[str, Any] | None]:
+async def _shown(settings: Settings, sequence: int) -> tuple[list[Letter], dict[str, Any] | None]:
     from weft.log.reading import read
     from weft.replay.reviving import dead_letters, of_source
     from weft_schemas.errors import NotFound
@@ -149,7 +152,7 @@ async def _revived(
     session: str | None,
     worker: str | None,
     drop: bool,
-) -> list[Any]:
+) -> list[Letter]:
     from weft.replay.reviving import chosen, dead_letters, revive
 
     if bool(sequences) == everything:
@@ -165,7 +168,7 @@ async def _revived(
         return picked
 
 
-def _tell(picked: list[Any], what: str, as_json: bool) -> None:
+def _tell(picked: list[Letter], what: str, as_json: bool) -> None:
     if as_json:
         print_json(picked)
     elif not picked:
@@ -175,7 +178,7 @@ def _tell(picked: list[Any], what: str, as_json: bool) -> None:
             click.echo(f"{one.sequence} of session {one.session} ({one.worker}): {what}")
 
 
-def _row(one: Any) -> list[Any]:
+def _row(one: Letter) -> list[Any]:
     error = (
         one.error if len(one.error) <= _ERROR_CHARACTERS else one.error[:_ERROR_CHARACTERS] + "…"
     )
@@ -183,7 +186,7 @@ def _row(one: Any) -> list[Any]:
     return [*place, one.code, one.attempts, _state(one), error]
 
 
-def _state(one: Any) -> str:
+def _state(one: Letter) -> str:
     if one.open:
         return "parked" if one.times == 1 else f"parked {one.times} times"
     return "dropped" if one.dropped else "replayed"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from weft.cli.connecting import connected, json_option, running
+from weft.cli.connecting import connected, connection, json_option, running
 from weft.cli.output import hint, print_json
 from weft.cli.progress import steps
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from weft.replay.erasing import Erased, Plan
 
 
 @click.command()
@@ -53,23 +56,19 @@ def erase(session: str | None, reason: str, yes: bool, as_json: bool, settings: 
 
 async def _erase(
     settings: Settings, session: str | None, reason: str, yes: bool, quiet: bool
-) -> Any:
-    from weft.log.connection import connect
+) -> Erased:
     from weft.replay import erasing
 
-    connection = await connect(name="weft-erase", **settings.connection())
-    try:
+    async with connection(settings, "erase") as log:
         with steps(quiet) as told:
-            plan = await erasing.plan(connection, settings.tenant, session, told)
+            plan = await erasing.plan(log, settings.tenant, session, told)
         if not yes:
             _confirm(plan)
         with steps(quiet) as told:
-            return await erasing.erase(connection, plan, reason, told)
-    finally:
-        await connection.close()
+            return await erasing.erase(log, plan, reason, told)
 
 
-def _confirm(plan: Any) -> None:
+def _confirm(plan: Plan) -> None:
     whole = plan.session is None
     what = f"tenant {plan.tenant}, everything of it" if whole else f"session {plan.session}"
     hint(f"to be erased: {what}, {plan.events:,} events")

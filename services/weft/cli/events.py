@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,10 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import FactsEvent
 from weft_schemas.items import ContextItem
+
+if TYPE_CHECKING:
+    from weft.log.record import LogRecord
+    from weft_schemas.events import Event
 
 _SHOWN = 100
 """Characters of an event that one line shows."""
@@ -55,7 +59,7 @@ async def _show(settings: Settings, session: str, first: int, follow: bool, as_j
     return count
 
 
-def _document(record: Any) -> dict[str, Any]:
+def _document(record: LogRecord) -> dict[str, Any]:
     import msgspec
 
     try:
@@ -71,7 +75,7 @@ def _document(record: Any) -> dict[str, Any]:
     }
 
 
-def _line(record: Any) -> str:
+def _line(record: LogRecord) -> str:
     when = _time(record)[11:23]
     try:
         event = record.event()
@@ -81,7 +85,7 @@ def _line(record: Any) -> str:
     return f"{record.sequence:>8}  {when}  {kind:<13} {_gist(event)}"
 
 
-def _gist(event: Any) -> str:
+def _gist(event: Event) -> str:
     """An event in a line: an item by id and text, a derived event by what it came from."""
     if isinstance(event, ContextItem):
         text = event.text or (f"[body of {event.body.size:,} bytes]" if event.body else "")
@@ -93,7 +97,7 @@ def _gist(event: Any) -> str:
     return f"{source}{_flat(text or _told(event))}"[:_SHOWN]
 
 
-def _told(event: Any) -> str:
+def _told(event: Event) -> str:
     """An event without a text of its own: its facts, else its fields as JSON."""
     import msgspec
 
@@ -107,7 +111,7 @@ def _flat(text: str) -> str:
     return "".join(mark if mark.isprintable() else " " for mark in text)
 
 
-def _time(record: Any) -> str:
+def _time(record: LogRecord) -> str:
     seconds, rest = divmod(record.published_ns, 1_000_000_000)
     whole = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return f"{whole}.{rest // 1_000_000:03}Z"

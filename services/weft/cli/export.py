@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import click
 
-from weft.cli.connecting import connected, json_option, running
+from weft.cli.connecting import connected, connection, json_option, running
 from weft.cli.output import hint, print_json, print_json_line
 from weft.cli.progress import progress
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Corrupt, InvalidInput
+
+if TYPE_CHECKING:
+    from weft.replay.exporting import Exported
+    from weft.replay.importing import Imported
 
 
 @click.command()
@@ -77,38 +81,30 @@ def import_(file: Path, session: str | None, as_json: bool, settings: Settings) 
         )
 
 
-async def _export(settings: Settings, session: str | None, file: Path, quiet: bool) -> Any:
-    from weft.log.connection import connect
+async def _export(settings: Settings, session: str | None, file: Path, quiet: bool) -> Exported:
     from weft.replay.exporting import export as write
 
-    connection = await connect(name="weft-export", **settings.connection())
-    try:
+    async with connection(settings, "export") as log:
         with progress("events", quiet) as told:
             if str(file) == "-":
-                return await write(connection, settings.tenant, session, sys.stdout.buffer, told)
+                return await write(log, settings.tenant, session, sys.stdout.buffer, told)
             with _opened(file, "wb") as output:
-                return await write(connection, settings.tenant, session, output, told)
-    finally:
-        await connection.close()
+                return await write(log, settings.tenant, session, output, told)
 
 
-async def _import(settings: Settings, session: str | None, file: Path, quiet: bool) -> Any:
-    from weft.log.connection import connect
+async def _import(settings: Settings, session: str | None, file: Path, quiet: bool) -> Imported:
     from weft.replay.importing import import_ as read
 
-    connection = await connect(name="weft-import", **settings.connection())
-    try:
+    async with connection(settings, "import") as log:
         with progress("events", quiet) as told:
             if str(file) == "-":
                 source = sys.stdin.buffer
-                return await read(connection, source, settings.tenant, session, told)
+                return await read(log, source, settings.tenant, session, told)
             with _opened(file, "rb") as content:
-                return await read(connection, content, settings.tenant, session, told)
-    finally:
-        await connection.close()
+                return await read(log, content, settings.tenant, session, told)
 
 
-def _opened(file: Path, mode: str) -> Any:
+def _opened(file: Path, mode: Literal["rb", "wb"]) -> BinaryIO:
     try:
         return file.open(mode)
     except OSError as error:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.connecting import connected, json_option, running
+from weft.cli.connecting import connected, connection, json_option, running
 from weft.cli.output import print_json
 from weft.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from weft.replay.forking import Forked
 
 
 @click.command()
@@ -37,12 +40,8 @@ def fork(session: str, at: int, new: str, as_json: bool, settings: Settings) -> 
         )
 
 
-async def _fork(settings: Settings, session: str, at: int, new: str) -> Any:
-    from weft.log.connection import connect
+async def _fork(settings: Settings, session: str, at: int, new: str) -> Forked:
     from weft.replay.forking import fork as copy
 
-    connection = await connect(name="weft-fork", **settings.connection())
-    try:
-        return await copy(connection, settings.tenant, session, at, new)
-    finally:
-        await connection.close()
+    async with connection(settings, "fork") as log:
+        return await copy(log, settings.tenant, session, at, new)

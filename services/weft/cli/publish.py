@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -15,6 +15,12 @@ from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Conflict, InvalidInput
 from weft_schemas.items import ContextItem
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from weft.client.confirming import Confirmation
+    from weft.client.outgoing import PublishAck
 
 
 @click.command()
@@ -74,7 +80,7 @@ def publish(
         )
 
 
-def _print(ack: Any, confirmed: Any) -> None:
+def _print(ack: PublishAck, confirmed: Confirmation | None) -> None:
     duplicates = len(confirmed.duplicates) if confirmed else ack.duplicates
     known = f", {duplicates} of them known before" if duplicates else ""
     items = f"{ack.count} item{'' if ack.count == 1 else 's'}"
@@ -116,7 +122,7 @@ async def _publish(
     close: bool,
     confirm: bool,
     quiet: bool,
-) -> list[tuple[Any, Any]]:
+) -> list[tuple[PublishAck, Confirmation | None]]:
     """The acks, each with its confirmation where one is asked for."""
     from rich.console import Console
     from rich.progress import Progress
@@ -136,14 +142,16 @@ async def _publish(
     return done
 
 
-async def _counted(items: Sequence[ContextItem], progress: Any, task: Any) -> AsyncIterator[Any]:
+async def _counted(
+    items: Sequence[ContextItem], progress: Progress, task: TaskID
+) -> AsyncIterator[ContextItem]:
     """The items one by one (all were checked when the file was read), the bar moved along."""
     for item in items:
         yield item
         progress.advance(task)
 
 
-def _shown(ack: Any, confirmed: Any) -> dict[str, Any]:
+def _shown(ack: PublishAck, confirmed: Confirmation | None) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(ack)
     del shown["ids"]
     return {**shown, "confirmed": confirmed} if confirmed else shown

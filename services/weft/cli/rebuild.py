@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from weft.cli.connecting import connected, json_option, running
+from weft.cli.connecting import connected, connection, json_option, running
 from weft.cli.output import print_json
 from weft.cli.progress import progress
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Corrupt, NotFound
+
+if TYPE_CHECKING:
+    from weft.indexer.rebuild import Rebuilt
 
 
 @click.command()
@@ -57,15 +60,11 @@ def rebuild(
         )
 
 
-async def _rebuild(settings: Settings, data_dir: Path, source: str, quiet: bool) -> Any:
+async def _rebuild(settings: Settings, data_dir: Path, source: str, quiet: bool) -> Rebuilt:
     from weft.indexer.rebuild import rebuild as build
-    from weft.log.connection import connect
 
-    connection = await connect(name="weft-rebuild", **settings.connection())
-    try:
+    async with connection(settings, "rebuild") as log:
         with progress("events", quiet) as told:
             return await build(
-                connection, data_dir, settings.encoding, told, snapshot=source == "snapshot"
+                log, data_dir, settings.encoding, told, snapshot=source == "snapshot"
             )
-    finally:
-        await connection.close()

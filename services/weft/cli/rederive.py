@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from weft.replay.rederive import Rederived
 
 
 @click.command()
@@ -42,7 +45,9 @@ def rederive(
     ctx.exit(1 if done.failed else 0)
 
 
-async def _rederived(settings: Settings, worker: str, session: str | None, quiet: bool) -> Any:
+async def _rederived(
+    settings: Settings, worker: str, session: str | None, quiet: bool
+) -> Rederived:
     from weft.cli.progress import progress
     from weft.replay.rederive import rederive as work
 
@@ -51,7 +56,7 @@ async def _rederived(settings: Settings, worker: str, session: str | None, quiet
             return await work(log.connection, settings, worker, session, told)
 
 
-def _tell(done: Any) -> None:
+def _tell(done: Rederived) -> None:
     click.echo(
         f"{done.worker} {done.version}: {done.published} of {done.sources} events derived anew, "
         f"{done.unchanged} unchanged, {done.known} known already, in {done.sessions} sessions"

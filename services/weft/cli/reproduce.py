@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from weft.audit.reproduce import Reproduction
 
 
 @click.command()
@@ -39,12 +42,12 @@ def reproduce(ctx: click.Context, compile_id: str, as_json: bool, settings: Sett
     ctx.exit(0 if done.identical else 1)
 
 
-async def _reproduced(settings: Settings, compile_id: str) -> Any:
+async def _reproduced(settings: Settings, compile_id: str) -> Reproduction:
     async with client(settings) as log:
         return await log.reproduce(compile_id)
 
 
-def _tell(done: Any) -> None:
+def _tell(done: Reproduction) -> None:
     verdict = "byte for byte the same" if done.identical else "NOT the same"
     hint(f"\n{done.id} of session {done.session} at sequence {done.sequence}: {verdict}")
     for reason in done.reasons:

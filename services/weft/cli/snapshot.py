@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.connecting import connected, json_option, running
+from weft.cli.connecting import connected, connection, json_option, running
 from weft.cli.output import print_json, table
 from weft.cli.progress import progress
 from weft.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from weft.replay.snapshots import Snapshot
+    from weft.replay.trimming import Trimmed
 
 
 @click.command()
@@ -65,27 +69,19 @@ def trim(before: int, as_json: bool, settings: Settings) -> None:
         )
 
 
-async def _snapshots(settings: Settings, data_dir: Path | None) -> list[Any]:
-    from weft.log.connection import connect
+async def _snapshots(settings: Settings, data_dir: Path | None) -> list[Snapshot]:
     from weft.replay.snapshots import Bucket, take
 
-    connection = await connect(name="weft-snapshot", **settings.connection())
-    try:
+    async with connection(settings, "snapshot") as log:
         if data_dir is not None:
-            return [await take(connection, data_dir)]
-        async with Bucket(connection) as bucket:
+            return [await take(log, data_dir)]
+        async with Bucket(log) as bucket:
             return list(await bucket.snapshots())
-    finally:
-        await connection.close()
 
 
-async def _trim(settings: Settings, before: int, quiet: bool) -> Any:
-    from weft.log.connection import connect
+async def _trim(settings: Settings, before: int, quiet: bool) -> Trimmed:
     from weft.replay.trimming import trim as erase_before
 
-    connection = await connect(name="weft-trim", **settings.connection())
-    try:
+    async with connection(settings, "trim") as log:
         with progress("events", quiet) as told:
-            return await erase_before(connection, before, settings.encoding, told)
-    finally:
-        await connection.close()
+            return await erase_before(log, before, settings.encoding, told)

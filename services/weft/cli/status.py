@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -13,6 +13,10 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
 from weft_schemas.status import StatusReply
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
+
+if TYPE_CHECKING:
+    from weft.client import Client
+    from weft.log.connection import Connection
 
 
 class StreamStatus(msgspec.Struct, frozen=True):
@@ -85,7 +89,7 @@ async def _status(settings: Settings, session: str | None) -> Status:
     return Status(settings.tenant, streams, consumers, read_model, behind, notes)
 
 
-async def _streams(connection: Any, notes: list[str]) -> list[StreamStatus]:
+async def _streams(connection: Connection, notes: list[str]) -> list[StreamStatus]:
     from weft.log.reading import state
 
     found = []
@@ -101,7 +105,7 @@ async def _streams(connection: Any, notes: list[str]) -> list[StreamStatus]:
     return found
 
 
-async def _consumers(connection: Any, notes: list[str]) -> list[ConsumerStatus]:
+async def _consumers(connection: Connection, notes: list[str]) -> list[ConsumerStatus]:
     from weft.log.api import call
     from weft.log.topology import WORKERS
 
@@ -120,13 +124,12 @@ async def _consumers(connection: Any, notes: list[str]) -> list[ConsumerStatus]:
     return found
 
 
-async def _read_model(log: Any, session: str | None, notes: list[str]) -> StatusReply | None:
+async def _read_model(log: Client, session: str | None, notes: list[str]) -> StatusReply | None:
     try:
-        reply: StatusReply = await log.status(session)
+        return await log.status(session)
     except Unavailable as error:
         notes.append(str(error))
         return None
-    return reply
 
 
 def _print(found: Status) -> None:

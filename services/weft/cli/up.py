@@ -9,7 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,9 @@ from weft.cli.connecting import connected, running
 from weft.cli.output import hint
 from weft.runtime.settings import Settings
 from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
+
+if TYPE_CHECKING:
+    from weft.runtime.supervisor import ChildState, Supervisor
 
 PORT = 4222
 """NATS's own, so that clients need no address."""
@@ -156,7 +159,7 @@ def export(settings: Settings) -> None:
             os.environ[f"WEFT_{'NATS_URL' if name == 'url' else name.upper()}"] = str(value)
 
 
-async def until_told(supervisor: Any) -> None:
+async def until_told(supervisor: Supervisor) -> None:
     """Wait for SIGINT or SIGTERM, telling what starts, dies and comes back.
 
     Raises `ConfigurationError` where a service cannot be mended by restarting it.
@@ -178,8 +181,8 @@ async def until_told(supervisor: Any) -> None:
         )
 
 
-async def _tell(supervisor: Any) -> None:
-    before: dict[str, Any] = {}
+async def _tell(supervisor: Supervisor) -> None:
+    before: dict[str, ChildState] = {}
     while True:
         for state in supervisor.states():
             news = before.get(state.name) != state and state.status != "stopped"
@@ -189,7 +192,7 @@ async def _tell(supervisor: Any) -> None:
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _line(state: Any) -> str:
+def _line(state: ChildState) -> str:
     if state.status == "running":
         again = f", restart {state.restarts}" if state.restarts else ""
         return f"  {state.name:<14} running (process {state.pid}{again})"

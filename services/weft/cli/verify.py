@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from weft.cli.connecting import connected, json_option, running
+from weft.cli.connecting import connected, connection, json_option, running
 from weft.cli.output import hint, print_json, table
 from weft.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from weft.audit.checks import Finding
+    from weft.audit.verifying import Verification
 
 
 @click.command()
@@ -44,20 +48,16 @@ def verify(ctx: click.Context, data_dir: Path | None, as_json: bool, settings: S
     ctx.exit(1 if done.faults else 0)
 
 
-async def _verified(settings: Settings, data_dir: Path, quiet: bool) -> Any:
+async def _verified(settings: Settings, data_dir: Path, quiet: bool) -> Verification:
     from weft.audit.verifying import verify as audit
     from weft.cli.progress import steps
-    from weft.log.connection import connect
 
-    connection = await connect(name="weft-verify", **settings.connection())
-    try:
+    async with connection(settings, "verify") as log:
         with steps(quiet) as told:
-            return await audit(connection, data_dir, settings.encoding, told)
-    finally:
-        await connection.close()
+            return await audit(log, data_dir, settings.encoding, told)
 
 
-def _tell(done: Any) -> None:
+def _tell(done: Verification) -> None:
     for title, findings in (
         ("faults", done.faults),
         ("notes", [finding for finding in done.findings if finding.note]),
@@ -72,7 +72,7 @@ def _tell(done: Any) -> None:
     )
 
 
-def _row(finding: Any) -> list[Any]:
+def _row(finding: Finding) -> list[Any]:
     session = f"{finding.tenant}/{finding.session}" if finding.tenant else ""
     place = str(finding.sequence) if finding.sequence else ""
     return [finding.kind, session, place, finding.item_id, finding.what, finding.mend]
