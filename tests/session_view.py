@@ -6,7 +6,7 @@ Tool results go through the real firewall.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from weft import tokens
 from weft.firewall.derive import envelope_for
@@ -95,7 +95,14 @@ class ListView:
     def of_kind(self, kind: ItemKind, limit: int) -> list[ItemRow]:
         return [row for row in reversed(self._rows) if row.kind is kind][:limit]
 
-    def search(self, terms: Sequence[str], limit: int, postings: int = 2_000) -> list[Match]:
+    def search(
+        self,
+        terms: Sequence[str],
+        limit: int,
+        postings: int = 2_000,
+        weights: Mapping[str, float] | None = None,
+    ) -> list[Match]:
+        """Reads all terms, weighted ones too: these sessions are short."""
         count = len(self._rows)
         lengths = [sum(held.values()) for held in self._terms]
         average = sum(lengths) / count if count else 1.0

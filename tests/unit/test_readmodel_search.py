@@ -108,6 +108,22 @@ def test_rare_terms_are_found_behind_any_number_of_common_ones() -> None:
     assert [match.sequence for match in best[1:]] == [count, count - 1]
 
 
+def test_of_weighted_terms_the_rare_ones_with_much_weight_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(search, "TELLING", 1)
+    written = ["the harbour"] * 9 + ["the zeppelin", "the gondola"]
+    view = ReadModel.in_memory(records_of(items(written), "t", "s")).view("t", "s")
+
+    def found(**weights: float) -> set[int]:
+        matches = view.search(list(weights), 20, weights=weights)
+        return {match.sequence for match in matches}
+
+    assert found(harbour=1.0, zeppelin=0.5) == {10}
+    assert found(harbour=1.0, zeppelin=0.01) == set(range(1, 10))
+    assert found(zeppelin=1.0, gondola=0.9) == {10}
+
+
 def test_a_word_that_begins_another_does_not_match_it() -> None:
     read = ReadModel.in_memory(records_of(items(["prefixes prefix", "prefixed2"]), "t", "s"))
     assert [m.sequence for m in read.view("t", "s").search(["prefix"], 9)] == [1]

@@ -126,7 +126,7 @@ def _feedback(
     places = {match.sequence: rank for rank, match in enumerate(matches[:FEEDBACK])}
     best.sort(key=lambda row: places[row.sequence])
     extra = expansion([row.text for row in best], question, named)
-    return view.search(extra, limit, FEEDBACK_POSTINGS) if extra else []
+    return view.search(list(extra), limit, FEEDBACK_POSTINGS, extra) if extra else []
 
 
 def _near(

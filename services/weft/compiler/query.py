@@ -22,9 +22,12 @@ STOP_WORDS = frozenset(
 )
 """Words too common in English to tell one item from another."""
 
-EXPANSION = 20
-"""Terms that the best matches add."""
+EXPANSION = 40
+"""Terms of the best matches of which the search takes those that tell most. From the 20 with the
+greatest weight alone, rare or not, recall of LoCoMo at 2,000 tokens is .01 less."""
 
+_KIND_OF = re.compile(r"\b(?:kind|type|sort)s? of\b", re.I)
+"""Says what is asked for, not what stands in its answer."""
 _NAME = re.compile(r"\b[A-Z][\w'-]*[^\W\d_]")
 
 
@@ -41,13 +44,16 @@ class Question(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=256)
 def understand(text: str) -> Question:
     """The terms and names of a query."""
-    terms = tuple(term for term in analyse(text) if term not in STOP_WORDS)
+    asked = analyse(_KIND_OF.sub(" ", text))
+    terms = tuple(term for term in asked if term not in STOP_WORDS)
     names = frozenset(word.casefold().removesuffix("'s") for word in _NAME.findall(text))
     return Question(text, terms or tuple(analyse(text)), names)
 
 
-def expansion(texts: Sequence[str], question: Question, without: Collection[str]) -> list[str]:
-    """Terms that the best matches share, best first: pseudo-relevance feedback, by rank."""
+def expansion(
+    texts: Sequence[str], question: Question, without: Collection[str]
+) -> dict[str, float]:
+    """Terms that the best matches share, with their weights: pseudo-relevance feedback, by rank."""
     shared: dict[str, float] = {}
     known = STOP_WORDS.union(question.terms, without)
     for rank, text in enumerate(texts):
@@ -55,4 +61,4 @@ def expansion(texts: Sequence[str], question: Question, without: Collection[str]
         for term in analyse(text):
             if term not in known and len(term) > 2:
                 shared[term] = shared.get(term, 0.0) + weight
-    return nlargest(EXPANSION, shared, key=shared.__getitem__)
+    return {term: shared[term] for term in nlargest(EXPANSION, shared, key=shared.__getitem__)}

@@ -114,9 +114,16 @@ class SessionView(FactStore, EpisodicStore, Protocol):
     def of_kind(self, kind: ItemKind, limit: int) -> list[ItemRow]:
         """The newest items of a kind, newest first."""
 
-    def search(self, terms: Sequence[str], limit: int, postings: int = 2_000) -> list[Match]:
+    def search(
+        self,
+        terms: Sequence[str],
+        limit: int,
+        postings: int = 2_000,
+        weights: Mapping[str, float] | None = None,
+    ) -> list[Match]:
         """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`; of
-        their postings at most so many are read, those of rare terms first."""
+        their postings at most so many are read, those of rare terms first. Of terms with `weights`
+        only those with the greatest weight times rarity count."""
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
         """Items by log sequence, in order of sequence; unknown ones are left out."""

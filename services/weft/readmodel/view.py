@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -102,12 +102,18 @@ class View:
         waiting = [item for (item,) in self._db.execute(_sql.pending, at)]
         return self.rows(waiting) if waiting else []
 
-    def search(self, terms: Sequence[str], limit: int, postings: int = MAX_POSTINGS) -> list[Match]:
+    def search(
+        self,
+        terms: Sequence[str],
+        limit: int,
+        postings: int = MAX_POSTINGS,
+        weights: Mapping[str, float] | None = None,
+    ) -> list[Match]:
         with snapshot(self._db):
             # Searches of one snapshot share the tail; without one it could be sealed in between.
             tail = self._tail if self._in_snapshot else None
             best = best_documents(
-                self._db, self._number, terms, self.sequence, limit, tail, postings
+                self._db, self._number, terms, self.sequence, limit, tail, postings, weights
             )
             wanted = json.dumps([document for document, _ in best])
             places = self._db.execute(_postings.items_of_documents, (self._number, wanted))
