@@ -48,6 +48,14 @@ def test_every_setting_exists(path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(path):
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.S | re.M)
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.M):
+        cells = [len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()]
+        assert set(cells) == {cells[0]}, table.splitlines()[cells.index(max(cells))]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
 def test_no_line_is_too_long_to_read(path):
     lines = path.read_text().splitlines()
     assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []

@@ -70,17 +70,18 @@ def _table(options: Iterator[click.Option] | list[click.Option]) -> str:
     for option in options:
         flag = ", ".join(f"`{name}`" for name in sorted(option.opts, key=len, reverse=True))
         value = "" if option.is_flag else f" {option.metavar or option.type.name.upper()}"
-        rows.append(f"| {flag}{value} | {_about(option)} |")
+        cells = [cell.replace("|", "\\|") for cell in (flag + value, _about(option))]
+        rows.append(f"| {cells[0]} | {cells[1]} |")
     return "\n".join(rows) + "\n"
 
 
 def _about(option: click.Option) -> str:
-    text = (option.help or "").replace("|", "\\|").strip()
+    text = (option.help or "").strip()
     if option.required:
         text += " Required."
     elif option.show_default and option.default is not None:
         text += f" Default {option.default}."
-    if isinstance(option.type, click.Choice):
+    if isinstance(option.type, click.Choice) and len(option.type.choices) > 1:
         text += f" One of {', '.join(str(choice) for choice in option.type.choices)}."
     return text.strip()
 
