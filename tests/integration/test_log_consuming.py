@@ -12,6 +12,7 @@ from weft.log.connection import Connection, connect
 from weft.log.consuming import Consumer
 from weft.log.message import Message
 from weft.log.publishing import Publisher
+from weft.log.pulling import Puller
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft_schemas.errors import ConfigurationError
@@ -175,6 +176,21 @@ async def test_a_consumer_that_stays_away_is_an_error(
         await call(log, "STREAM.DELETE.weft")
         with pytest.raises(ConfigurationError, match="consumer firewall of stream weft"):
             await anext(aiter(consumer))
+
+
+async def test_a_cancellation_that_comes_with_news_is_not_lost(log: Connection) -> None:
+    puller = Puller(log, lambda: 0)
+    for turns in range(6):
+        waiting = asyncio.create_task(puller.wait())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        puller.wake()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if not waiting.done():
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
 
 
 async def test_a_killed_server_is_consumed_on_when_it_is_back(folder: Path) -> None:

@@ -1,17 +1,21 @@
 """Every service ends cleanly when it is told to, though the server says nothing any more."""
 
 import asyncio
+import contextlib
 import signal
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from nats.aio.transport import TcpTransport
 from tests.integration.processes import Running, started
 
 from weft.cli.work import SERVICES
 from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
+from weft.runtime import application
+from weft.runtime.settings import Settings
 
 
 @pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL], ids=["frozen", "gone"])
@@ -42,3 +46,47 @@ async def test_what_was_not_sent_does_not_keep_a_connection_from_closing(folder:
         await log.publish("weft.acme.s1.in.user_turn", b"kept by nats-py until there is a server")
         await log.close()
         assert log.is_closed
+
+
+async def test_a_connection_that_is_closed_looks_for_no_server_any_more(folder: Path, monkeypatch):
+    """Though the cancellation of its attempts comes as one of them ends, and is lost there."""
+    lost = asyncio.Event()
+
+    async def refused(*_: object, **__: object) -> None:
+        try:
+            await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            if lost.is_set():
+                raise
+            lost.set()
+        raise ConnectionRefusedError
+
+    async with EmbeddedServer(folder) as server:
+        log = await connect(server.url)
+        monkeypatch.setitem(log.options, "reconnect_time_wait", 0.0)
+        monkeypatch.setattr(TcpTransport, "connect", refused)
+        await server.kill()
+        while log.is_connected:
+            await asyncio.sleep(0.01)
+        await log.close()
+        await asyncio.wait_for(lost.wait(), 20)
+        await asyncio.sleep(0.1)
+        assert len(asyncio.all_tasks()) == 1
+
+
+async def test_a_service_that_loses_a_cancellation_ends_too(server, monkeypatch):
+    monkeypatch.setattr(application, "DRAIN_SECONDS", 0.1)
+    monkeypatch.setattr(application, "CANCEL_SECONDS", 0.1)
+
+    async def never_ending(_: application.Process) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(600)
+        await asyncio.sleep(600)
+
+    process = application.Process("firewall", Settings())
+    process.connection = await connect(server.url)
+    runner = application._Runner(process, never_ending)
+    await runner.begin()
+    await asyncio.wait_for(runner.finish(), 20)
+    await runner.close()
+    assert runner.failure is None

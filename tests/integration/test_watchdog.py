@@ -11,6 +11,7 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.consuming import Consumer
 from weft.log.following import Follower
+from weft.log.pulling import Puller
 from weft.log.topology import provision
 from weft.runtime import watchdog
 from weft.runtime.application import Process
@@ -86,3 +87,29 @@ async def test_time_in_which_nobody_looked_counts_for_no_patience(
     argument = ("firewall",) if kind is Consumer else ()
     async with kind(log, *argument):
         assert answers >= 3
+
+
+async def test_a_cancellation_that_is_lost_does_not_keep_a_worker_alive(
+    process: Process, monkeypatch
+):
+    """Python 3.11's `wait_for` loses one that comes at the same time as what it waits for."""
+    wait, lost = Puller.wait, []
+
+    async def losing(puller: Puller) -> None:
+        try:
+            await wait(puller)
+        except asyncio.CancelledError:
+            if lost:
+                raise
+            lost.append(puller)
+
+    async def gone(_: Watchdog) -> None:
+        while process.complaint() is not None or lost:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        raise StreamLost("the stream is gone")
+
+    monkeypatch.setattr(Puller, "wait", losing)
+    monkeypatch.setattr(Watchdog, "look", gone)
+    with pytest.raises(StreamLost):
+        await asyncio.wait_for(run_worker(process, WORKER), 30)

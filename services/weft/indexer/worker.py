@@ -66,7 +66,8 @@ async def _stand_by(process: Process, lock: Lock) -> bool:
             process.health.report("lock", "standing by: another indexer writes this replica")
             said = True
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.stopping.wait(), STAND_BY_SECONDS)
+            async with asyncio.timeout(STAND_BY_SECONDS):
+                await process.stopping.wait()
     return False
 
 
@@ -205,7 +206,8 @@ class Indexer:
         self._process.health.report("read model", f"cannot be written: {error}")
         await self._close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.stopping.wait(), RETRY_SECONDS)
+            async with asyncio.timeout(RETRY_SECONDS):
+                await self._process.stopping.wait()
 
     async def _close(self) -> None:
         writer, self._writer = self._writer, None

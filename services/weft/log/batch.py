@@ -156,7 +156,8 @@ class Batch:
         while not self._over and not (self._started and self.stored >= stored):
             self._news.clear()
             try:
-                await asyncio.wait_for(self._news.wait(), patience)
+                async with asyncio.timeout(patience):
+                    await self._news.wait()
             except TimeoutError:
                 self._over = True
 

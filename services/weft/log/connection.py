@@ -151,6 +151,16 @@ class Connection(Client):
         else:
             handler(subject, reply, data, headers)
 
+    async def _connect_to_server(self, server: Any) -> None:
+        try:
+            await super()._connect_to_server(server)
+        finally:
+            # Python 3.11's `wait_for` loses a cancellation that comes as the attempt ends. nats-py
+            # would try for ever then, and the process wait for it at its end.
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise asyncio.CancelledError
+
     def _connect_command(self) -> bytes:
         # It holds the credential, and nats-py goes by what the server asks for: whoever sits in
         # between could have it sent in the clear.

@@ -119,8 +119,11 @@ class Puller:
         if self.buffer or self.trouble:
             return
         self._arrived.clear()
+        # Not `wait_for`: in Python 3.11 it loses a cancellation that comes with the news, and who
+        # was to end would go on.
         try:
-            await asyncio.wait_for(self._arrived.wait(), HEARTBEAT_SECONDS)
+            async with asyncio.timeout(HEARTBEAT_SECONDS):
+                await self._arrived.wait()
         except TimeoutError:
             self._check_silence()
 

@@ -171,7 +171,8 @@ class _Pages:
         await self._connection.write(publish_command(self._subject, reply, b"", payload))
         while True:
             try:
-                news = await asyncio.wait_for(self._news.get(), PAGE_SECONDS)
+                async with asyncio.timeout(PAGE_SECONDS):
+                    news = await self._news.get()
             except TimeoutError:
                 news = "no answer"
             if news == "end":

@@ -106,7 +106,8 @@ class EmbeddedServer:
         self._lock = _locked(self.data_dir)
         try:
             self._spawn(find_binary(), self._lock)
-            await asyncio.wait_for(self._until_ready(), READY_SECONDS)
+            async with asyncio.timeout(READY_SECONDS):
+                await self._until_ready()
         except TimeoutError:
             await self._end(signal.SIGKILL)
             raise Unavailable(

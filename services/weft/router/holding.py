@@ -77,7 +77,8 @@ class Catalogues:
                 raise _missing(name, found, after)
             self._changed.clear()
             try:
-                await asyncio.wait_for(self._changed.wait(), deadline - clock())
+                async with asyncio.timeout(deadline - clock()):
+                    await self._changed.wait()
             except TimeoutError:
                 continue
 

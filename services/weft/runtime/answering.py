@@ -91,6 +91,8 @@ class Answering:
             for subscriber in self._subscribers:
                 with contextlib.suppress(nats.errors.Error, TimeoutError, OSError):
                     await subscriber.subscription.drain()
+        for subscriber in self._subscribers:
+            subscriber.subscription = None  # nothing is left of it to be stopped
         while self._open:
             await asyncio.sleep(0.01)
 

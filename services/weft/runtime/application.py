@@ -32,6 +32,7 @@ _logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 10.0
 """From the signal to the end: fetched events are finished or given back, replies are sent."""
+CANCEL_SECONDS = 1.0
 BEHIND_EVENTS = 1_000
 """A process with more unfinished events than this is not ready: about a second of work."""
 
@@ -176,10 +177,12 @@ class _Runner:
         if self._task is None:
             return
         _, late = await asyncio.wait([self._task], timeout=DRAIN_SECONDS)
-        for task in late:
+        if late:
             _logger.warning("the drain took too long; what is left will be redelivered")
-            task.cancel()
-            await asyncio.wait([task])
+        while not self._task.done():
+            # Again where one was lost on the way (Python 3.11's `wait_for`).
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
 
     async def close(self) -> None:
         connection = self._process.__dict__.get("connection")
@@ -197,6 +200,12 @@ class _SharedBroker(NatsBroker):
 
     def share(self, client: Client) -> None:
         self._shared = client
+
+    async def stop(self, *error: Any) -> None:
+        """Without the drain of the connection, which waits for a server that may be gone, for forty
+        seconds; who shares it closes it."""
+        self._connection = None
+        await super().stop(*error)
 
     async def _connect(self) -> Client:
         assert self._shared is not None, "share() comes before start()"

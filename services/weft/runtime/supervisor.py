@@ -175,7 +175,8 @@ class _Keeper:
         if process is not None and process.returncode is None:
             self.signal(signal.SIGTERM)
             try:
-                await asyncio.wait_for(process.wait(), STOP_SECONDS)
+                async with asyncio.timeout(STOP_SECONDS):
+                    await process.wait()
             except TimeoutError:
                 self.signal(signal.SIGKILL)
                 await process.wait()

@@ -95,6 +95,7 @@ async def _together(
         await watchdog.look()
         raise
     finally:
+        consumer.stop()
         for task in (*beside, work):
             task.cancel()
         await asyncio.gather(*beside, work, return_exceptions=True)
