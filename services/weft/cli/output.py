@@ -7,6 +7,9 @@ from typing import Any
 import click
 import msgspec
 
+_UNFOLDED = 10_000
+"""Characters: wider than any row."""
+
 
 def print_json(value: Any) -> None:
     """One document, indented, keys in the order of the Struct."""
@@ -24,7 +27,7 @@ def hint(text: str) -> None:
 
 
 def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
-    """A table on stdout; numbers stand to the right."""
+    """A table on stdout; numbers stand to the right. Only a terminal's width folds it."""
     from rich.console import Console
     from rich.table import Table
 
@@ -35,6 +38,8 @@ def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
     for row in rows:
         made.add_row(*(plain(cell) for cell in row))
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _UNFOLDED
     if title:
         console.print(title, style="bold", markup=False)
     console.print(made)
