@@ -27,11 +27,13 @@ demo: $(STAMP)
 	$(BIN)/weft demo
 
 # The proofs under load run alone and print their seeds. Most other tests wait, for servers that
-# start, die and elect; so several files run at once.
+# start, die and elect; so several files run at once. Hypothesis' own profile `ci` gives the same
+# examples every time and lets each take as long as it needs; without it they are new each time.
+PYTEST := $(BIN)/python -m pytest -q -m "not slow" --hypothesis-profile=ci
 PROOFS := tests/crash $(wildcard tests/integration/test_hostile_*.py tests/integration/test_scale_*.py)
 test: $(STAMP) lint
-	$(BIN)/python -m pytest -q -m "not slow" $(PROOFS)
-	$(BIN)/python -m pytest -q -m "not slow" -n 3 --dist loadfile $(PROOFS:%=--ignore=%)
+	$(PYTEST) $(PROOFS)
+	$(PYTEST) -n 3 --dist loadfile $(PROOFS:%=--ignore=%)
 
 chaos: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow tests/chaos tests/crash
