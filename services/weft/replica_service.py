@@ -15,7 +15,7 @@ from weft.firewall import service as firewall
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.runtime.answering import Answering
-from weft.runtime.application import Process
+from weft.runtime.process import Process
 from weft.runtime.replica import Replica
 from weft_schemas.errors import Unavailable, WeftError
 

@@ -10,8 +10,9 @@ import sys
 import time
 
 from weft.log.record import LogRecord
-from weft.runtime.application import Process, serve
+from weft.runtime.application import serve
 from weft.runtime.deriving import Derived, WorkContext, Worker
+from weft.runtime.process import Process
 from weft.runtime.settings import read_settings
 from weft.runtime.worker import run_worker
 from weft_schemas.envelope import ResultEnvelope

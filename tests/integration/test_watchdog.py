@@ -14,7 +14,7 @@ from weft.log.following import Follower
 from weft.log.pulling import Puller
 from weft.log.topology import provision
 from weft.runtime import watchdog
-from weft.runtime.application import Process
+from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.runtime.watchdog import StreamLost, Watchdog
 from weft.runtime.worker import run_worker

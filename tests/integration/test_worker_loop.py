@@ -19,8 +19,8 @@ from tests.integration.logged import (
 
 from weft.log.api import call
 from weft.log.connection import Connection, connect
-from weft.runtime.application import Process
 from weft.runtime.deriving import SUSPECT_DELIVERIES
+from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.runtime.worker import run_worker
 from weft_schemas.errors import ConfigurationError

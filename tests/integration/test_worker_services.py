@@ -19,7 +19,7 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.memory import worker as memory
-from weft.runtime.application import Process
+from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.summarizer import worker as summarizer
 from weft_schemas.events import (

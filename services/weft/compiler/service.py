@@ -21,9 +21,9 @@ from weft.log.reading import read_matching
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import status
 from weft.runtime.answering import Answering, Asked
-from weft.runtime.application import Process
 from weft.runtime.asking import ask
 from weft.runtime.crashpoints import crash_point
+from weft.runtime.process import Process
 from weft.runtime.replica import Replica
 from weft_schemas.compile import (
     CompileAudit,

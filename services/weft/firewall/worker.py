@@ -8,9 +8,9 @@ from weft import tokens
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
-from weft.runtime.application import Process
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.deriving import HUGE_BYTES, Derived, WorkContext, Worker
+from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.runtime.worker import run_worker
 from weft_schemas.errors import InvalidInput

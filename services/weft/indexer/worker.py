@@ -22,8 +22,8 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.readmodel.generations import Generations, Lock
 from weft.replay.replicas import ReplicaState, answer, replica_name
-from weft.runtime.application import Process
 from weft.runtime.crashpoints import crash_point
+from weft.runtime.process import Process
 from weft_schemas.errors import Corrupt, WeftError
 
 _log = logging.getLogger(__name__)

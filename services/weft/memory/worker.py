@@ -8,9 +8,9 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read
 from weft.log.record import LogRecord
 from weft.memory.derive import VERSION, WORKER, episode_of, facts_of_envelope, facts_of_item
-from weft.runtime.application import Process
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.deriving import HUGE_BYTES, Derived, WorkContext, Worker
+from weft.runtime.process import Process
 from weft.runtime.worker import run_worker
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import EnvelopeEvent, EpisodeEvent, Event, FactsEvent, SummaryEvent

@@ -28,7 +28,7 @@ from weft.router.hydration import hydrate
 from weft.router.router import SCORER_VERSION
 from weft.router.transform import Transformer, configured, identity
 from weft.runtime.answering import Answering, Asked
-from weft.runtime.application import Process
+from weft.runtime.process import Process
 from weft.runtime.replica import Replica
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION

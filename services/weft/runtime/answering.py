@@ -16,8 +16,8 @@ import msgspec
 import nats.errors
 from faststream.nats import NatsMessage, NatsResponse
 
-from weft.runtime.application import Process
 from weft.runtime.logs import safe_error
+from weft.runtime.process import Process
 from weft_schemas.compile import ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, UnknownVersion, WeftError
 from weft_schemas.events import VERSION

@@ -12,18 +12,16 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import uvicorn
 from faststream.asgi import AsgiFastStream, AsgiResponse, get
-from faststream.nats import NatsBroker
-from nats.aio.client import Client
 
-from weft.log.connection import Connection, connect
+from weft.log.connection import connect
 from weft.runtime.logs import set_up_logging
-from weft.runtime.metrics import Metrics
 from weft.runtime.parent import die_with_parent
+from weft.runtime.process import Process, Service
 from weft.runtime.settings import Settings
 from weft.runtime.waiting import until_log_answers
 from weft_schemas.errors import ConfigurationError
@@ -33,65 +31,6 @@ _logger = logging.getLogger(__name__)
 DRAIN_SECONDS = 10.0
 """From the signal to the end: fetched events are finished or given back, replies are sent."""
 CANCEL_SECONDS = 1.0
-BEHIND_EVENTS = 1_000
-"""A process with more unfinished events than this is not ready: about a second of work."""
-
-
-class Health:
-    """Whether this process does its work, as `/ready` tells it."""
-
-    def __init__(self) -> None:
-        self.lag = 0
-        """Events published and not finished here."""
-        self._faults = {"service": "starting"}
-
-    def report(self, part: str, fault: str | None) -> None:
-        """Why `part` cannot work now; None where it can."""
-        if fault is None:
-            self._faults.pop(part, None)
-        else:
-            self._faults[part] = fault
-
-    def complaint(self) -> str | None:
-        """None where the process is ready."""
-        if self._faults:
-            return "; ".join(self._faults.values())
-        return f"behind by {self.lag} events" if self.lag > BEHIND_EVENTS else None
-
-
-class Process:
-    """What a service gets to run with."""
-
-    def __init__(self, name: str, settings: Settings) -> None:
-        self.name = name
-        self.settings = settings
-        self.metrics = Metrics(name)
-        self.health = Health()
-        self.stopping = asyncio.Event()
-        """Set by SIGTERM or SIGINT: finish what was begun, begin nothing."""
-        self.broker = _SharedBroker()
-        """For request/reply subscribers; shares the log's connection."""
-        self.connection: Connection
-        """Open before the service runs."""
-
-    def started(self) -> None:
-        """Say that the service is set up and takes work."""
-        self.health.report("service", None)
-
-    def complaint(self) -> str | None:
-        """Why this process is not ready, None where it is."""
-        if not self.connection.is_connected:
-            return "no connection to nats-server"
-        return self.health.complaint()
-
-    def behind(self, events: int) -> None:
-        """Say how many events are published and not finished here."""
-        self.health.lag = events
-        self.metrics.lag(events)
-
-
-Service = Callable[[Process], Awaitable[None]]
-"""Runs until `process.stopping` is set, then drains and returns. Raises where it cannot go on."""
 
 
 async def serve(name: str, settings: Settings, service: Service) -> None:
@@ -188,29 +127,6 @@ class _Runner:
         connection = self._process.__dict__.get("connection")
         if connection is not None and not connection.is_closed:
             await connection.close()
-
-
-class _SharedBroker(NatsBroker):
-    """A broker over a connection that is already there: one process, one connection, with the
-    credentials and callbacks that `log` gave it."""
-
-    def __init__(self) -> None:
-        super().__init__(logger=None, apply_types=False)
-        self._shared: Client | None = None
-
-    def share(self, client: Client) -> None:
-        self._shared = client
-
-    async def stop(self, *error: Any) -> None:
-        """Without the drain of the connection, which waits for a server that may be gone, for forty
-        seconds; who shares it closes it."""
-        self._connection = None
-        await super().stop(*error)
-
-    async def _connect(self) -> Client:
-        assert self._shared is not None, "share() comes before start()"
-        self.config.connect(self._shared)
-        return self._shared
 
 
 class _Server(uvicorn.Server):

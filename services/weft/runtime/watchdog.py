@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.log.api import call
 from weft.log.topology import Config, desired
-from weft.runtime.application import Process
+from weft.runtime.process import Process
 from weft_schemas.errors import ConfigurationError, NotFound, Unavailable
 from weft_schemas.subjects import STREAM
 

@@ -25,12 +25,12 @@ from weft.log.message import Ack, Message, Outcome
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.runtime import parking
-from weft.runtime.application import Process
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.deriving import Worker
 from weft.runtime.logs import safe_error
 from weft.runtime.making import Maker
 from weft.runtime.policies import following_policies
+from weft.runtime.process import Process
 from weft.runtime.watchdog import Watchdog
 from weft_schemas.errors import ConfigurationError, Corrupt, Overloaded, Unavailable
 
