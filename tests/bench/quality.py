@@ -14,12 +14,12 @@ from typing import Any
 from tests.bench.stack import stack
 from tests.bench.table import show
 from tests.data import DATA
+from weft.cli.evaluation_live import LiveCompiles
 from weft.client import Client
 from weft.evaluation import baselines
 from weft.evaluation.documents import measure_documents, read_library
 from weft.evaluation.evidence import measure_evidence
 from weft.evaluation.grounding import measure_grounding
-from weft.evaluation.live import LiveCompiles
 from weft.evaluation.transcripts import Transcript, read_transcripts
 
 Measure = Callable[..., Any]

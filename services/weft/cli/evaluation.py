@@ -212,7 +212,7 @@ async def _measure_all(
     others: dict[str, Any],
     settings: Settings,
 ) -> list[dict[str, Any]]:
-    from weft.evaluation.live import LiveCompiles
+    from weft.cli.evaluation_live import LiveCompiles
 
     rows = []
     async with client(settings) as log:

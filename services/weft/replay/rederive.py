@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from weft.audit.history import tombstone_of
 from weft.firewall.worker import firewall
 from weft.log.connection import Connection
 from weft.log.event_log import EventLog
@@ -29,6 +28,7 @@ from weft.replay.rework import (
     sources,
     standings,
 )
+from weft.replay.tombstones import tombstones
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.deriving import Derived, WorkContext, Worker, derived_message
 from weft.runtime.lane import Lane
@@ -226,10 +226,9 @@ def _derived_event(derived: Derived | None) -> DerivedEvent | None:
 
 async def _sessions(connection: Connection, tenant: str, session: str | None) -> list[str]:
     """The sessions to work, without those that were erased."""
-    graves = read_session(connection, tenant, TENANT_SESSION, event="erased")
-    tombstones = [record async for record in graves]
+    stones = await tombstones(connection, tenant)
     stored = await subjects(connection, stored_filter(tenant, session, "in"))
     found = {parse_stored(subject).session for subject in stored} - {TENANT_SESSION}
     if session is not None and session not in found:
         raise NotFound(f"the log holds nothing of session {session!r}; check its name")
-    return sorted(name for name in found if not tombstone_of(tombstones, name))
+    return [] if "" in stones else sorted(found - stones.keys())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft.log.connection import Connection
 from weft.log.reading import read_matching
-from weft_schemas.errors import Conflict
+from weft_schemas.errors import Conflict, InvalidInput
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter
@@ -15,7 +15,10 @@ async def tombstones(connection: Connection, tenant: str) -> dict[str, tuple[int
     found = {}
     subjects = stored_filter(tenant, TENANT_SESSION, event="erased")
     async for record in read_matching(connection, subjects):
-        event = record.event()
+        try:
+            event = record.event()
+        except InvalidInput:
+            continue  # the fold ignores it, too
         if isinstance(event, ErasedEvent):
             found[event.session or ""] = (record.sequence, event.reason)
     return found

@@ -1,0 +1,66 @@
+"""Imports run one way: a part of weft imports only what stands below it, and no service another."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.data import ROOT
+
+LAYERS = (
+    "cli",
+    "client replica_service",
+    "audit",
+    "indexer evaluation",
+    "replay",
+    "firewall summarizer memory compiler router",
+    "runtime",
+    "readmodel",
+    "log",
+    "adapters completion",
+    "tokens days",
+)
+"""From the top; parts of one layer do not import each other."""
+HEIGHT = {part: -number for number, layer in enumerate(LAYERS) for part in layer.split()}
+WEFT = ROOT / "services" / "weft"
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(WEFT).with_suffix("").parts[0]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Parts of weft that a module imports, at its top or in a function."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        yield from (name.split(".")[1] for name in names if name.startswith("weft."))
+
+
+MODULES = sorted(path for path in WEFT.rglob("*.py") if path != WEFT / "__init__.py")
+
+
+@pytest.mark.parametrize("part", HEIGHT)
+def test_a_part_imports_only_what_stands_below_it(part: str) -> None:
+    modules = [path for path in MODULES if part_of(path) == part]
+    assert modules
+    found = {
+        (str(path.relative_to(WEFT)), other)
+        for path in modules
+        for other in imported(path)
+        if other != part and HEIGHT[other] >= HEIGHT[part]
+    }
+    assert found == set()
+
+
+def test_every_part_has_its_layer() -> None:
+    assert {part_of(path) for path in MODULES} == set(HEIGHT)
+
+
+def test_the_contract_imports_nothing_of_weft() -> None:
+    contract = (ROOT / "schemas" / "weft_schemas").rglob("*.py")
+    assert [path.name for path in contract if list(imported(path))] == []
