@@ -1,19 +1,21 @@
 """Imports run one way: a part of weft imports only what stands below it, and no service another."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.data import ROOT
 
+SERVICES = "firewall summarizer memory compiler router"
 LAYERS = (
     "cli",
     "client replica_service",
     "audit",
     "indexer evaluation",
     "replay",
-    "firewall summarizer memory compiler router",
+    SERVICES,
     "runtime",
     "readmodel",
     "log",
@@ -21,6 +23,8 @@ LAYERS = (
     "tokens days",
 )
 """From the top; parts of one layer do not import each other."""
+TOUCHES_NATS = re.compile(r"nats\b|weft\.log\.(?!record\b)|weft\.runtime\.(?!catalogues\b)")
+"""But for the form of a record, and of a catalogue whose items are fetched by who is given."""
 HEIGHT = {part: -number for number, layer in enumerate(LAYERS) for part in layer.split()}
 WEFT = ROOT / "services" / "weft"
 
@@ -29,16 +33,18 @@ def part_of(path: Path) -> str:
     return path.relative_to(WEFT).with_suffix("").parts[0]
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Parts of weft that a module imports, at its top or in a function."""
+def names_in(path: Path) -> Iterator[str]:
+    """Everything that a module imports, at its top or in a function, with its full name."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        yield from (name.split(".")[1] for name in names if name.startswith("weft."))
+            yield from (alias.name for alias in node.names)
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Parts of weft that a module imports."""
+    return (name.split(".")[1] for name in names_in(path) if name.startswith("weft."))
 
 
 MODULES = sorted(path for path in WEFT.rglob("*.py") if path != WEFT / "__init__.py")
@@ -55,6 +61,14 @@ def test_a_part_imports_only_what_stands_below_it(part: str) -> None:
         if other != part and HEIGHT[other] >= HEIGHT[part]
     }
     assert found == set()
+
+
+@pytest.mark.parametrize("service", SERVICES.split())
+def test_only_the_worker_or_service_of_a_service_touches_nats(service: str) -> None:
+    shell = {"worker.py", "service.py"}
+    pure = [path for path in MODULES if part_of(path) == service and path.name not in shell]
+    assert pure
+    assert [path.name for path in pure if any(map(TOUCHES_NATS.match, names_in(path)))] == []
 
 
 def test_every_part_has_its_layer() -> None:
