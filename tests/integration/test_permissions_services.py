@@ -28,6 +28,8 @@ SERVICES = {
 }
 """Service → the user that it signs in as."""
 
+PATIENCE = 60.0
+
 
 class Serving(msgspec.Struct):
     server: EmbeddedServer
@@ -67,7 +69,7 @@ async def test_the_recorded_session_goes_from_an_agent_to_a_prompt(serving):
         assert ack.count == len(items)
     async with agent(serving, "acme-reader") as reader:
         for phase in Phase:
-            pack = await reader.compile("demo", phase, after=ack.sequence, timeout=30)
+            pack = await reader.compile("demo", phase, after=ack.sequence, timeout=PATIENCE)
             assert pack.pending == ()
             assert pack.stats.prompt_tokens > 0
             assert demo_key() not in pack.prompt
@@ -76,7 +78,7 @@ async def test_the_recorded_session_goes_from_an_agent_to_a_prompt(serving):
 async def test_another_tenant_finds_neither_session_nor_artifact(serving):
     async with agent(serving, "acme-agent") as publisher:
         ack = await publisher.publish("own", load()[:14])
-        pack = await publisher.compile("own", "interpret", after=ack.sequence, timeout=30)
+        pack = await publisher.compile("own", "interpret", after=ack.sequence, timeout=PATIENCE)
         handle = next(entry.handle for entry in pack.entries if entry.handle)
         assert (await publisher.drilldown(handle)).session == "own"
     async with agent(serving, "rival-agent") as rival:
@@ -91,7 +93,7 @@ async def test_a_catalogue_is_its_tenants(serving):
     async with agent(serving, "acme-operator") as operator:
         ack = await operator.publish_catalog(catalog)
     async with agent(serving, "acme-agent") as client:
-        reply = await client.route("refund an order", "tools", after=ack.sequence, timeout=30)
+        reply = await client.route("refund an order", "tools", after=ack.sequence, timeout=PATIENCE)
         assert [card.id for card in reply.cards] == ["t1"]
     async with agent(serving, "rival-agent") as rival:
         with pytest.raises(NotFound):
@@ -105,7 +107,7 @@ async def test_a_policy_is_the_operators_to_publish(serving):
             await client.publish_policy(policy)
     async with agent(serving, "acme-operator") as client:
         ack = await client.publish_policy(policy)
-        pack = await client.compile("demo", "answer", after=ack.sequence, timeout=30)
+        pack = await client.compile("demo", "answer", after=ack.sequence, timeout=PATIENCE)
     assert pack.policy_version == ack.sequence
     assert pack.stats.dropped_reasons["sensitivity"] > 0
 

@@ -48,7 +48,9 @@ async def main():
         fail(sequence)
     for child in ("firewall-1", "firewall-2"):
         log.warning("a child ended", extra={"fields": {"child": child}})
-    await asyncio.sleep(0.7)
+    (handler,) = logging.getLogger().handlers
+    while handler._causes:
+        await asyncio.sleep(0.01)
     fail(50)
     fail(51)
     log.error("the process ends")
