@@ -8,6 +8,13 @@ def test_what_kind_of_thing_is_asked_for_is_asked_by_its_name_alone() -> None:
     assert understand("Which types of boat are kind to the sea?").terms == ("boat", "kind", "sea")
 
 
+def test_a_query_asks_for_an_event_or_for_what_is_so() -> None:
+    assert understand("When is the regatta?").event
+    assert understand("What did Mia build?").event
+    assert not understand("What does Mia build?").event
+    assert not understand("Which wasps have they seen?").event
+
+
 def test_a_query_of_common_words_alone_keeps_them() -> None:
     assert set(understand("What did you do?").terms) <= STOP_WORDS
     assert understand("What did you do?").terms

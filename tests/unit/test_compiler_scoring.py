@@ -57,6 +57,13 @@ def test_who_speaks_of_himself_and_of_when_counts_only_where_a_phase_says_so() -
     assert without["a"] == pytest.approx(without["b"], abs=0.01)
 
 
+def test_an_event_is_told_by_others_too_and_with_its_time() -> None:
+    items = [turn("a", author="Mia"), turn("b", "we sailed yesterday", author="Tom")]
+    event = scores(items, "when did Mia sail?", {"a": 1.0}, CUES)
+    habit = scores(items, "what does Mia sail?", {"a": 1.0}, CUES)
+    assert habit["b"] / habit["a"] < event["b"] / event["a"] < 1
+
+
 def test_another_day_is_no_neighbour() -> None:
     items = [
         turn("a", occurred_at="2024-01-01T00:00:00Z"),

@@ -24,7 +24,7 @@ MATCHES_LEAST = 12
 grounding at 1,000 tokens is .940 instead of .953, and tau-bench at 500 .932 instead of .923."""
 FEEDBACK = 10
 """Best matches whose common terms search again."""
-FEEDBACK_POSTINGS = 600
+FEEDBACK_POSTINGS = 400
 """Postings that the second search reads: its rare terms tell most."""
 PINNED_POLICIES = 8
 """Newest policy items that are always looked at."""

@@ -140,11 +140,8 @@ def _score(
 
 def _telling(found: list[_Term], weights: Mapping[str, float], count: int) -> list[_Term]:
     """The terms that tell documents apart and weigh much."""
-
-    def worth(term: _Term) -> tuple[float, str]:
-        return weights.get(term.text, 0.0) * _rarity(term, count), term.text
-
-    return nlargest(TELLING, found, key=worth)
+    worth = {term.text: weights.get(term.text, 0.0) * _rarity(term, count) for term in found}
+    return sorted(found, key=lambda term: (-worth[term.text], term.text))[:TELLING]
 
 
 def _rarity(term: _Term, count: int) -> float:
