@@ -53,7 +53,7 @@ def test_what_follows_a_question_is_raised_more_than_what_comes_before_it() -> N
 def test_who_speaks_of_himself_and_of_when_counts_only_where_a_phase_says_so() -> None:
     items = [turn("a", "my brother came last week"), turn("b", "the stone fell on the sand")]
     with_cues, without = scores(items, emphasis=CUES), scores(items)
-    assert with_cues["a"] > with_cues["b"] + 0.1
+    assert with_cues["a"] > with_cues["b"] + 0.05
     assert without["a"] == pytest.approx(without["b"], abs=0.01)
 
 
@@ -76,7 +76,9 @@ def test_another_day_is_no_neighbour() -> None:
 
 def test_the_named_author_and_the_named_time_win_over_a_better_match() -> None:
     items = [turn("a", author="Mia"), turn("x"), turn("y"), turn("z"), turn("b", author="Tom")]
-    assert scores(items, "what did Mia do", {"a": 1.0, "b": 1.5})["a"] > 1.5
+    for query in ("what does Mia like", "what did Mia do"):
+        made = scores(items, query, {"a": 1.0, "b": 1.5})
+        assert made["a"] > made["b"] > made["x"]
     dated = [
         turn("a", occurred_at="2024-05-08T10:00:00Z"),
         turn("b", occurred_at="2024-06-08T10:00:00Z"),
