@@ -248,6 +248,7 @@ def test_a_port_that_is_taken_is_named_with_what_to_do(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("WEFT_NATS_URL", raising=False)
+    level = logging.getLogger().level
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         code, _, err = weft(capsys, "up", "--data", str(tmp_path), "--port", port)
@@ -257,6 +258,7 @@ def test_a_port_that_is_taken_is_named_with_what_to_do(
         f"the server that is there: --nats nats://127.0.0.1:{port}\n"
     )
     assert not [one for one in logging.getLogger().handlers if one.__module__ == logs.__name__]
+    assert logging.getLogger().level == level
 
 
 def test_what_is_no_handle_is_said_before_anybody_is_asked(

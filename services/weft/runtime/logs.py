@@ -33,7 +33,7 @@ def set_up_logging(process: str, level: str) -> None:
     """Send every logger of this process to stderr as JSON, from `level` (such as `info`) on."""
     stream = logging.StreamHandler(sys.stderr)
     stream.setFormatter(_JsonLines(process))
-    handler = _Counting(stream)
+    handler = _Counting(stream, logging.getLogger().level)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for chatty in ("nats", "faststream", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
@@ -48,6 +48,7 @@ def end_logging() -> None:
         if isinstance(handler, _Counting):
             root.removeHandler(handler)
             handler.close()
+            root.setLevel(handler.level_before)
 
 
 def safe_error(error: BaseException) -> str:
@@ -72,8 +73,10 @@ class _Counting(logging.Handler):
     """Writes the first line of a cause at once, then one for many. Without an event loop there is
     nobody to write the count later, so there every line is written."""
 
-    def __init__(self, stream: logging.Handler) -> None:
+    def __init__(self, stream: logging.Handler, level_before: int) -> None:
         super().__init__()
+        self.level_before = level_before
+        """Of the root logger, for when this is taken away again."""
         self._stream = stream
         self._causes: dict[str, _Repeated] = {}
 
