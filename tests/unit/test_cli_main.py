@@ -18,6 +18,13 @@ OFFLINE = ["--nats", "nats://127.0.0.1:1"]
 """Nobody listens on port 1."""
 
 
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `weft up` exports to its children ends with the test."""
+    monkeypatch.setenv("WEFT_NATS_URL", "")
+    monkeypatch.delenv("WEFT_NATS_URL")
+
+
 def weft(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = main.run(list(arguments))
     out, err = capsys.readouterr()
