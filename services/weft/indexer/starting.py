@@ -17,6 +17,7 @@ from weft.log.reading import last_sequence, read_matching
 from weft.readmodel.generations import Generations
 from weft.replay.snapshots import Bucket, Snapshot, discard, newest
 from weft.replay.trimming import trimmed_before
+from weft.runtime.logs import fields
 from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, NotFound
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter
@@ -32,13 +33,13 @@ async def start(connection: Connection, generations: Generations, encoding: str)
     path = generations.new()
     try:
         writer = await from_snapshot(connection, path, encoding)
-        fields = {"sequence": writer.checkpoint}
-        _log.info("the read model starts from a snapshot", extra={"fields": fields})
+        started = fields(sequence=writer.checkpoint)
+        _log.info("the read model starts from a snapshot", extra=started)
         return writer
     except NotFound:
         pass
     except (Corrupt, Forbidden) as error:
-        _log.warning("a snapshot cannot be used", extra={"fields": {"why": str(error)}})
+        _log.warning("a snapshot cannot be used", extra=fields(why=str(error)))
     await needs_no_snapshot(connection)
     return await Writer.open(path, encoding)
 

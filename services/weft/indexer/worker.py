@@ -23,6 +23,7 @@ from weft.log.reading import last_sequence
 from weft.readmodel.generations import Generations, Lock
 from weft.replay.replicas import ReplicaState, answer, replica_name
 from weft.runtime.crashpoints import crash_point
+from weft.runtime.logs import fields
 from weft.runtime.process import Process
 from weft_schemas.errors import Corrupt, WeftError
 
@@ -127,7 +128,7 @@ class Indexer:
             self._writer = await take_over(
                 connection, self._generations, self._writer, self._encoding
             )
-            _log.info("a rebuilt generation took over", extra=_fields(path=self._writer.path.name))
+            _log.info("a rebuilt generation took over", extra=fields(path=self._writer.path.name))
         return self._writer
 
     async def _follow(self, writer: Writer) -> None:
@@ -154,7 +155,7 @@ class Indexer:
         folded = await writer.fold(followed, lambda step: self._steps[step]())
         self._process.metrics.folded(folded.records, writer.checkpoint)
         if folded.faults or folded.conflicts:
-            counts = _fields(
+            counts = fields(
                 faults=folded.faults, conflicts=folded.conflicts, through=writer.checkpoint
             )
             _log.warning("the log holds records that do not count; see `weft status`", extra=counts)
@@ -195,14 +196,14 @@ class Indexer:
 
     async def _start_over(self, error: Corrupt) -> None:
         """Leave the file; the next writer starts a new one."""
-        _log.warning("the read model is rebuilt", extra=_fields(why=str(error)))
+        _log.warning("the read model is rebuilt", extra=fields(why=str(error)))
         self._process.health.report("read model", f"rebuilding: {error}")
         await self._close()
         # What stands in the old file is of another log or schema: nobody may read on there.
         self._generations.retire()
 
     async def _pause(self, error: sqlite3.OperationalError) -> None:
-        _log.error("the read model cannot be written", extra=_fields(why=str(error)))
+        _log.error("the read model cannot be written", extra=fields(why=str(error)))
         self._process.health.report("read model", f"cannot be written: {error}")
         await self._close()
         with contextlib.suppress(TimeoutError):
@@ -213,7 +214,3 @@ class Indexer:
         writer, self._writer = self._writer, None
         if writer is not None:
             await writer.close()
-
-
-def _fields(**fields: object) -> dict[str, object]:
-    return {"fields": fields}

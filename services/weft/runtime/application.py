@@ -19,7 +19,7 @@ import uvicorn
 from faststream.asgi import AsgiFastStream, AsgiResponse, get
 
 from weft.log.connection import connect
-from weft.runtime.logs import set_up_logging
+from weft.runtime.logs import fields, set_up_logging
 from weft.runtime.parent import die_with_parent
 from weft.runtime.process import Process, Service
 from weft.runtime.settings import Settings
@@ -65,7 +65,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     )
     runner.on_end = server.stop
     with _signals(server.stop, process.stopping):
-        _logger.info("listening", extra={"fields": {"port": listener.getsockname()[1]}})
+        _logger.info("listening", extra=fields(port=listener.getsockname()[1]))
         try:
             await server.serve(sockets=[listener])
         except SystemExit:

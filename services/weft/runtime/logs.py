@@ -51,6 +51,11 @@ def end_logging() -> None:
             root.setLevel(handler.level_before)
 
 
+def fields(**values: object) -> dict[str, object]:
+    """`extra=fields(sequence=17)` of a log call: keys of its line."""
+    return {"fields": values}
+
+
 def safe_error(error: BaseException) -> str:
     """The error in words that hold no body: weft's own message, else type and place."""
     if isinstance(error, WeftError):
@@ -123,8 +128,8 @@ class _Counting(logging.Handler):
 
     def _write_count(self, repeated: _Repeated) -> None:
         if repeated.since and repeated.last is not None:
-            fields = {**getattr(repeated.last, "fields", {}), "count": repeated.since}
-            repeated.last.fields = fields
+            known = getattr(repeated.last, "fields", {})
+            repeated.last.fields = {**known, "count": repeated.since}
             self._stream.handle(repeated.last)
             repeated.since = 0
 
@@ -151,7 +156,7 @@ def _cut(error: str) -> str:
 
 
 class _JsonLines(logging.Formatter):
-    """`extra={"fields": {…}}` of a log call become keys of the line."""
+    """What a log call gives by `fields` becomes keys of the line."""
 
     def __init__(self, process: str) -> None:
         super().__init__()

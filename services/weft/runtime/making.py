@@ -14,6 +14,7 @@ from weft.runtime import parking
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.deriving import Derived, WorkContext, Worker, derived_message
 from weft.runtime.lane import Lane
+from weft.runtime.logs import fields
 from weft.runtime.policies import Policies
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import Event, RevivedEvent
@@ -87,14 +88,12 @@ class Maker:
         event = parking.parked_event(source, error, self._worker.name, self._worker.version)
         _log.warning(
             "an event is parked",
-            extra={
-                "fields": {
-                    "sequence": source.sequence,
-                    "code": event.code,
-                    "error": event.error,
-                    "attempts": event.attempts,
-                }
-            },
+            extra=fields(
+                sequence=source.sequence,
+                code=event.code,
+                error=event.error,
+                attempts=event.attempts,
+            ),
         )
         part = "parked" if delivered == source.sequence else f"parked after {delivered}"
         return self._message(source, Derived(parking.parked_subject(source), event, part), 0)

@@ -16,6 +16,7 @@ from typing import IO
 
 import msgspec
 
+from weft.runtime.logs import fields
 from weft.runtime.parent import VARIABLE as PARENT_VARIABLE
 
 _log = logging.getLogger(__name__)
@@ -141,7 +142,7 @@ class _Keeper:
                 return
             _log.warning(
                 "a child ended; it is restarted",
-                extra={"fields": {"child": self.child.name, "exit": code}},
+                extra=fields(child=self.child.name, exit=code),
             )
             if code in GIVE_UP:
                 self._status = "failed"

@@ -27,7 +27,7 @@ from weft.log.record import LogRecord
 from weft.runtime import parking
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.deriving import Worker
-from weft.runtime.logs import safe_error
+from weft.runtime.logs import fields, safe_error
 from weft.runtime.making import Maker
 from weft.runtime.policies import following_policies
 from weft.runtime.process import Process
@@ -223,14 +223,12 @@ class WorkerLoop:
         delay = parking.retry_delay(delivery.record.deliveries)
         _log.warning(
             "an event failed and is tried again",
-            extra={
-                "fields": {
-                    "sequence": delivery.record.sequence,
-                    "attempt": delivery.record.deliveries,
-                    "seconds": delay,
-                    "error": safe_error(error),
-                }
-            },
+            extra=fields(
+                sequence=delivery.record.sequence,
+                attempt=delivery.record.deliveries,
+                seconds=delay,
+                error=safe_error(error),
+            ),
         )
         delivery.nak(delay)
 
