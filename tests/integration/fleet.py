@@ -7,7 +7,6 @@ import signal
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -37,12 +36,7 @@ class Fleet:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.measure()
         await self._stack.aclose()
 

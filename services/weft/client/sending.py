@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -42,14 +41,9 @@ class Sending:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         if self._bulk is not None:
-            await self._bulk.__aexit__(kind, error, trace)
+            await self._bulk.__aexit__(*error)
 
     async def publish(self, messages: AsyncIterator[Message]) -> Stored:
         """Publish all, in order. Raises as `BulkPublisher.publish` does."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from enum import StrEnum
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -93,18 +92,13 @@ class BulkPublisher:
         ]
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         for unwatch in self._unwatch:
             unwatch()
         if self._listener is not None:
             await self._listener.close()
         if self._own:
-            await self.publisher.__aexit__(kind, error, trace)
+            await self.publisher.__aexit__(*error)
 
     async def publish(self, messages: Messages) -> BulkAck:
         """Publish all, in order, holding `PART_BYTES` of them at a time.

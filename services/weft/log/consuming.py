@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from types import TracebackType
 from typing import Self
 
 from weft.log.api import call
@@ -89,12 +88,7 @@ class Consumer:
         self._puller.reset()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Hand back at once what was not handed on; acks on their way are sent."""
         if self._keeper is not None:
             self._keeper.cancel()

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
@@ -97,12 +96,7 @@ class Follower:
         await self._begin()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._puller.close()
         await self._drop_consumer()
 

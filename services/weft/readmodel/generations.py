@@ -11,7 +11,6 @@ import fcntl
 import os
 import re
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from weft.readmodel.model import ReadModel
@@ -128,12 +127,7 @@ class Reader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def model(self) -> ReadModel:
