@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+ALLOWED = (0.005, 0.01, 0.05)
+"""Shares of benign texts that may be flagged."""
+
 
 class OperatingPoint(msgspec.Struct, frozen=True):
     """Recall when at most `false_positives` of the benign texts are flagged."""
@@ -62,9 +65,8 @@ def measure_injection(
     injected: Iterable[str],
     score: Callable[[str], float],
     threshold: float,
-    allowed: Sequence[float] = (0.005, 0.01, 0.05),
 ) -> InjectionReport:
-    """Score every text and read recall at each allowed share of benign texts flagged."""
+    """Score every text and read recall at each of the `ALLOWED` shares."""
     plain = sorted((score(text) for text in benign), reverse=True)
     hostile = [score(text) for text in injected]
     return InjectionReport(
@@ -72,7 +74,7 @@ def measure_injection(
         injected=len(hostile),
         flagged_benign=_share(plain, threshold),
         recall=_share(hostile, threshold),
-        points=tuple(_point(plain, hostile, share) for share in allowed),
+        points=tuple(_point(plain, hostile, share) for share in ALLOWED),
     )
 
 

@@ -58,7 +58,7 @@ def routed(items: Sequence[SelectableItem], encoder: Encoder | None = None) -> R
     router = Router(items, encoder=encoder)
 
     def rank(query: str, top: int) -> list[str]:
-        reply = router.route(RouteRequest(query, "", top_k=top))
+        reply = router.route(RouteRequest(query, "", top_k=5))
         return [card.id for card in reply.cards]
 
     return rank
@@ -120,12 +120,12 @@ class GraphAgainstFlat(msgspec.Struct, frozen=True):
     total: int
 
 
-def graph_against_flat(router: Router, queries: Sequence[str], top: int = 5) -> GraphAgainstFlat:
-    """Over queries of which anything matches."""
+def graph_against_flat(router: Router, queries: Sequence[str]) -> GraphAgainstFlat:
+    """The first five, over queries of which anything matches."""
     found, wanted, leaves = 0, 0, []
     for query in queries:
-        reply = router.route(RouteRequest(query, "", top_k=top))
-        flat = {hit.id for hit in router.flat(query, top)}
+        reply = router.route(RouteRequest(query, "", top_k=5))
+        flat = {hit.id for hit in router.flat(query, 5)}
         found += len(flat & {card.id for card in reply.cards})
         wanted += len(flat)
         leaves.append(reply.leaves_scored)
