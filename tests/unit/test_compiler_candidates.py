@@ -2,9 +2,11 @@
 
 from tests.session_view import ListView
 
-from weft.compiler.candidates import Candidates, find_candidates
+from weft.compiler.candidates import FEEDBACK_ASKED, Candidates, find_candidates
 from weft.compiler.phases import LOOKS
 from weft.compiler.query import understand
+from weft.readmodel.model import ReadModel, records_of
+from weft.readmodel.search import MAX_POSTINGS
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase, SelectionRules
 
@@ -59,3 +61,25 @@ def test_the_newest_are_looked_at_and_the_length_of_the_session_does_not_matter(
 def test_they_come_in_the_order_of_happening() -> None:
     sequences = [row.sequence for row in found(talk(), "step 7 job").rows]
     assert sequences == sorted(set(sequences))
+
+
+def test_a_long_query_reads_its_common_terms_too() -> None:
+    rarer, common = [f"acorn{n}" for n in range(20)], [f"birch{n}" for n in range(20)]
+    times = MAX_POSTINGS // len(rarer) + 1
+    others = [*rarer * times, *common * (times + 1)]
+    texts = [*map("The {} grows.".format, others), " ".join(common)]
+    items = [ContextItem(f"a{n}", ItemKind.AGENT_MSG, text) for n, text in enumerate(texts)]
+    view = ReadModel.in_memory(records_of(items, "t", "s")).view("t", "s")
+    question = understand(" ".join([*rarer, *common]))
+    made = find_candidates(view, question, SelectionRules(), LOOKS[Phase.ANSWER].reach, 1_000)
+    assert max(made.scores, key=made.scores.__getitem__) == view.recent(1)[0].sequence
+
+
+def test_what_a_short_query_finds_is_searched_for_more_and_what_a_long_one_finds_is_not() -> None:
+    items = talk(
+        at_50=ContextItem("hit", ItemKind.AGENT_MSG, "The zeppelin left the gondola."),
+        at_90=ContextItem("like", ItemKind.AGENT_MSG, "A gondola is slow."),
+    )
+    told = " ".join(f"word{n}" for n in range(FEEDBACK_ASKED))
+    assert set(found(items, "zeppelin").scores) == {101, 181}
+    assert set(found(items, f"zeppelin {told}").scores) == {101}

@@ -50,7 +50,9 @@ LOOKS = {
     ),
     # Whole turns that answer the query; without one, the latest exchange.
     Phase.ANSWER: Look(
-        Reach(newest=32, recent=0.7, matches=1.5, near=3.0, near_least=40, feedback=0.15),
+        Reach(
+            newest=32, recent=0.7, matches=1.5, near=3.0, near_least=40, feedback=0.15, per_term=40
+        ),
         Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, exchange=0.5, cues=True),
         Wants(atomic=700, values=0.0, cheap=0.3),
         unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, exchange=0.5),
