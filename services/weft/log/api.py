@@ -74,13 +74,14 @@ async def replied(connection: Client, subject: str, payload: bytes, timeout: flo
 
     unwatch = connection.on_violation(watch) if isinstance(connection, Connection) else None
     try:
-        return await asking
-    except asyncio.CancelledError:
-        if refused:
-            raise forbidden(subject) from None
-        asking.cancel()
-        raise
+        # Awaited itself, it would be handed a cancellation, and nats-py's `wait_for` loses one that
+        # comes with the reply (Python 3.11).
+        await asyncio.wait([asking])
+        if refused and asking.cancelled():
+            raise forbidden(subject)
+        return asking.result()
     finally:
+        asking.cancel()
         if unwatch is not None:
             unwatch()
 
