@@ -101,13 +101,14 @@ async def test_a_catalogue_is_its_tenants(serving):
 
 
 async def test_a_policy_is_the_operators_to_publish(serving):
-    policy = ContextPolicy(sensitivity_floor=Sensitivity.PUBLIC)
+    policy = ContextPolicy(session="strict", sensitivity_floor=Sensitivity.PUBLIC)
     async with agent(serving, "acme-agent") as client:
+        await client.publish("strict", load()[:14])
         with pytest.raises(Forbidden):
             await client.publish_policy(policy)
     async with agent(serving, "acme-operator") as client:
         ack = await client.publish_policy(policy)
-        pack = await client.compile("demo", "answer", after=ack.sequence, timeout=PATIENCE)
+        pack = await client.compile("strict", "answer", after=ack.sequence, timeout=PATIENCE)
     assert pack.policy_version == ack.sequence
     assert pack.stats.dropped_reasons["sensitivity"] > 0
 
