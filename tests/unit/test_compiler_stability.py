@@ -105,3 +105,20 @@ def test_a_header_that_a_smaller_budget_cannot_hold_does_not_stay() -> None:
         request = CompileRequest(Phase.CALL, budget=budget, stable_from=base.pack.id)
         pack = compile_pack(ListView(items, facts=facts), request, base=base.audit).pack
         assert pack.stats.prompt_tokens <= budget
+
+
+def test_newest_items_are_mostly_shown_though_none_states_a_value() -> None:
+    words = [f"{first}{second}" for first in "bdfgklmnprstvz" for second in ("ano", "eri", "ulo")]
+    items = [
+        ContextItem(
+            f"i{place}",
+            ItemKind.AGENT_MSG if place % 2 else ItemKind.USER_TURN,
+            " ".join(words[(place * step + step) % len(words)] for step in range(1, 9)),
+        )
+        for place in range(40)
+    ]
+    shown = [
+        after.pack.entries[-1].sequence == after.pack.sequence
+        for _, after in chain(items, budget=200)
+    ]
+    assert sum(shown) > 0.7 * len(shown)

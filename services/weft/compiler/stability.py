@@ -1,35 +1,43 @@
 """Prompts that a provider's cache knows: what an earlier pack showed stays as it was and new items
-are appended; only where that costs too much is the tail replaced, and then room is left."""
+are appended; its end is replaced where too much is missing of what a compile afresh would show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
 from weft.compiler.closure import Group
 from weft.compiler.fitting import Forms
-from weft.compiler.forms import REDACTED, SUMMARY, Form, reread
+from weft.compiler.forms import REDACTED, SUMMARY, Form, parted, places, reread, whole
 from weft.compiler.pinning import Pins
 from weft.compiler.rendering import RENDER_VERSION
 from weft.compiler.selecting import Choice, Selected, everything_whole, fill, pins_of
 from weft.compiler.values import values
+from weft.compiler.worth import ASKED_FIELD, worth
 from weft.readmodel.rows import ItemRow, SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry
 
-APPENDED = (0.06, 0.12, 0.25)
-"""Shares of a budget that one compile appends, least first. Tuned together with the constants below
-on half of the sessions, for prompts of which three quarters repeat the one before: what is saved by
-a longer beginning is paid for in grounding."""
-STAYS = (0.85, 0.7, 0.55, 0.4, 0.2, 0.0)
-"""Shares of the base that are tried as the new prompt's beginning where appending is not enough."""
-LOSS, LOSS_TOKENS, MOST_LOSS = 0.05, 200, 0.25
-"""Most worth, against the best try, that a longer beginning may cost: a share, and so many tokens
-of the budget, since in a small one each new item displaces more; and"""
-LOSS_OF_NEW = 0.6
-"""the same for what only items say that the base did not show."""
-REFILL = 0.75
-"""Share of the budget that is filled where something is replaced, so that there is room again."""
+APPENDED = (0.03, 0.06, 0.1, 0.15, 0.25)
+"""Shares of a budget that one compile may append."""
+STAYS = (0.8, 0.6, 0.4, 0.2, 0.0)
+"""Shares of the base that may stay where its end is replaced, and"""
+FILLED = (0.8, 0.9, 1.0)
+"""shares of the budget that are filled then: what is left is room to append."""
+LEVELS = {0.25: 10.0, 0.5: 5.0, 1.0: 1.0}
+"""How much a value is wanted that a compile afresh shows even with this share of the budget: of
+what a next call copies, half the budget holds nine tenths."""
+SHOWN = 0.1
+"""The same for an item at all, whatever it states, against a value of weight 1, as in packing."""
+SCORE = 0.5
+"""Exponent of an item's score in what its values are wanted for: what stays must serve later steps
+too, for which other items are the newest."""
+PRICE, MOST_PRICE = 70.0, 0.25
+"""What sending a whole budget anew costs, as a share of all that is wanted: so much by the budget's
+tokens, since in a small one each new item displaces more, and at most. Tuned with the constants
+above on half of the sessions, for prompts of which three quarters repeat the one before."""
+ROOM = 0.3
+"""What a token of room is worth against one sent anew."""
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -104,63 +112,122 @@ def unbroken(forms: Mapping[int, Form], group_of: Mapping[int, Group]) -> Forms:
     return dict(list(forms.items())[:complete])
 
 
+class Plan(msgspec.Struct, frozen=True):
+    """One way to begin like the base."""
+
+    head: Forms
+    """What of the base stays."""
+    base: Forms
+    """The same with the pinned."""
+    target: int
+    """Tokens to fill."""
+
+
 def select_stable(choice: Choice, kept: Forms) -> Selected:
-    """As long a beginning of the base as costs little worth, and behind it the best of the rest."""
+    """The prompt that states most of what is wanted for the tokens that it sends anew."""
     everything = everything_whole(choice)
     if everything is not None and all(everything.get(at) == form for at, form in kept.items()):
         return Selected(everything, ())
     pins = pins_of(choice)
-    tries = list(_tries(choice, kept, pins))
-    if not tries:
-        return Selected(fill(choice, pins.forms, choice.groups, choice.budget), pins.notes)
-    totals = [_worth(choice, forms, 0) for forms in tries]
-    of_new = [_worth(choice, forms, max(kept)) for forms in tries]
-    loss = min(LOSS + LOSS_TOKENS / max(choice.budget, 1), MOST_LOSS)
-    enough, enough_new = max(totals) * (1 - loss), max(of_new) * (1 - LOSS_OF_NEW)
-    good = [
-        forms
-        for forms, total, new in zip(tries, totals, of_new, strict=True)
-        if total >= enough and new >= enough_new
-    ]
-    return Selected(good[0] if good else tries[-1], pins.notes)
+    best = fill(choice, pins.forms, choice.groups, choice.budget)
+    wanted = _Wanted(choice, pins, best)
+    most = wanted.share(best) - _cost(choice, 0, choice.sheet.size(best))
+    for plan in _plans(choice, kept, pins):
+        stays = choice.sheet.size(plan.head)
+        # Nothing can state more than all that is wanted, so most plans need not be carried out.
+        if 1.0 - _cost(choice, stays, plan.target) <= most:
+            continue
+        forms = _behind(choice, plan)
+        gain = wanted.share(forms) - _cost(choice, stays, choice.sheet.size(forms))
+        if gain > most:
+            best, most = forms, gain
+    return Selected(best, pins.notes)
 
 
-def _tries(choice: Choice, kept: Forms, pins: Pins) -> Iterator[Forms]:
-    """Prompts that begin like the base, the longest beginning first: with more and more appended,
-    then with more and more of the base's end replaced. None where the pinned alone are too much."""
+def _cost(choice: Choice, stays: int, used: int) -> float:
+    """Of a prompt of `used` tokens of which so many stay, in shares of what is wanted."""
+    budget = max(choice.budget, 1)
+    price = min(PRICE / budget, MOST_PRICE)
+    return price * (used - stays - ROOM * (budget - used)) / budget
+
+
+def _plans(choice: Choice, kept: Forms, pins: Pins) -> Iterator[Plan]:
+    """With more and more appended, then with more and more of the base's end replaced. None where
+    the pinned alone are too much."""
     sheet, budget = choice.sheet, choice.budget
-    used = sheet.exact({**pins.forms, **kept})
-    for share in APPENDED:
-        if used <= budget:
-            target = min(budget, used + int(budget * share))
-            yield _behind(choice, {**pins.forms, **kept}, kept, target)
+    base = {**pins.forms, **kept}
+    used = sheet.exact(base)
+    if used <= budget:
+        for target in sorted({min(budget, used + int(budget * share)) for share in APPENDED}):
+            yield Plan(kept, base, target)
     size = sheet.size(kept)
     for share in STAYS:
         head = _head(choice, kept, int(size * share))
         base = {**pins.forms, **head}
         used = sheet.exact(base)
-        if used <= budget:
-            yield _behind(choice, base, head, max(used, int(budget * REFILL)))
+        for target in (int(budget * filled) for filled in FILLED):
+            if used <= target:
+                yield Plan(head, base, target)
 
 
-def _behind(choice: Choice, base: Forms, head: Forms, target: int) -> Forms:
-    """The base and the best of what is later than its head: anything earlier would stand among
-    what stays and break the prefix."""
-    last = max(head, default=0)
-    return fill(choice, base, [group for group in choice.groups if group.key > last], target)
+def _behind(choice: Choice, plan: Plan) -> Forms:
+    """The plan's base and the best of what is later than its head: anything earlier would stand
+    among what stays and break the prefix."""
+    last = max(plan.head, default=0)
+    later = [group for group in choice.groups if group.key > last]
+    return fill(choice, plan.base, later, plan.target)
 
 
-def _worth(choice: Choice, forms: Forms, known: int) -> float:
-    """What a prompt states in items later than `known`: each value once, at the score of the best
-    item that states it."""
-    best: dict[str, float] = {}
-    for group in choice.groups:
-        for row in group.rows:
-            if row.sequence in forms and row.sequence > known:
-                score = choice.scores[group.key]
-                for value, weight in values(forms[row.sequence].text).items():
-                    best[value] = max(best.get(value, 0.0), score * weight)
-    return sum(best.values())
+class _Wanted:
+    """What compiles afresh show: the values that they state even with a small budget above all."""
+
+    def __init__(self, choice: Choice, pins: Pins, fresh: Forms) -> None:
+        self._choice = choice
+        self._rows = choice.sheet.rows
+        self._said: dict[tuple[int, str, str], dict[str, float]] = {}
+        scores = {row.sequence: choice.scores[one.key] for one in choice.groups for row in one.rows}
+        self._wanted: dict[str, float] = {}
+        least = choice.sheet.exact(pins.forms)
+        for level, weight in LEVELS.items():
+            budget = int(choice.budget * level)
+            if level < 1.0 and least > budget:
+                continue
+            forms = fresh if level == 1.0 else fill(choice, pins.forms, choice.groups, budget)
+            best: dict[str, float] = {}
+            for sequence, form in forms.items():
+                score = weight * scores[sequence] ** SCORE
+                for value, worth_of in self._says(sequence, form).items():
+                    best[value] = max(best.get(value, 0.0), score * worth_of)
+            for value, worth_of in best.items():
+                self._wanted[value] = self._wanted.get(value, 0.0) + worth_of
+        self._total = sum(self._wanted.values())
+
+    def share(self, forms: Mapping[int, Form]) -> float:
+        """Of all that is wanted, what these forms state."""
+        stated = dict.fromkeys(
+            value for sequence, form in forms.items() for value in self._says(sequence, form)
+        )
+        found = sum(self._wanted.get(value, 0.0) for value in stated)
+        return found / self._total if self._total else 1.0
+
+    def _says(self, sequence: int, form: Form) -> dict[str, float]:
+        key = sequence, form.view, form.recipe
+        if key not in self._said:
+            self._said[key] = _says(self._rows[sequence], form, self._choice.asked)
+        return self._said[key]
+
+
+def _says(row: ItemRow, form: Form, asked: Collection[str]) -> dict[str, float]:
+    """The values that a form states, weighed as packing weighs them, and that it is there."""
+    found = {f"item {row.sequence}": SHOWN}
+    if form.view in (SUMMARY, REDACTED) or form.recipe.startswith("<"):
+        return {**found, **values(form.text)}
+    parts = parted(row, whole(row)).parts
+    for at in places(form.recipe) if form.recipe else range(len(parts)):
+        factor = ASKED_FIELD if parts[at].field in asked else 1.0
+        for value, weight in worth(parts[at].text, parts[at].field).values.items():
+            found[value] = max(found.get(value, 0.0), weight * factor)
+    return found
 
 
 def _head(choice: Choice, kept: Forms, limit: int) -> Forms:
