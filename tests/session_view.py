@@ -6,6 +6,7 @@ Tool results go through the real firewall.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from weft import tokens
@@ -107,9 +108,9 @@ class ListView:
         lengths = [sum(held.values()) for held in self._terms]
         average = sum(lengths) / count if count else 1.0
         scores: dict[int, float] = {}
-        for term in dict.fromkeys(terms):
+        for term, asked in Counter(terms).items():
             hits = [at for at, held in enumerate(self._terms) if term in held]
-            idf = math.log(1 + (count - len(hits) + 0.5) / (len(hits) + 0.5))
+            idf = asked * math.log(1 + (count - len(hits) + 0.5) / (len(hits) + 0.5))
             for at in hits:
                 often = self._terms[at][term]
                 norm = K1 * (1 - B + B * lengths[at] / average)

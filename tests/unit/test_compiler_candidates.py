@@ -2,7 +2,7 @@
 
 from tests.session_view import ListView
 
-from weft.compiler.candidates import FEEDBACK_ASKED, Candidates, find_candidates
+from weft.compiler.candidates import LONG_QUERY, Candidates, find_candidates
 from weft.compiler.phases import LOOKS
 from weft.compiler.query import understand
 from weft.readmodel.model import ReadModel, records_of
@@ -80,6 +80,18 @@ def test_what_a_short_query_finds_is_searched_for_more_and_what_a_long_one_finds
         at_50=ContextItem("hit", ItemKind.AGENT_MSG, "The zeppelin left the gondola."),
         at_90=ContextItem("like", ItemKind.AGENT_MSG, "A gondola is slow."),
     )
-    told = " ".join(f"word{n}" for n in range(FEEDBACK_ASKED))
+    told = " ".join(f"word{n}" for n in range(LONG_QUERY))
     assert set(found(items, "zeppelin").scores) == {101, 181}
     assert set(found(items, f"zeppelin {told}").scores) == {101}
+
+
+def test_what_a_long_query_repeats_counts_more_where_a_question_is_answered() -> None:
+    items = talk(
+        at_50=ContextItem("once", ItemKind.AGENT_MSG, "The zeppelin left."),
+        at_90=ContextItem("often", ItemKind.AGENT_MSG, "The gondola left."),
+    )
+    long = " ".join(["gondola, zeppelin, gondola", *(f"word{n}" for n in range(LONG_QUERY))])
+    answer, call = found(items, long).scores, found(items, long, Phase.CALL).scores
+    assert answer[181] == 2 * answer[101]
+    assert call[181] == call[101]
+    assert found(items, "gondola gondola").scores == found(items, "gondola").scores

@@ -15,6 +15,12 @@ def test_a_query_asks_for_an_event_or_for_what_is_so() -> None:
     assert not understand("Which wasps have they seen?").event
 
 
+def test_each_further_use_of_a_term_is_kept() -> None:
+    question = understand("The boat, my boats: a blue boat on the lake, and the lake is blue.")
+    assert question.terms == ("boat", "blue", "lake")
+    assert sorted(question.again) == ["blue", "boat", "boat", "lake"]
+
+
 def test_a_query_of_common_words_alone_keeps_them() -> None:
     assert set(understand("What did you do?").terms) <= STOP_WORDS
     assert understand("What did you do?").terms

@@ -108,6 +108,15 @@ def test_rare_terms_are_found_behind_any_number_of_common_ones() -> None:
     assert [match.sequence for match in best[1:]] == [count, count - 1]
 
 
+def test_a_term_that_comes_twice_counts_twice() -> None:
+    view = ReadModel.in_memory(records_of(items(texts(300)), "t", "s")).view("t", "s")
+    once, other = (view.search([term], 300) for term in ("word17", "word3"))
+    expected = Counter({match.sequence: 2 * match.score for match in once})
+    expected.update({match.sequence: match.score for match in other})
+    found = view.search(["word17", "word3", "word17"], 300)
+    assert {match.sequence: match.score for match in found} == pytest.approx(dict(expected))
+
+
 def test_of_weighted_terms_the_rare_ones_with_much_weight_are_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -27,8 +27,8 @@ POSTINGS_MOST = 8_000
 """Postings that a search reads at most: some 2 ms."""
 FEEDBACK = 10
 """Best matches whose common terms search again, where the query has"""
-FEEDBACK_ASKED = 32
-"""no more terms than this: a long one says itself what it is about."""
+LONG_QUERY = 32
+"""no more terms than this: a long one says itself what it is about, most often what it repeats."""
 FEEDBACK_POSTINGS = 400
 """Postings that the second search reads: its rare terms tell most."""
 PINNED_POLICIES = 8
@@ -52,7 +52,8 @@ class Reach(msgspec.Struct, frozen=True):
     per_term: int = 0
     """Postings that a search reads for each term, where that is more than `MAX_POSTINGS` in all: a
     long query's terms are common ones, most of which would be left unread. With 40, queries of 170
-    terms find .08 of tau2's documents at 2,000 tokens, and .04 without."""
+    terms find .08 of tau2's documents at 2,000 tokens, and .04 without. Where it is set, each use
+    of a long query's terms counts: .13. To copy values from what was last said gains nothing."""
 
 
 class Candidates(msgspec.Struct, frozen=True):
@@ -116,10 +117,13 @@ def _matches(
     named = {term for name in authors & question.names for term in analyse(name)}
     terms = [term for term in question.terms if term not in named]
     postings = min(max(MAX_POSTINGS, reach.per_term * len(terms)), POSTINGS_MOST)
-    matches = view.search(terms, limit, postings) if terms else []
+    is_long = len(terms) > LONG_QUERY
+    uses = question.again if is_long and reach.per_term else ()
+    again = [term for term in uses if term not in named]
+    matches = view.search([*terms, *again], limit, postings) if terms else []
     scores = {match.sequence: match.score for match in matches}
-    again = reach.feedback > 0 and len(terms) <= FEEDBACK_ASKED
-    for match in _feedback(view, question, matches, named, limit) if again else ():
+    feedback = reach.feedback > 0 and not is_long
+    for match in _feedback(view, question, matches, named, limit) if feedback else ():
         if match.sequence not in scores:
             matches.append(match)
         scores[match.sequence] = scores.get(match.sequence, 0.0) + reach.feedback * match.score

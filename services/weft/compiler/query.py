@@ -41,6 +41,8 @@ class Question(msgspec.Struct, frozen=True):
     """Capitalised words, folded: people and things that an author or a tool may be called."""
     event: bool = False
     """It asks for what happened once, not for what is so."""
+    again: tuple[str, ...] = ()
+    """Terms once more for each further use: a long query repeats what it is about."""
 
 
 @lru_cache(maxsize=256)
@@ -48,8 +50,10 @@ def understand(text: str) -> Question:
     """The terms and names of a query."""
     asked = analyse(_KIND_OF.sub(" ", text))
     terms = tuple(term for term in asked if term not in STOP_WORDS)
+    again = tuple(term for term in terms for _ in range(1, asked[term]))
     names = frozenset(word.casefold().removesuffix("'s") for word in _NAME.findall(text))
-    return Question(text, terms or tuple(analyse(text)), names, _EVENT.search(text) is not None)
+    event = _EVENT.search(text) is not None
+    return Question(text, terms or tuple(analyse(text)), names, event, again)
 
 
 def expansion(

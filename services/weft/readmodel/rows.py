@@ -121,9 +121,10 @@ class SessionView(FactStore, EpisodicStore, Protocol):
         postings: int = 2_000,
         weights: Mapping[str, float] | None = None,
     ) -> list[Match]:
-        """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`; of
-        their postings at most so many are read, those of rare terms first. Of terms with `weights`
-        only those with the greatest weight times rarity count."""
+        """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`, one
+        that comes twice counts twice; of their postings at most so many are read, those of rare
+        terms first. Of terms with `weights` only those with the greatest weight times rarity
+        count."""
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
         """Items by log sequence, in order of sequence; unknown ones are left out."""

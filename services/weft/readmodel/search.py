@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import islice
 from math import log
@@ -41,6 +42,8 @@ class _Term(msgspec.Struct):
     """How many documents hold it."""
     tail: list[int]
     """Rows of the tail that hold it, newest first."""
+    asked: int
+    """How often the query uses it."""
 
 
 def best_documents(
@@ -53,15 +56,18 @@ def best_documents(
     postings: int = MAX_POSTINGS,
     weights: Mapping[str, float] | None = None,
 ) -> list[tuple[int, float]]:
-    """The best documents with their scores, best first, ties by newer document. `tail` is
-    `tail_of` these documents, where the caller searches more than once; `postings` are read at
-    most. Where terms have `weights`, only those are read whose weight times rarity is greatest."""
+    """The best documents with their scores, best first, ties by newer document.
+
+    A term that comes twice counts twice. `tail` is `tail_of` these documents, where the caller
+    searches more than once; `postings` are read at most. Where terms have `weights`, only those are
+    read whose weight times rarity is greatest.
+    """
     count, words = extent(db, session, at)
     if not count or limit <= 0:
         return []
-    wanted = frozenset(term[:MAX_TERM] for term in terms)
+    wanted = Counter(term[:MAX_TERM] for term in terms)
     tail = tail or tail_of(db, session, count)
-    found = _look_up(db, session, wanted, count, tail.holding(wanted))
+    found = _look_up(db, session, wanted, count, tail.holding(frozenset(wanted)))
     if weights is not None:
         found = _telling(found, weights, count)
     found.sort(key=lambda term: (term.documents, term.text))
@@ -125,7 +131,7 @@ def _score(
     for term in terms:
         if room <= 0:
             break
-        idf = _rarity(term, count)
+        idf = term.asked * _rarity(term, count)
         left = room
         for base, postings in _postings(db, session, term, count, tail):
             for packed in postings[:left]:
@@ -166,7 +172,7 @@ class _Saturation(dict[int, float]):
 def _look_up(
     db: sqlite3.Connection,
     session: int,
-    wanted: Collection[str],
+    wanted: Mapping[str, int],
     count: int,
     tail: Mapping[str, list[int]],
 ) -> list[_Term]:
@@ -177,8 +183,8 @@ def _look_up(
         for text, before, newest in db.execute(_sql.lengths, place)
     }
     return [
-        _Term(text, sealed.get(text, 0) + len(hits), hits)
-        for text in wanted
+        _Term(text, sealed.get(text, 0) + len(hits), hits, asked)
+        for text, asked in wanted.items()
         for hits in (tail.get(text, []),)
     ]
 
