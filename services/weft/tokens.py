@@ -10,6 +10,7 @@ import base64
 import gzip
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -111,11 +112,32 @@ class _Pieces(dict[bytes, int]):
     """Tokens of the stretches between blanks that have been counted. No word goes over from one to
     the next, and most of them come again: the keys and the shapes of values of a tool's results."""
 
-    def __init__(self, words: re.Pattern[str], known: _Words, before: str) -> None:
+    def __init__(
+        self, encoder: tiktoken.Encoding, words: re.Pattern[str], known: _Words, before: str
+    ) -> None:
         """`before` is what stands before each, and is counted with it."""
+        self._encoder = encoder
         self._words = words
         self._known = known
         self._before = before
+
+    def learn(self, pieces: Iterable[bytes]) -> None:
+        """Count the new ones among them in one call of the encoder, which costs a fifth of a call
+        for each. A piece begins where a token begins with a blank: there is none inside it."""
+        new = {piece for piece in pieces if piece not in self}
+        if len(new) < _FEW:
+            return
+        before = self._before.encode()
+        plain = [piece for piece in new if _PLAIN.fullmatch(before + piece)]
+        text = b"".join(before + piece for piece in plain).decode()
+        opens, counts = _opening(self._encoder.name), [0]
+        for token in self._encoder.encode_ordinary(text):
+            if token in opens:
+                counts.append(0)
+            counts[-1] += 1
+        if len(counts) == len(plain) + 1:
+            for piece, tokens in zip(plain, counts[1:], strict=True):
+                _remember(self, piece, tokens)
 
     def __missing__(self, piece: bytes) -> int:
         words = self._words.findall(self._before + piece.decode())
@@ -124,6 +146,15 @@ class _Pieces(dict[bytes, int]):
         return tokens
 
 
+@cache
+def _opening(name: str) -> frozenset[int]:
+    """Tokens that begin with a blank."""
+    return frozenset(token for word, token in _ranks(name).items() if word.startswith(b" "))
+
+
+_FEW = 4
+"""New pieces below which each is counted by itself."""
+_PLAIN = re.compile(rb" [!-~]{1,46}")
 _Key = TypeVar("_Key", str, bytes)
 _MOST = 50_000
 _LONGEST = 48
@@ -148,8 +179,8 @@ class _Counter:
         self._words = re.compile(pattern, re.ASCII)
         self._encode = encoder.encode_ordinary
         self._known = _Words(encoder)
-        self._pieces = _Pieces(self._words, self._known, "")
-        self._spaced = _Pieces(self._words, self._known, " ")
+        self._pieces = _Pieces(encoder, self._words, self._known, "")
+        self._spaced = _Pieces(encoder, self._words, self._known, " ")
         self._joined = _JOINED[name]
         self._other = _Words(encoder)
 
@@ -166,8 +197,11 @@ class _Counter:
         if self._joined and any(pair in data for pair in self._joined):
             return sum(map(self._known.__getitem__, self._words.findall(text)))
         if b"\n" in data or b"  " in data or len(data.translate(None, _OTHER_BLANKS)) < len(data):
-            return sum(map(self._pieces.__getitem__, _PIECES.findall(data)))
+            pieces = _PIECES.findall(data)
+            self._pieces.learn(pieces)
+            return sum(map(self._pieces.__getitem__, pieces))
         first, *others = data.split(b" ")
+        self._spaced.learn(others)
         return self._pieces[first] + sum(map(self._spaced.__getitem__, others))
 
 

@@ -47,12 +47,13 @@ def bm25(written: list[str], query: list[str]) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("count", [10, SEGMENT - 1, SEGMENT, SEGMENT + 1, 3 * SEGMENT + 17])
-def test_scores_are_those_of_bm25_over_the_session(count: int) -> None:
+@pytest.mark.parametrize("asked", [WORDS[3::17], WORDS[9::5]])
+def test_scores_are_those_of_bm25_over_the_session(count: int, asked: list[str]) -> None:
     written = texts(count)
     read = ReadModel.in_memory(records_of(items(written), "t", "s"))
-    query = list(analyse("word3 word17 word40"))
+    query = list(analyse(" ".join(asked)))
     expected = bm25(written, query)
-    matches = read.view("t", "s").search(query, count)
+    matches = read.view("t", "s").search(query, count, 10_000)
     assert {match.sequence for match in matches} == set(expected)
     for match in matches:
         assert match.score == pytest.approx(expected[match.sequence])

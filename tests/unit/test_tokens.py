@@ -95,3 +95,18 @@ def test_other_counts_as_tiktoken_encodes_it(name: str) -> None:
     encode = tokens.encoding(name).encode_ordinary
     texts = ["".join(rng.choices(_OTHER, k=rng.randint(0, 14))) for _ in range(10_000)]
     assert [tokens.count(text, name) for text in texts] == [len(encode(text)) for text in texts]
+
+
+@pytest.mark.parametrize("name", tokens.ENCODINGS)
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_many_new_words_are_counted_as_one_by_one(name: str, end: str) -> None:
+    """They are learned in one call of the encoder, and stay right when they come again."""
+    chance = random.Random(f"{name} {end}")
+    signs = "abcdefghijklmnopqrstuvwxyzABCXYZ0123456789-_.,:;!?'\"()[]{}<>/\\@#$%&*+=|~^`"
+    for _ in range(300):
+        words = ["".join(chance.choices(signs, k=chance.randint(1, 60))) for _ in range(30)]
+        expected = len(tokens.encoding(name).encode_ordinary(" ".join(words) + end))
+        assert tokens.count(" ".join(words) + end, name) == expected
+        chance.shuffle(words)
+        expected = len(tokens.encoding(name).encode_ordinary(" ".join(words) + end))
+        assert tokens.count(" ".join(words) + end, name) == expected

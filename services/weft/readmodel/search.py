@@ -67,7 +67,7 @@ def best_documents(
         return []
     wanted = Counter(term[:MAX_TERM] for term in terms)
     tail = tail or tail_of(db, session, count)
-    found = _look_up(db, session, wanted, count, tail.holding(frozenset(wanted)))
+    found = _look_up(db, session, wanted, count, tail.holding(wanted))
     if weights is not None:
         found = _telling(found, weights, count)
     found.sort(key=lambda term: (term.documents, term.text))
