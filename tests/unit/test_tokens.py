@@ -98,7 +98,7 @@ def test_other_counts_as_tiktoken_encodes_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", tokens.ENCODINGS)
-@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("end", ["", "\n", " …", " é\n"])
 def test_many_new_words_are_counted_as_one_by_one(name: str, end: str) -> None:
     """They are learned in one call of the encoder, and stay right when they come again."""
     chance = random.Random(f"{name} {end}")
