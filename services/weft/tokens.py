@@ -125,9 +125,13 @@ class _Pieces(dict[bytes, int]):
 
 
 @cache
-def _opening(name: str) -> frozenset[int]:
-    """Tokens that begin with a blank."""
-    return frozenset(token for word, token in _ranks(name).items() if word.startswith(b" "))
+def _opening(name: str) -> bytes:
+    """By token, 1 where it begins with a blank."""
+    ranks = _ranks(name)
+    opens = bytearray(max(ranks.values()) + 1)
+    for word, token in ranks.items():
+        opens[token] = word.startswith(b" ")
+    return bytes(opens)
 
 
 _FEW = 4
@@ -154,7 +158,7 @@ def _learn(known: dict[_Key, int], new: dict[_Key, str], encoder: tiktoken.Encod
     plain = {piece: text for piece, text in new.items() if _PLAIN.fullmatch(text)}
     opens, counts = _opening(encoder.name), [0]
     for token in encoder.encode_ordinary("".join(plain.values())):
-        if token in opens:
+        if opens[token]:
             counts.append(0)
         counts[-1] += 1
     if len(counts) == len(plain) + 1:

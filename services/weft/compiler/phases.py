@@ -29,9 +29,9 @@ class Look(msgspec.Struct, frozen=True):
 LOOKS = {
     # What is asked now, and which tools the session has used.
     Phase.ROUTE: Look(
-        Reach(newest=32, recent=1.5, matches=0.5, near=0.75),
+        Reach(newest=20, recent=2.0, matches=0.5, near=0.5, near_least=4),
         Emphasis(relevance=0.5, recency=1.0, half_life=4.0, exchange=0.3),
-        Wants(atomic=60, values=2.0, cheap=1.0, supply=1.25, supply_least=500),
+        Wants(atomic=60, values=2.0, cheap=1.0, supply=1.25, supply_least=250),
         current=0.3,
     ),
     # Values to copy: identifiers first, each once.
@@ -43,9 +43,9 @@ LOOKS = {
     ),
     # The result just received, nearly whole, and what led to it.
     Phase.INTERPRET: Look(
-        Reach(newest=32, recent=1.5, matches=0.5, near=0.75),
+        Reach(newest=20, recent=2.0, matches=0.5, near=0.5, near_least=4),
         Emphasis(relevance=0.5, recency=1.0, half_life=3.0, exchange=0.3, newest=4.0),
-        Wants(atomic=60, values=2.0, cheap=0.7, supply=1.25, supply_least=500),
+        Wants(atomic=60, values=2.0, cheap=0.7, supply=1.25, supply_least=250),
         current=0.6,
     ),
     # Whole turns that answer the query; without one, the latest exchange.
