@@ -151,7 +151,7 @@ def _remember(known: dict[_Key, int], key: _Key, tokens: int) -> None:
 
 
 def _learn(known: dict[_Key, int], new: dict[_Key, str], encoder: tiktoken.Encoding) -> None:
-    """Count what is not known, with its text, in one call of the encoder, which costs a fifth of a
+    """Count what is not known, with its text, in one call of the encoder, which costs half of a
     call for each. A piece begins where a token begins with a blank: there is none inside it."""
     if len(new) < _FEW:
         return
