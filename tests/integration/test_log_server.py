@@ -1,7 +1,10 @@
 """The embedded server: one per folder, on one port, and gone with whoever started it."""
 
 import asyncio
+import contextlib
+import fcntl
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +34,14 @@ def runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] != "Z"
     except OSError:
         return False
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True)
+    with (folder / "nats-server.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 async def gone(pid: int) -> None:
@@ -64,6 +75,17 @@ async def test_a_folder_in_use_is_refused(folder: Path) -> None:
             await EmbeddedServer(folder).start()
     async with EmbeddedServer(folder):
         pass
+
+
+async def test_a_server_that_is_ending_is_waited_for(folder: Path) -> None:
+    """As a killed server whose last threads still hold its folder."""
+    with held(folder):
+        server = EmbeddedServer(folder)
+        starting = asyncio.create_task(server.start())
+        await asyncio.sleep(0.1)
+        assert not starting.done()
+    await starting
+    await server.stop()
 
 
 async def test_a_port_in_use_is_one_clear_line(folder: Path, server: EmbeddedServer) -> None:

@@ -27,9 +27,11 @@ from weft_schemas.errors import ConfigurationError, Unavailable
 MAX_PAYLOAD = 8 * 1024 * 1024
 """Bytes; above nats-server's default of 1 MiB so that an item just under the body threshold fits
 with everything that JSON escaping can make of it."""
-READY_SECONDS = 20.0
+READY_SECONDS = 120.0
 """Measured 0.05 s; a recovery of a large store on a slow disk takes longer."""
 STOP_SECONDS = 10.0
+LEAVING_SECONDS = 5.0
+"""How long a folder may stay in use before its server counts as running, not as ending."""
 _POLL_SECONDS = 0.01
 
 _TAIL_BYTES = 64 * 1024
@@ -97,7 +99,7 @@ class EmbeddedServer:
             self._kept = ports.Port()
             self.port = self._kept.number
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(self.data_dir)
+        self._lock = await _locked(self.data_dir)
         try:
             self._spawn(find_binary(), self._lock)
             async with asyncio.timeout(READY_SECONDS):
@@ -223,16 +225,30 @@ def find_binary() -> Path:
     return Path(found)
 
 
-def _locked(folder: Path) -> int:
+async def _locked(folder: Path) -> int:
+    """The folder's lock. A server that is ending keeps it until the last of its threads is gone,
+    which is after its process looks dead to others, so that is waited for."""
     lock = os.open(folder / "nats-server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        async with asyncio.timeout(LEAVING_SECONDS):
+            while not _taken(lock):
+                await asyncio.sleep(_POLL_SECONDS)
+    except BaseException as error:
         os.close(lock)
+        if not isinstance(error, TimeoutError):
+            raise
         raise ConfigurationError(
             f"{folder} is in use by a running nats-server; stop it, or connect to it by its URL"
         ) from None
     return lock
+
+
+def _taken(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _die_with_parent() -> Callable[[], None] | None:
