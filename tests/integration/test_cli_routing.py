@@ -9,6 +9,8 @@ import pytest
 import pytest_asyncio
 from tests.integration.command_line import services, weft
 
+from weft.client import connect
+
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TOOLS = [
@@ -43,10 +45,18 @@ def catalogue(file: Path, tools: list[dict[str, Any]]) -> Path:
     return file
 
 
+async def published(url: str, tools: Path, name: str) -> int:
+    """Publish a catalogue and wait until the router has it; gives its version."""
+    done = await weft("catalog", "publish", str(tools), "--name", name, "--json", url=url)
+    assert done.json["items"] == len(TOOLS)
+    version = int(done.json["version"])
+    async with connect(url) as client:
+        await client.route("mail", name, after=version, timeout=60)
+    return version
+
+
 async def test_a_catalogue_is_published_compared_and_routed(url: str, tools: Path) -> None:
-    done = await weft("catalog", "publish", str(tools), "--name", "shop", "--json", url=url)
-    assert done.json["items"] == 3
-    version = done.json["version"]
+    version = await published(url, tools, "shop")
     changed = [TOOLS[0], {**TOOLS[1], "description": "Weather."}, {**TOOLS[2], "name": "post"}]
     newer = catalogue(tools.with_name("newer.json"), changed)
     compared = await weft("catalog", "diff", str(newer), "-n", "shop", url=url)
@@ -59,10 +69,11 @@ async def test_a_catalogue_is_published_compared_and_routed(url: str, tools: Pat
 
 
 async def test_a_tool_comes_with_the_sessions_values(url: str, tools: Path) -> None:
-    await weft("catalog", "publish", str(tools), "--name", "shop2", url=url)
+    await published(url, tools, "shop2")
     said = b'{"id": "u", "kind": "user_turn", "text": "please refund, my order_id is A-1733"}'
-    await weft("publish", "-", "-s", "s1", url=url, given=said)
-    await weft("compile", "-s", "s1", "-p", "answer", "--after", "1", url=url)
+    ack = (await weft("publish", "-", "-s", "s1", "--json", url=url, given=said)).json
+    folded = ["--after", str(ack["sequence"]), "--timeout", "60"]
+    await weft("compile", "-s", "s1", "-p", "answer", *folded, url=url)
     asked = ["hydrate", "refund_payment", "-s", "s1", "-c", "shop2", "--json"]
     reply = (await weft(*asked, url=url)).json
     assert reply["values"]["order_id"][0]["value"] == "A-1733"

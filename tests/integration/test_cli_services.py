@@ -32,6 +32,11 @@ class Up(NamedTuple):
     folder: Path
 
 
+def until(sequence: str | int) -> list[str]:
+    """Options that have a compile wait for this place in the log, on however slow a machine."""
+    return ["--after", str(sequence), "--timeout", "60"]
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def up(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Up]:
     """Everything running, with a session `s1` published."""
@@ -40,8 +45,7 @@ async def up(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Up]:
         given = "\n".join(json.dumps(item) for item in ITEMS).encode()
         done = await weft("publish", "-", "--session", "s1", url=url, given=given)
         assert done.code == 0, done.err
-        settled = ["--after", "4", "--timeout", "20"]
-        done = await weft("compile", "-s", "s1", "-p", "answer", *settled, url=url)
+        done = await weft("compile", "-s", "s1", "-p", "answer", *until("4"), url=url)
         assert done.code == 0, done.err
         yield Up(url, folder)
 
@@ -106,8 +110,8 @@ async def test_a_publisher_that_asks_learns_of_conflicts(up: Up) -> None:
 
 async def test_status_shows_the_read_model_and_conflicts(up: Up) -> None:
     taken = b'{"id": "u1", "kind": "user_turn", "text": "something else"}'
-    await weft("publish", "-", "-s", "s1", url=up.url, given=taken)
-    await weft("compile", "-s", "s1", "-p", "answer", "--after", "6", url=up.url)
+    ack = (await weft("publish", "-", "-s", "s1", "--json", url=up.url, given=taken)).json
+    await weft("compile", "-s", "s1", "-p", "answer", *until(ack["sequence"]), url=up.url)
     found = (await weft("status", "--json", url=up.url)).json
     assert found["read_model"]["conflicts"] == 1
     assert found["read_model"]["collisions"][0]["item_id"] == "u1"
@@ -141,8 +145,8 @@ async def test_what_is_behind_a_summary_is_looked_into_by_its_handle(up: Up) -> 
     ]
     given = "\n".join(json.dumps(item) for item in items).encode()
     ack = (await weft("publish", "-", "-s", "parts", "--json", url=up.url, given=given)).json
-    settled = ["--after", str(ack["sequence"]), "--timeout", "20", "--json"]
-    pack = (await weft("compile", "-s", "parts", "-p", "interpret", *settled, url=up.url)).json
+    asked = ["compile", "-s", "parts", "-p", "interpret", "--json"]
+    pack = (await weft(*asked, *until(ack["sequence"]), url=up.url)).json
     (handle,) = [entry["handle"] for entry in pack["entries"] if entry.get("handle")]
     assert '"part 250"' not in pack["prompt"]
     asked = ["drilldown", handle, "--view", "search", "-a", "pattern=part 250"]
@@ -185,7 +189,7 @@ async def test_a_recorded_run_goes_in_and_comes_out_by_command(up: Up) -> None:
     file = DATA / "taubench" / "gpt-4o-airline.json"
     done = await weft("publish", str(file), "-s", "run", "--transcript", "3", url=up.url)
     sequence = done.out.rsplit(maxsplit=1)[-1]
-    arguments = ["-s", "run", "-p", "call", "--budget", "1000", "--after", sequence]
+    arguments = ["-s", "run", "-p", "call", "--budget", "1000", *until(sequence)]
     for shape, check in (("openai", check_openai), ("anthropic", check_anthropic)):
         made = await weft("compile", *arguments, "--format", shape, url=up.url)
         check(made.json)

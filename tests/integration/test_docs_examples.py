@@ -69,7 +69,7 @@ async def test_the_first_five_minutes_show_what_the_readme_says(url, monkeypatch
     ack = (await weft(*publish, "--json", url=url)).json
     assert compile_[compile_.index("--after") + 1] == str(ack["count"])
     compile_[compile_.index("--after") + 1] = str(ack["sequence"])
-    prompt = (await weft(*compile_, url=url)).out
+    prompt = (await weft(*compile_, "--timeout", "60", url=url)).out
     (said,) = re.findall(r"says `([^`]*)`", readme)
     assert said in prompt
     assert drilldown[1] in prompt

@@ -16,7 +16,7 @@ import click
 from weft.cli.connecting import connected, running
 from weft.cli.output import hint
 from weft.runtime.settings import Settings
-from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
+from weft_schemas.errors import ConfigurationError, NotFound, Unavailable, WeftError
 
 if TYPE_CHECKING:
     from weft.runtime.supervisor import ChildState, Supervisor
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PORT = 4222
 """NATS's own, so that clients need no address."""
 _LOOK_SECONDS = 0.2
+_NEVER = 2**62
+"""Sequence of no event."""
 
 
 def _processes(flag: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -117,7 +119,7 @@ async def _up(
         ) as started:
             where = started.settings.nats_url
             hint(f"log at {where}, data in {settings.data_dir}, logs in {log_file}")
-            greeting = asyncio.create_task(_greet(started.settings))
+            greeting = asyncio.create_task(_greet(started.settings, counts["router"] > 0))
             try:
                 await until_told(started.supervisor)
             finally:
@@ -199,18 +201,26 @@ def _line(state: ChildState) -> str:
     return f"  {state.name:<14} {state.status} (ended with {state.last_exit})"
 
 
-async def _greet(settings: Settings) -> None:
-    """Say when a compile would be answered."""
+async def _greet(settings: Settings, routed: bool) -> None:
+    """Say when a compile would be answered, and a route where there is a router."""
+    while not await answers(settings, routed):
+        await asyncio.sleep(_LOOK_SECONDS)
+    url = settings.nats_url
+    where = f" --nats {url}" if url != Settings().nats_url else ""
+    hint(f"ready: weft publish chat.json --session s1{where}")
+
+
+async def answers(settings: Settings, routed: bool) -> bool:
+    """Whether the services answer by now."""
     from weft.client import Client
 
-    async with Client(settings) as log:
-        while True:
-            try:
-                await log.status()
-            except WeftError:
-                await asyncio.sleep(_LOOK_SECONDS)
-                continue
-            url = settings.nats_url
-            where = f" --nats {url}" if url != Settings().nats_url else ""
-            hint(f"ready: weft publish chat.json --session s1{where}")
-            return
+    try:
+        async with Client(settings) as log:
+            await log.status()
+            if routed:
+                # A version that never comes: an answered request would be on record.
+                with contextlib.suppress(NotFound):
+                    await log.route("ready", "default", after=_NEVER, timeout=0.0)
+    except WeftError:
+        return False
+    return True
