@@ -49,6 +49,20 @@ async def test_a_stream_lost_between_two_questions_is_told_at_the_next_look(
         await watching.look()
 
 
+async def test_a_worker_that_starts_without_its_consumer_makes_it(
+    log: Connection, process: Process, monkeypatch
+):
+    monkeypatch.setattr(consuming, "GONE_SECONDS", 1.0)
+    await call(log, f"CONSUMER.DELETE.{STREAM}.firewall")
+    working = asyncio.create_task(run_worker(process, WORKER))
+    while process.complaint() is not None and not working.done():
+        await asyncio.sleep(0.01)
+    process.stopping.set()
+    await working
+    made = (await call(log, f"CONSUMER.INFO.{STREAM}.firewall"))["config"]
+    assert made["deliver_policy"] == "all"
+
+
 @pytest.mark.parametrize("first", [consuming, following], ids=["consumer", "policies"])
 async def test_a_lost_stream_is_told_as_such_whoever_notices_first(
     log: Connection, process: Process, monkeypatch, first
@@ -110,6 +124,6 @@ async def test_a_cancellation_that_is_lost_does_not_keep_a_worker_alive(
         raise StreamLost("the stream is gone")
 
     monkeypatch.setattr(Puller, "wait", losing)
-    monkeypatch.setattr(Watchdog, "look", gone)
+    monkeypatch.setattr(Watchdog, "watch", gone)
     with pytest.raises(StreamLost):
         await asyncio.wait_for(run_worker(process, WORKER), 30)

@@ -54,20 +54,20 @@ async def run_worker(process: Process, worker: Worker) -> None:
     process may not or cannot do its work.
     """
     connection = process.connection
-    async with (
-        following_policies(connection) as policies,
-        Publisher(connection) as publisher,
-        Consumer(connection, worker.name, batch=BATCH) as consumer,
-    ):
-        maker = Maker(worker, connection, policies)
-        loop = WorkerLoop(process, worker.name, publisher, maker)
-        gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
-        process.started()
-        try:
-            watchdog = Watchdog(process, worker.name)
-            await _together(process, consumer, loop, watchdog, policies.following)
-        finally:
-            maker.close()
+    async with following_policies(connection) as policies, Publisher(connection) as publisher:
+        watchdog = Watchdog(process, worker.name)
+        # Its consumer may have been deleted while no process of this worker ran.
+        await watchdog.look()
+        async with Consumer(connection, worker.name, batch=BATCH) as consumer:
+            maker = Maker(worker, connection, policies)
+            loop = WorkerLoop(process, worker.name, publisher, maker)
+            # Modules and encodings stay: no collection needs to walk through them again.
+            gc.freeze()
+            process.started()
+            try:
+                await _together(process, consumer, loop, watchdog, policies.following)
+            finally:
+                maker.close()
 
 
 async def _together(
