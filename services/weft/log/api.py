@@ -11,6 +11,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from weft.log.connection import Connection
+from weft.log.patience import done_within
 from weft_schemas.errors import (
     ConfigurationError,
     Conflict,
@@ -64,7 +65,9 @@ async def replied(connection: Client, subject: str, payload: bytes, timeout: flo
 
     Raises `Forbidden` and what nats-py raises.
     """
-    asking = asyncio.ensure_future(connection.request(subject, payload, timeout=timeout))
+    # The wait below has the deadline, and is patient with a process that was held up.
+    unlimited: Any = None
+    asking = asyncio.ensure_future(connection.request(subject, payload, timeout=unlimited))
     refused: list[str] = []
 
     def watch(violated: str) -> None:
@@ -76,9 +79,11 @@ async def replied(connection: Client, subject: str, payload: bytes, timeout: flo
     try:
         # Awaited itself, it would be handed a cancellation, and nats-py's `wait_for` loses one that
         # comes with the reply (Python 3.11).
-        await asyncio.wait([asking])
+        is_answered = await done_within(asking, timeout)
         if refused and asking.cancelled():
             raise forbidden(subject)
+        if not is_answered:
+            raise nats.errors.TimeoutError
         return asking.result()
     finally:
         asking.cancel()

@@ -16,6 +16,7 @@ import nats.errors
 from nats.aio.client import Client
 
 from weft.log.credentials import credentials_file, tls_context
+from weft.log.patience import done_within
 from weft.log.refusal import PlainError, RefusedError, refusal
 from weft_schemas.errors import WeftError
 
@@ -226,7 +227,7 @@ async def connect(
     attempt = asyncio.create_task(connection.connect(servers, **connection.callbacks(), **options))
     try:
         # nats-py retries for ever where reconnects are unlimited; the timeout ends that.
-        await asyncio.wait([attempt], timeout=timeout)
+        await done_within(attempt, timeout)
     finally:
         await _stopped(attempt)
     if attempt.cancelled() or attempt.exception() is not None:

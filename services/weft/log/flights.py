@@ -125,15 +125,25 @@ class Flights:
 
     async def _sweep(self) -> None:
         clock = asyncio.get_running_loop().time
+        looked = clock()
         while True:
             await asyncio.sleep(SOON_SECONDS)
             now = clock()
+            self._forgive(now - looked - SOON_SECONDS, now)
+            looked = now
             late = [t for t, f in self._flights.items() if now - f.first_sent > self._timeout]
             for token in late:
                 self._settle(token, self._unknown(self._flights[token]))
             if self._connection.is_connected:
                 self._send_again(now)
                 self._doubt_silence(now)
+
+    def _forgive(self, held_up: float, now: float) -> None:
+        """Time in which this process did not run (see `patience`) is not counted: answers that came
+        meanwhile are still to be read."""
+        if held_up > SOON_SECONDS:
+            for flight in self._flights.values():
+                flight.forgive(held_up, now)
 
     def _doubt_silence(self, now: float) -> None:
         """Where a message has no answer though it was sent again, find out whether that is since
@@ -196,6 +206,11 @@ class _Flight(msgspec.Struct):
         """The server said that it cannot take it at the moment."""
         self.silent_since = now
         self.retry_at = now + SOON_SECONDS
+
+    def forgive(self, held_up: float, now: float) -> None:
+        self.first_sent = min(now, self.first_sent + held_up)
+        self.silent_since = min(now, self.silent_since + held_up)
+        self.retry_at += held_up
 
     def is_silent(self, now: float) -> bool:
         return now - self.silent_since > SILENT_SECONDS

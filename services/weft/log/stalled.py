@@ -6,11 +6,11 @@ while its API answers as ever. So silence alone does not tell that from a server
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from weft.log.api import call
 from weft.log.connection import Connection
+from weft.log.patience import pause
 from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
 
@@ -29,7 +29,7 @@ async def stores_nothing(connection: Connection, stream: str, publish: Callable[
     if before is None:
         return False
     publish()
-    await asyncio.sleep(STILL_SECONDS)
+    await pause(STILL_SECONDS)
     return await _last_stored(connection, stream) == before
 
 

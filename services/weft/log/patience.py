@@ -1,0 +1,30 @@
+"""Patience that counts looks, not the clock.
+
+A process that was held up (a frozen container, a machine too busy to run it) finds every deadline
+past and every answer still in its socket. Time in which nobody looked says nothing of whoever was
+to answer, so a hold-up uses up one look, however long it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+LOOK_SECONDS = 0.25
+
+
+async def done_within(work: asyncio.Future[Any], seconds: float) -> bool:
+    """Wait until `work` is done, `seconds` at most; whether it is."""
+    while seconds > 0 and not work.done():
+        look = min(LOOK_SECONDS, seconds)
+        await asyncio.wait([work], timeout=look)
+        seconds -= look
+    return work.done()
+
+
+async def pause(seconds: float) -> None:
+    """Sleep so long, and longer where this process was held up meanwhile."""
+    while seconds > 0:
+        look = min(LOOK_SECONDS, seconds)
+        await asyncio.sleep(look)
+        seconds -= look

@@ -1,0 +1,81 @@
+"""Who was held up has not been patient: what comes right afterwards is not too late."""
+
+import asyncio
+import time
+
+import pytest
+from nats.aio.msg import Msg
+
+from weft.log import flights
+from weft.log.api import request
+from weft.log.connection import Connection, connect
+from weft.log.message import Ack
+from weft.log.publishing import Publisher
+from weft.log.server import EmbeddedServer
+from weft.log.stalled import STILL_SECONDS, stores_nothing
+from weft_schemas.errors import Unavailable
+from weft_schemas.subjects import STREAM, item_subject
+
+SUBJECT = item_subject("acme", "s1", "user_turn")
+
+
+def held_up(seconds: float = 1.0) -> None:
+    """Nothing of this process runs for so long, from the next turn of its event loop on."""
+    asyncio.get_running_loop().call_soon(time.sleep, seconds)
+
+
+async def test_a_connection_is_waited_for(server: EmbeddedServer) -> None:
+    held_up()
+    connection = await connect(server.url, timeout=0.5)
+    await connection.close()
+
+
+async def test_an_answer_is_waited_for(log: Connection) -> None:
+    async def answer(message: Msg) -> None:
+        time.sleep(1.0)  # noqa: ASYNC251 (nothing else in the process runs)
+        await log.publish(message.reply, b"here")
+
+    service = await log.subscribe("slow", cb=answer)
+    assert await request(log, "slow", b"", 0.5) == b"here"
+    await service.unsubscribe()
+
+
+async def test_without_a_hold_up_patience_ends(log: Connection) -> None:
+    silent = await log.subscribe("silent")
+    with pytest.raises(Unavailable, match="no answer on silent"):
+        await request(log, "silent", b"", 0.3)
+    await silent.unsubscribe()
+
+
+async def test_an_acknowledgement_is_waited_for(log: Connection) -> None:
+    async with Publisher(log, timeout=0.5) as publisher:
+        await asyncio.sleep(0.05)  # it looks after its messages by now
+        held_up()
+        assert await publisher.publish(SUBJECT, b"{}", "m1") == Ack(1)
+
+
+async def test_a_stream_that_could_not_be_sent_anything_is_not_taken_for_a_stalled_one(
+    log: Connection,
+) -> None:
+    command = b"PUB %b 2\r\n{}\r\n" % SUBJECT.encode()
+
+    def publish() -> None:
+        held_up(STILL_SECONDS + 0.1)
+        asyncio.get_running_loop().call_later(STILL_SECONDS + 0.4, log.write_soon, command)
+
+    assert not await stores_nothing(log, STREAM, publish)
+
+
+async def test_nothing_is_sent_again_or_doubted_for_a_hold_up(log: Connection, monkeypatch) -> None:
+    monkeypatch.setattr(flights, "SILENT_SECONDS", 0.5)
+    doubted: list[object] = []
+    monkeypatch.setattr(flights.Flights, "_give_up_where_stalled", lambda *_: doubted.append(_))
+    sent: list[bytes] = []
+    write_soon = log.write_soon
+    monkeypatch.setattr(log, "write_soon", lambda data: (sent.append(data), write_soon(data)))
+    async with Publisher(log) as publisher:
+        await asyncio.sleep(0.05)
+        held_up(flights.RETRY_SECONDS + 0.5)
+        await publisher.publish(SUBJECT, b"{}", "m1")
+    assert len([one for one in sent if SUBJECT.encode() in one]) == 1
+    assert doubted == []
