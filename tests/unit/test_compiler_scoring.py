@@ -64,6 +64,23 @@ def test_an_event_is_told_by_others_too_and_with_its_time() -> None:
     assert habit["b"] / habit["a"] < event["b"] / event["a"] < 1
 
 
+def test_a_document_whose_title_is_asked_for_wins_where_cues_count() -> None:
+    def document(item_id: str, text: str) -> ContextItem:
+        return ContextItem(item_id, ItemKind.DOC_SNIPPET, text)
+
+    items = [
+        document("titled", "Closing an account\nCall us."),
+        document("other", "Opening hours\nTo close your account, call us."),
+        document("one line", "Closing an account"),
+    ]
+    held = dict.fromkeys(["titled", "other", "one line"], 1.0)
+    made = scores(items, "closing an account", held, CUES)
+    assert made["titled"] > 1.5 * made["other"]
+    assert made["one line"] < made["titled"]
+    without = scores(items, "closing an account", held)
+    assert without["titled"] == pytest.approx(without["other"], abs=0.02)
+
+
 def test_another_day_is_no_neighbour() -> None:
     items = [
         turn("a", occurred_at="2024-01-01T00:00:00Z"),

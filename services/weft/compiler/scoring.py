@@ -5,7 +5,7 @@ age; the phase's kinds weigh."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -15,6 +15,7 @@ from weft.compiler.cues import Cues, cues
 from weft.compiler.query import Question
 from weft.compiler.times import nearness, times_in
 from weft.readmodel.rows import ItemRow
+from weft.readmodel.terms import analyse
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import PhaseRule
 
@@ -34,6 +35,12 @@ questions of three LoCoMo conversations that name one, recall at 2,000 tokens go
 """
 ASKS = 0.9
 """Factor for items that only ask."""
+TITLED = 1.0
+"""What a document gains, as a share of its relevance, whose title uses the query's words alone. On
+half of tau2_banking's tasks, recall at 4,000 tokens goes from .19 to .25, on the others from .20 to
+.23; twice as much moves neither."""
+LONGEST_TITLE = 160
+"""Characters of a first line that may be a title."""
 DATED, PERSONAL, NAMED, LONG = 0.06, 0.09, 0.08, 0.05
 """Worth of a time word, of the first person, of a name, of length."""
 EVENT_DATED = 0.12
@@ -120,7 +127,7 @@ def relevance_of(
     asked = people & question.names
     name = NAMED_WANTED if _WANTS_NAME.search(question.text) else NAMED
     spoken, dated = (EVENT_SPOKEN_BY, EVENT_DATED) if question.event else (SPOKEN_BY, DATED)
-    times = times_in(question.text)
+    times, terms = times_in(question.text), frozenset(question.terms)
     found: dict[int, float] = {}
     for row, score, sign, day, author in zip(rows, raw, signs, occurred, authors, strict=True):
         worth = score / top + DAY * days.get(day, 0.0) + dated * sign.dated
@@ -131,6 +138,8 @@ def relevance_of(
             worth *= spoken
         if times:
             worth *= 1 + AT_TIME * nearness(times, day, row.published_ns)
+        if surface and row.kind is ItemKind.DOC_SNIPPET:
+            worth *= 1 + TITLED * _share(_title(row.text), terms)
         found[row.sequence] = worth * (ASKS if sign.asks else 1.0)
     return found
 
@@ -169,6 +178,16 @@ def _days(
     sums = {day: sum(sorted(found)[-DAY_MATCHES:]) for day, found in held.items()}
     best = max(sums.values(), default=0.0)
     return {day: total / best for day, total in sums.items()} if len(sums) > 1 else {}
+
+
+def _title(text: str) -> tuple[str, ...]:
+    """The terms of a document's first line, where more follows."""
+    line, _, more = text.partition("\n")
+    return tuple(analyse(line)) if more and len(line) <= LONGEST_TITLE else ()
+
+
+def _share(terms: Collection[str], asked: Collection[str]) -> float:
+    return sum(term in asked for term in terms) / len(terms) if terms else 0.0
 
 
 def _author(row: ItemRow) -> str:
