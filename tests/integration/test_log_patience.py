@@ -1,14 +1,17 @@
 """Who was held up has not been patient: what comes right afterwards is not too late."""
 
 import asyncio
+import signal
 import time
+from pathlib import Path
 
 import pytest
 from nats.aio.msg import Msg
 
+import weft.log.connection
 from weft.log import flights
 from weft.log.api import request
-from weft.log.connection import Connection, connect
+from weft.log.connection import FLUSH_SECONDS, Connection, connect
 from weft.log.message import Ack
 from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
@@ -38,6 +41,26 @@ async def test_an_answer_is_waited_for(log: Connection) -> None:
     service = await log.subscribe("slow", cb=answer)
     assert await request(log, "slow", b"", 0.5) == b"here"
     await service.unsubscribe()
+
+
+async def test_the_word_that_all_has_arrived_is_waited_for(log: Connection) -> None:
+    held_up(FLUSH_SECONDS + 0.5)
+    assert await log.flushed()
+
+
+async def test_a_word_that_comes_too_late_leaves_the_connection_as_it_was(
+    folder: Path, monkeypatch
+) -> None:
+    """nats-py ends its reading for an answer that nobody waits for any more."""
+    monkeypatch.setattr(weft.log.connection, "FLUSH_SECONDS", 0.3)
+    async with EmbeddedServer(folder) as server:
+        log = await connect(server.url)
+        server.send_signal(signal.SIGSTOP)
+        assert not await log.flushed()
+        server.send_signal(signal.SIGCONT)
+        assert await log.flushed()
+        await request(log, "$JS.API.INFO", b"", 1.0)
+        await log.close()
 
 
 async def test_without_a_hold_up_patience_ends(log: Connection) -> None:
