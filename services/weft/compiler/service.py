@@ -7,7 +7,6 @@ anybody holds can be reproduced.
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from functools import partial
 
@@ -95,8 +94,7 @@ class Compiler:
         """What this replica has folded, of a session or of the tenant."""
         request = asked.request
         session = None if asked.session == TENANT_SESSION else asked.session
-        clock = asyncio.get_running_loop().time
-        await self._replica.reach(request.after, clock() + request.timeout)
+        await self._replica.reach(request.after, self._replica.deadline(request.timeout))
         return await self._replica.read(
             lambda model: status(model.db, asked.tenant, session, request)
         )
@@ -126,8 +124,7 @@ class Compiler:
     async def _latest_turn(self, tenant: str, session: str, request: CompileRequest) -> str:
         """What the user said last, to route by where no query is given; empty where that is too
         sensitive to be shown."""
-        deadline = asyncio.get_running_loop().time() + request.timeout
-        await self._replica.reach(request.after, deadline)
+        await self._replica.reach(request.after, self._replica.deadline(request.timeout))
 
         def read(model: ReadModel) -> str:
             view = model.view(tenant, session)
@@ -140,7 +137,7 @@ class Compiler:
     async def _compiled(self, tenant: str, session: str, request: CompileRequest) -> Compilation:
         """Waits for what the request waits for, then compiles what is there."""
         base = await self._audits.find(tenant, session, request.stable_from)
-        deadline = asyncio.get_running_loop().time() + request.timeout
+        deadline = self._replica.deadline(request.timeout)
         wanted = max(request.after, request.as_of or 0)
         folded = await self._replica.reach(wanted, deadline)
         while True:

@@ -136,14 +136,14 @@ class Routing:
         request = asked.request
         held = await self._catalogues.held(asked.tenant, request.catalog, 0, 0.0)
         tool = _tool(held, request)
-        deadline = asyncio.get_running_loop().time() + request.timeout
+        deadline = self._replica.deadline(request.timeout)
         await self._replica.reach(request.after, deadline)
         while True:
             sequence, rows, policy = await self._replica.read(
                 lambda model: _read(model, asked.tenant, asked.session)
             )
             waiting = any(row.pending and row.sequence <= request.after for row in rows)
-            if not waiting or asyncio.get_running_loop().time() >= deadline:
+            if not waiting or self._replica.is_late(deadline):
                 break
             await asyncio.sleep(_LOOK_SECONDS)
         return await asyncio.to_thread(

@@ -21,6 +21,9 @@ READERS = 4
 """Threads that read at once; more would only contend for the interpreter's lock."""
 LOOK_SECONDS = 0.001
 """Between two looks at the checkpoint while somebody waits; a look takes 10 µs."""
+HELD_UP_SECONDS = 0.1
+"""So long without a look tells that this process did not run. The indexer may not have run either,
+so that nobody's wait is over for that."""
 
 
 class Replica:
@@ -33,6 +36,8 @@ class Replica:
         self._checkpoint = Reader(data_dir)
         self._look: asyncio.Task[int] | None = None
         self._hurried = False
+        self._looked = 0.0
+        self._held_up = 0.0
 
     async def __aenter__(self) -> Self:
         return self
@@ -53,21 +58,29 @@ class Replica:
         """Let nobody wait any more: every deadline is now."""
         self._hurried = True
 
+    def deadline(self, seconds: float) -> float:
+        """For `reach` and `is_late`: so many seconds from now, without those in which this process
+        was held up while somebody waited."""
+        return self._now() + seconds
+
     def is_late(self, deadline: float) -> bool:
-        """Whether the event loop's time has reached `deadline`."""
-        return self._hurried or asyncio.get_running_loop().time() >= deadline
+        """Whether a `deadline` has passed."""
+        return self._hurried or self._now() >= deadline
 
     async def reach(self, sequence: int, deadline: float) -> int:
-        """Wait until `sequence` is folded, or until the event loop's time is `deadline`.
+        """Wait until `sequence` is folded, or until the `deadline`.
 
         Returns the watermark, which may be below `sequence` then. All that wait share one look. A
         replica that has no read model yet is waited for as well; `Unavailable` if none comes.
         """
         folded = self._folded()
+        if self._look is None or self._look.done():
+            self._looked = asyncio.get_running_loop().time()
         while folded < sequence and not self.is_late(deadline):
             if self._look is None or self._look.done():
                 self._look = asyncio.create_task(self._next_look())
             folded = await asyncio.shield(self._look)
+            self._note_hold_up()
         return folded if folded >= 0 else self.watermark()
 
     async def read(self, work: Callable[[ReadModel], T]) -> T:
@@ -88,7 +101,17 @@ class Replica:
 
     async def _next_look(self) -> int:
         await asyncio.sleep(LOOK_SECONDS)
+        self._note_hold_up()
         return self._folded()
+
+    def _note_hold_up(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self._looked > HELD_UP_SECONDS:
+            self._held_up += now - self._looked
+        self._looked = now
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time() - self._held_up
 
     def _folded(self) -> int:
         """The watermark, -1 where there is no read model."""
