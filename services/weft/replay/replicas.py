@@ -15,13 +15,16 @@ from pathlib import Path
 import msgspec
 
 from weft.log.connection import Connection, Listener
+from weft.log.patience import done_within, pause
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import request_subject
 
 ANSWER_SECONDS = 1.0
-"""How long answers are collected; a replica answers in milliseconds, unless it writes its file
-anew."""
-_SUBJECT = f"weft-rpc.*.{TENANT_SESSION}.replicas"
+"""How long answers are collected; a replica answers in milliseconds."""
+FIRST_SECONDS = 10.0
+"""How long the first one is waited for, where the server says that somebody is asked: none of them
+may be quick while it writes its file anew."""
+SUBJECT = f"weft-rpc.*.{TENANT_SESSION}.replicas"
 
 
 class ReplicaState(msgspec.Struct, frozen=True):
@@ -48,25 +51,30 @@ async def answer(connection: Connection, state: Callable[[], ReplicaState]) -> L
         body = msgspec.json.encode(state())
         connection.write_soon(b"PUB %b %d\r\n%b\r\n" % (to, len(body), body))
 
-    return await connection.listen(_SUBJECT, reply)
+    return await connection.listen(SUBJECT, reply)
 
 
 async def replicas(connection: Connection, tenant: str) -> list[ReplicaState]:
-    """Those that answer within `ANSWER_SECONDS`, by name."""
+    """Those that answer in time, by name; none at once where none runs."""
     found: dict[str, ReplicaState] = {}
     inbox = connection.new_inbox()
+    first = asyncio.get_running_loop().create_future()
 
     def take(subject: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
         if payload:
             state = msgspec.json.decode(payload, type=ReplicaState)
             found[state.name] = state
+        if not first.done():
+            # Without a payload it is the server's word that nobody listens.
+            first.set_result(bool(payload))
 
     listener = await connection.listen(inbox, take)
     try:
         await connection.publish(
             request_subject(tenant, TENANT_SESSION, "replicas"), b"{}", reply=inbox
         )
-        await asyncio.sleep(ANSWER_SECONDS)
+        if await done_within(first, FIRST_SECONDS) and first.result():
+            await pause(ANSWER_SECONDS)
     finally:
         await listener.close()
     return [found[name] for name in sorted(found)]
