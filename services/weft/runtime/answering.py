@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 import nats.errors
-from faststream.nats import NatsMessage, NatsResponse
+from faststream.nats import NatsMessage
 
 from weft.runtime.logs import safe_error
 from weft.runtime.process import Process
@@ -56,7 +56,7 @@ class Answering:
         self._process = process
         self._group = group
         self._subscribers: list[Any] = []
-        self._open = 0
+        self._open: set[asyncio.Task[None]] = set()
 
     async def answer(self, service: str, kind: type[Request], handler: Handler) -> None:
         """Answer the requests of `service`, JSON of `kind`, with what `handler` returns.
@@ -64,23 +64,27 @@ class Answering:
         The handler raises weft's errors; any other is reported as internal and logged.
         """
         decode = msgspec.json.Decoder(kind).decode
+        room = asyncio.Semaphore(AT_ONCE)
 
-        async def reply(message: NatsMessage) -> NatsResponse:
-            self._open += 1
+        async def reply(message: NatsMessage) -> None:
             try:
                 with self._process.metrics.request(service) as answer:
-                    response, answer.code = await self._reply(message, decode, handler)
-                return response
+                    body, answer.code = await self._reply(message, decode, handler)
+                await self._send(message, body, answer.code)
             finally:
-                self._open -= 1
+                room.release()
 
+        async def begin(message: NatsMessage) -> None:
+            await room.acquire()
+            task = asyncio.create_task(reply(message))
+            self._open.add(task)
+            task.add_done_callback(self._open.discard)
+
+        # FastStream's own workers and replies take .4 ms of a request, a task .1 ms.
         subscriber = self._process.broker.subscriber(
-            f"weft-rpc.*.*.{service}",
-            queue=self._group,
-            max_workers=AT_ONCE,
-            decoder=_undecoded,
+            f"weft-rpc.*.*.{service}", queue=self._group, no_reply=True, decoder=_undecoded
         )
-        subscriber(reply)
+        subscriber(begin)
         await subscriber.start()
         self._subscribers.append(subscriber)
 
@@ -94,11 +98,12 @@ class Answering:
         for subscriber in self._subscribers:
             subscriber.subscription = None  # nothing is left of it to be stopped
         while self._open:
-            await asyncio.sleep(0.01)
+            await asyncio.wait(self._open)
 
     async def _reply(
         self, message: NatsMessage, decode: Callable[[bytes], Request], handler: Handler
-    ) -> tuple[NatsResponse, str]:
+    ) -> tuple[bytes, str]:
+        """The body and how it went: `ok`, or the error's code."""
         try:
             asked = _asked(message, decode)
             body = msgspec.json.encode(await handler(asked))
@@ -109,7 +114,16 @@ class Answering:
             _log.error("a request failed", exc_info=error)
             text = f"the service failed on this request ({safe_error(error)}); see its log"
             return _refusal(WeftError.code, text, False), WeftError.code
-        return NatsResponse(body), "ok"
+        return body, "ok"
+
+    async def _send(self, message: NatsMessage, body: bytes, code: str) -> None:
+        headers = None if code == "ok" else {ERROR_HEADER: code}
+        if message.raw_message.reply:
+            # Who asked sees no answer of a lost connection either way, and asks again.
+            with contextlib.suppress(nats.errors.Error, OSError):
+                await self._process.connection.publish(
+                    message.raw_message.reply, body, headers=headers
+                )
 
     def _check_size(self, body: bytes) -> None:
         limit = self._process.connection.max_payload - _ROOM_FOR_HEADERS
@@ -157,8 +171,7 @@ def _check(service: str, request: Any) -> None:
         raise InvalidInput(f"{service} request: $.timeout is {wait}; give 0 to {MOST_WAIT:g}")
 
 
-def _refusal(code: str, text: str, retryable: bool) -> NatsResponse:
+def _refusal(code: str, text: str, retryable: bool) -> bytes:
     # A message may quote what cannot be encoded, which is then the fault it tells of.
     printable = text.encode("utf-8", "replace").decode()
-    body = msgspec.json.encode(ErrorReply(code, printable, retryable))
-    return NatsResponse(body, headers={ERROR_HEADER: code})
+    return msgspec.json.encode(ErrorReply(code, printable, retryable))
