@@ -10,12 +10,15 @@ from nats.aio.msg import Msg
 
 import weft.log.connection
 from weft.log import flights
-from weft.log.api import request
+from weft.log.api import TIMEOUT_SECONDS, request
 from weft.log.connection import FLUSH_SECONDS, Connection, connect
+from weft.log.erasing import erase
 from weft.log.message import Ack
+from weft.log.patience import pause
 from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
 from weft.log.stalled import STILL_SECONDS, stores_nothing
+from weft.log.topology import provision
 from weft_schemas.errors import Unavailable
 from weft_schemas.subjects import STREAM, item_subject
 
@@ -60,6 +63,23 @@ async def test_a_word_that_comes_too_late_leaves_the_connection_as_it_was(
         server.send_signal(signal.SIGCONT)
         assert await log.flushed()
         await request(log, "$JS.API.INFO", b"", 1.0)
+        await log.close()
+
+
+async def test_an_erasure_is_given_the_time_that_a_slow_disk_takes(
+    folder: Path, monkeypatch
+) -> None:
+    async with EmbeddedServer(folder) as server:
+        monkeypatch.setitem(weft.log.connection._OPTIONS, "ping_interval", 600)
+        log = await connect(server.url)
+        await provision(log)
+        async with Publisher(log) as publisher:
+            await publisher.publish(SUBJECT, b"{}", "m1")
+        server.send_signal(signal.SIGSTOP)
+        erasing = asyncio.create_task(erase(log, STREAM, 1))
+        await pause(TIMEOUT_SECONDS + 0.5)
+        server.send_signal(signal.SIGCONT)
+        assert await erasing
         await log.close()
 
 
