@@ -21,6 +21,9 @@ from weft.log.refusal import PlainError, RefusedError, refusal
 from weft_schemas.errors import WeftError
 
 CONNECT_SECONDS = 3.0
+SILENT_SECONDS = 20.0
+"""So much longer where a server takes connections and does not speak yet: it is there, and starts,
+recovers or is held up. Who was told that nobody is there would only ask again."""
 RECONNECT_WAIT_SECONDS = 0.25
 """Between attempts. nats-py's 2 s would be most of the gap after a server's restart."""
 PING_SECONDS = 2
@@ -76,6 +79,13 @@ class Connection(Client):
         self._violation_watchers: list[Callable[[str], None]] = []
         self._reconnect_watchers: list[Callable[[], None]] = []
         self._down = False
+        self._is_taken = False
+        """Whether a server ever took the connection, whatever it said."""
+
+    @property
+    def is_met_with_silence(self) -> bool:
+        """Whether a server took the connection and nothing is wrong but that it does not answer."""
+        return self._is_taken and isinstance(self.last_error, TimeoutError | None)
 
     async def listen(self, subject: str, handler: Handler) -> Listener:
         """Subscribe `handler` to a subject; it outlives reconnects."""
@@ -156,6 +166,7 @@ class Connection(Client):
     async def _connect_to_server(self, server: Any) -> None:
         try:
             await super()._connect_to_server(server)
+            self._is_taken = True
         finally:
             # Python 3.11's `wait_for` loses a cancellation that comes as the attempt ends. nats-py
             # would try for ever then, and the process wait for it at its end.
@@ -210,8 +221,8 @@ async def connect(
     """Connect to one or more servers (URLs separated by commas) and keep reconnecting.
 
     `creds` is a credentials file, the `tls_` ones are PEM files. Raises `Unavailable` where no
-    server answers within `timeout` seconds, `Forbidden` where it refuses the credential and
-    `ConfigurationError` where a file cannot be used.
+    server answers within `timeout` seconds (`SILENT_SECONDS` later where one is there), `Forbidden`
+    where it refuses the credential and `ConfigurationError` where a file cannot be used.
     """
     logging.getLogger("asyncio").addFilter(_is_news)
     servers = [part.strip() for part in url.split(",")]
@@ -228,7 +239,8 @@ async def connect(
     attempt = asyncio.create_task(connection.connect(servers, **connection.callbacks(), **options))
     try:
         # nats-py retries for ever where reconnects are unlimited; the timeout ends that.
-        await done_within(attempt, timeout)
+        if not await done_within(attempt, timeout) and connection.is_met_with_silence:
+            await done_within(attempt, SILENT_SECONDS)
     finally:
         await _stopped(attempt)
     if attempt.cancelled() or attempt.exception() is not None:
