@@ -14,6 +14,9 @@ from weft_schemas.items import ContextItem, ItemKind
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+PATIENCE = 60.0
+"""Seconds; the longest that a request may ask to be waited for."""
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
@@ -43,7 +46,7 @@ def called(item_id: str, text: str) -> list[ContextItem]:
 
 async def test_what_was_just_published_is_compiled_at_once(client: weft.Client) -> None:
     ack = await client.publish("now", [turn("u", "What is order 17?"), *called("c", "17: a lamp")])
-    pack = await client.compile("now", "answer", budget=500, after=ack.sequence, timeout=10)
+    pack = await client.compile("now", "answer", budget=500, after=ack.sequence, timeout=PATIENCE)
     assert "What is order 17?" in pack.prompt
     assert "17: a lamp" in pack.prompt
     assert pack.pending == ()
@@ -75,7 +78,7 @@ async def test_confirm_tells_new_known_and_conflicting(client: weft.Client) -> N
     assert (told.stored, told.duplicates) == (1, ("a",))
     (conflict,) = told.conflicts
     assert (conflict.item_id, conflict.first_sequence) == ("b", first.sequence)
-    pack = await client.compile("c1", "answer", after=again.sequence, timeout=10)
+    pack = await client.compile("c1", "answer", after=again.sequence, timeout=PATIENCE)
     assert "two" in pack.prompt
     assert "changed" not in pack.prompt
 
@@ -92,7 +95,7 @@ async def test_confirm_knows_batches_too(client: weft.Client) -> None:
 
 async def test_explain_says_why(client: weft.Client) -> None:
     ack = await client.publish("why", [turn("u", "hello there"), *called("c", "a " * 50)])
-    asked = CompileRequest(weft.Phase.ANSWER, budget=12, after=ack.sequence, timeout=10)
+    asked = CompileRequest(weft.Phase.ANSWER, budget=12, after=ack.sequence, timeout=PATIENCE)
     assert (await client.explain("why", "u", asked)).included
     dropped = await client.explain("why", "c-r", asked)
     assert (dropped.included, dropped.reason) == (False, "budget")
@@ -103,10 +106,10 @@ async def test_a_policy_holds_from_its_place_on(client: weft.Client) -> None:
         "s", ItemKind.DOC_SNIPPET, "internal words", sensitivity=weft.Sensitivity.INTERNAL
     )
     ack = await client.publish("policy", [turn("u", "hello"), secret])
-    before = await client.compile("policy", "answer", after=ack.sequence, timeout=10)
+    before = await client.compile("policy", "answer", after=ack.sequence, timeout=PATIENCE)
     policy = weft.ContextPolicy("strict", "policy", sensitivity_floor=weft.Sensitivity.INTERNAL)
     put = await client.publish_policy(policy)
-    after = await client.compile("policy", "answer", after=put.sequence, timeout=10)
+    after = await client.compile("policy", "answer", after=put.sequence, timeout=PATIENCE)
     assert "internal words" in before.prompt
     assert "internal words" not in after.prompt
     assert after.policy_version == put.sequence
@@ -122,7 +125,7 @@ async def test_status_counts(client: weft.Client) -> None:
 
 async def test_events_show_what_workers_derived(client: weft.Client) -> None:
     ack = await client.publish("derived", called("c", "some result"))
-    await client.compile("derived", "interpret", after=ack.sequence, timeout=10)
+    await client.compile("derived", "interpret", after=ack.sequence, timeout=PATIENCE)
     kinds = [record.address().event async for record in client.events("derived")]
     assert kinds == ["tool_call", "tool_result", "envelope"]
 
@@ -131,7 +134,9 @@ async def test_many_compiles_at_once_are_all_answered(client: weft.Client) -> No
     ack = await client.publish("busy", [turn(f"u{n}", f"question {n}") for n in range(50)])
     packs = await asyncio.gather(
         *(
-            client.compile("busy", "answer", query=f"question {n}", after=ack.sequence, timeout=20)
+            client.compile(
+                "busy", "answer", query=f"question {n}", after=ack.sequence, timeout=PATIENCE
+            )
             for n in range(20)
         )
     )

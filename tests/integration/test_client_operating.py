@@ -1,5 +1,6 @@
 """The operator's commands from Python, on a real log: the same functions as the command line's."""
 
+import asyncio
 import io
 
 import pytest
@@ -9,6 +10,7 @@ from tests.integration.test_service_compiler import TURN, compiled, compiling
 
 from weft.client import connect
 from weft.log.connection import Connection
+from weft.log.reading import last_sequence
 from weft_schemas.errors import ConfigurationError, NotFound
 from weft_schemas.events import Origin, ParkedEvent, encode_event
 from weft_schemas.items import ContextItem, ItemKind
@@ -21,7 +23,7 @@ TINY = ContextPolicy(name="tiny", budgets=ContextBudget(1, 1, 1, 1))
 
 async def test_an_operator_works_from_python(server, log: Connection, tmp_path, monkeypatch):
     monkeypatch.setenv("WEFT_DATA_DIR", str(tmp_path))
-    async with folding(log, tmp_path), compiling(server, tmp_path):
+    async with folding(log, tmp_path) as follower, compiling(server, tmp_path):
         [first] = await publish(log, "s1", [TURN])
         one = await compiled(log, after=first.sequence)
         [second] = await publish(log, "s1", [LATER])
@@ -54,6 +56,8 @@ async def test_an_operator_works_from_python(server, log: Connection, tmp_path, 
             [dropped] = await operator.dead_letters("s1")
             assert dropped.dropped
 
+            while follower.through < await last_sequence(log):
+                await asyncio.sleep(0.02)
             assert (await operator.verify()).findings == []
             built = await operator.rebuild(tmp_path / "again")
             taken = await operator.snapshot(tmp_path / "again")

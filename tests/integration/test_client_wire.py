@@ -16,6 +16,8 @@ from tests.integration.command_line import services
 import jsonschema
 
 SCHEMAS = ROOT / "schemas" / "jsonschema"
+PATIENCE_SECONDS = 60.0
+"""The longest that a request may ask to be waited for."""
 
 
 def checked(name: str, value: dict[str, Any]) -> dict[str, Any]:
@@ -46,11 +48,9 @@ async def test_publish_and_compile_without_weft(tmp_path: Path) -> None:
         )
         request = checked(
             "compile_request",
-            {"phase": "answer", "budget": 500, "after": last, "timeout": 10.0},
+            {"phase": "answer", "budget": 500, "after": last, "timeout": PATIENCE_SECONDS},
         )
-        reply = await client.request(
-            "weft-rpc.acme.s1.compile", json.dumps(request).encode(), timeout=15
-        )
+        reply = await compiled(client, request)
         assert not (reply.headers or {}).get("Weft-Error")
         pack = checked("context_pack", json.loads(reply.data))
         assert "3 degrees" in pack["prompt"]
@@ -61,12 +61,17 @@ async def test_publish_and_compile_without_weft(tmp_path: Path) -> None:
         await client.close()
 
 
+async def compiled(client: Any, request: dict[str, Any]) -> Any:
+    payload = json.dumps(request).encode()
+    return await client.request("weft-rpc.acme.s1.compile", payload, timeout=PATIENCE_SECONDS + 30)
+
+
 async def refused(client: Any) -> None:
-    reply = await client.request("weft-rpc.acme.nobody.compile", b'{"phase":"answer"}', timeout=10)
+    reply = await client.request("weft-rpc.acme.nobody.compile", b'{"phase":"answer"}', timeout=30)
     assert reply.headers["Weft-Error"] == "not_found"
     error = checked("error", json.loads(reply.data))
     assert error["code"] == "not_found"
-    reply = await client.request("weft-rpc.acme.s1.compile", b'{"phase":"dream"}', timeout=10)
+    reply = await client.request("weft-rpc.acme.s1.compile", b'{"phase":"dream"}', timeout=30)
     assert reply.headers["Weft-Error"] == "invalid_input"
     assert "phase" in json.loads(reply.data)["message"]
 
@@ -77,16 +82,14 @@ async def test_what_the_schema_refuses_is_parked_and_holds_nobody_up(tmp_path: P
         js = client.jetstream()
         await js.publish("weft.acme.s1.in.tool_result", b'{"type":"item","id":7}')
         last = await publish(js, "s1", {"id": "u", "kind": "user_turn", "text": "hello"})
-        request = {"phase": "answer", "after": last, "timeout": 10.0}
-        reply = await client.request(
-            "weft-rpc.acme.s1.compile", json.dumps(request).encode(), timeout=15
-        )
+        request = {"phase": "answer", "after": last, "timeout": PATIENCE_SECONDS}
+        reply = await compiled(client, request)
         assert "hello" in json.loads(reply.data)["prompt"]
-        for _ in range(100):
-            reply = await client.request("weft-rpc.acme.s1.status", b"{}", timeout=10)
-            status = checked("status_reply", json.loads(reply.data))
-            if status["parked"]:
-                break
-            await asyncio.sleep(0.1)
+        status: dict[str, Any] = {}
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not status.get("parked"):
+                reply = await client.request("weft-rpc.acme.s1.status", b"{}", timeout=30)
+                status = checked("status_reply", json.loads(reply.data))
+                await asyncio.sleep(0.1)
         assert [letter["worker"] for letter in status["dead_letters"]] == ["firewall"]
         await client.close()

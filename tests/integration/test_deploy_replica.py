@@ -11,7 +11,7 @@ from weft.log.connection import Connection
 from weft.log.ports import Port
 from weft.log.server import EmbeddedServer
 
-PATIENCE_SECONDS = 40
+PATIENCE_SECONDS = 120
 
 
 def answers(address: str) -> bool:

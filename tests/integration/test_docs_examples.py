@@ -23,7 +23,7 @@ EXAMPLES = [
     for name in ("README.md", "docs/protocol.md")
     for code in re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(), re.S | re.M)
 ]
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 120
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -8,22 +8,46 @@ import pytest
 from tests.integration.conftest import stored_payloads
 
 from weft.log.api import call
-from weft.log.batching import BulkPublisher, Mode, best_mode
+from weft.log.batching import BulkAck, BulkPublisher, Mode, best_mode
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.consuming import Consumer
 from weft.log.following import Follower
 from weft.log.message import Message
+from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
+from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import item_subject
 
 SUBJECT = item_subject("acme", "s1", "user_turn")
 COUNT = 3_000
+PATIENCE = 120.0
+"""Seconds until a test counts what it waits for as missing."""
 
 
 def messages() -> Iterator[Message]:
     for number in range(COUNT):
         yield Message(SUBJECT, b"%08d" % number, f"m{number}")
+
+
+async def until_known(bulk: BulkPublisher, part: list[Message]) -> BulkAck:
+    """Publish as a publisher does that is told that the outcome is unknown: again."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                return await bulk.publish(part)
+            except Unavailable:
+                await asyncio.sleep(0.1)
+
+
+async def leading(cluster: EmbeddedCluster) -> EmbeddedServer:
+    """The leader; between two of them, the next one."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                return await cluster.leader()
+            except WeftError:
+                await asyncio.sleep(0.1)
 
 
 @pytest.mark.parametrize("mode", [Mode.ATOMIC, pytest.param(Mode.FAST, marks=pytest.mark.slow)])
@@ -40,7 +64,7 @@ async def test_a_killed_leader_loses_doubles_and_reorders_nothing(folder: Path, 
             everything = list(messages())
             async with BulkPublisher(log, mode) as bulk:
                 for start in range(0, COUNT, 100):
-                    ack = await bulk.publish(everything[start : start + 100])
+                    ack = await until_known(bulk, everything[start : start + 100])
                     sequence = max(sequence, ack.sequence)
             return sequence
 
@@ -64,7 +88,7 @@ async def test_a_killed_leader_loses_doubles_and_reorders_nothing(folder: Path, 
         async def kill_leader() -> None:
             while len(followed) < COUNT // 10:
                 await asyncio.sleep(0.01)
-            leader = await cluster.leader()
+            leader = await leading(cluster)
             await leader.kill()
             await asyncio.sleep(1)
             await leader.start()

@@ -122,11 +122,11 @@ async def test_what_is_held_is_not_given_to_another(
     log: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consuming, "EXTEND_SECONDS", 0.2)
-    await ack_wait(log, 3)  # so many times the extension that a busy machine keeps to it
+    await ack_wait(log, 6)  # so many times the extension that a busy machine keeps to it
     await publish(log, 0, 1)
     async with Consumer(log, "firewall") as consumer:
         (delivery,) = await anext(aiter(consumer))
-        await asyncio.sleep(4)
+        await asyncio.sleep(7)
         info = await call(log, "CONSUMER.INFO.weft.firewall")
         assert (info["num_redelivered"], info["num_ack_pending"]) == (0, 1)
         delivery.ack()
@@ -145,7 +145,8 @@ async def test_what_nobody_settles_is_given_up_in_the_end(
     await publish(log, 0, 1)
     async with Consumer(log, "firewall") as consumer:
         await anext(aiter(consumer))
-        (again,) = await anext(aiter(consumer))
+        # Whoever is slow to ask finds that it was given up more than once.
+        again, *_ = await anext(aiter(consumer))
         assert (again.record.sequence, again.record.deliveries) == (1, 2)
         again.ack()
 

@@ -148,9 +148,10 @@ async def test_a_callback_that_fails_stops_nothing_and_is_told(log: Connection) 
     def fail(_: object) -> None:
         raise RuntimeError
 
-    async with Publisher(log, timeout=0.5) as publisher:
+    async with Publisher(log) as publisher:
         publisher.send([Message(SUBJECT, b"{}", "m1")], fail)
         assert await publisher.publish(SUBJECT, b"{}", "m2") == Ack(2)
+    async with Publisher(log, timeout=0.5) as publisher:
         publisher.send([Message("nobody.listens", b"{}")], fail)
         with pytest.raises(Unavailable):
             await publisher.publish("nobody.listens", b"{}")
