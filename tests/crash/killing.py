@@ -70,11 +70,15 @@ async def kill_under_load(
     with (folder / "weft.log").open("wb") as log_file:
         async with running(settings, COUNTS, clustered=clustered, log_file=log_file) as up:
             log = await connect(up.settings.nats_url)
+            # A publisher that finds no server when it starts is told so, which nobody doubts.
+            connected = asyncio.Barrier(sessions + 1)
             async with asyncio.TaskGroup() as group:
                 for number in range(sessions):
                     own = random.Random(f"{seed}-{number}")
                     rate = kills * pause / items
-                    group.create_task(publish(up, report, f"s{number}", items, rate, own))
+                    publishing = publish(up, report, f"s{number}", items, rate, own, connected)
+                    group.create_task(publishing)
+                await connected.wait()
                 group.create_task(kill(up, report, chance, kills, pause, only, cut_off))
             with Reader(folder) as reader:
                 await settled(log, reader)
@@ -85,11 +89,18 @@ async def kill_under_load(
 
 
 async def publish(
-    up: Up, report: Report, session: str, items: int, rate: float, chance: random.Random
+    up: Up,
+    report: Report,
+    session: str,
+    items: int,
+    rate: float,
+    chance: random.Random,
+    connected: asyncio.Barrier,
 ) -> None:
     """One publisher of one session, which takes what it is told and never tries again itself."""
     kinds = [ItemKind.USER_TURN, ItemKind.TOOL_RESULT]
     async with Client(up.settings) as client:
+        await connected.wait()
         for number in range(items):
             text = f"{session} {number}: {chance.random()}\n" * chance.randint(1, 40)
             item = ContextItem(f"i{number}", chance.choice(kinds), text)
