@@ -29,7 +29,7 @@ SNAPSHOTS_STREAM = f"OBJ_{SNAPSHOTS_BUCKET}"
 SECOND = 1_000_000_000
 DUPLICATE_WINDOW = 120 * SECOND
 ELECTION_SECONDS = 60.0
-"""Three nodes that start on existing data took 8 s here, with nothing else to do and a fast disk."""
+"""Three nodes that start on existing data took 8 s here, with little else to do."""
 ACK_WAIT = 10 * SECOND
 """What a killed process held comes to the others after this long. A living one extends what it
 holds well before (see `consuming.EXTEND_SECONDS`)."""
