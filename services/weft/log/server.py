@@ -230,17 +230,16 @@ async def _locked(folder: Path) -> int:
     which is after its process looks dead to others, so that is waited for."""
     lock = os.open(folder / "nats-server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        async with asyncio.timeout(LEAVING_SECONDS):
-            while not _taken(lock):
-                await asyncio.sleep(_POLL_SECONDS)
-    except BaseException as error:
-        os.close(lock)
-        if not isinstance(error, TimeoutError):
-            raise
+        for _ in range(int(LEAVING_SECONDS / _POLL_SECONDS)):
+            if _taken(lock):
+                return lock
+            await asyncio.sleep(_POLL_SECONDS)
         raise ConfigurationError(
             f"{folder} is in use by a running nats-server; stop it, or connect to it by its URL"
-        ) from None
-    return lock
+        )
+    except BaseException:
+        os.close(lock)
+        raise
 
 
 def _taken(lock: int) -> bool:
