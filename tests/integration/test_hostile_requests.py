@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import nats
+from tests.crash.lives import settled
 from tests.crash.load import turns
 from tests.integration.hostile import spoilt
 from tests.integration.test_supervisor_up import until_answering
@@ -17,6 +18,7 @@ from tests.integration.test_supervisor_up import until_answering
 from weft.client import Client
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
+from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, running
 from weft_schemas.compile import ErrorReply
@@ -97,10 +99,14 @@ async def test_three_thousand_hostile_requests_get_one_clear_error_each(tmp_path
         async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
             await until_answering(c)
             ack = await c.publish("good", turns(5))
+            with Reader(tmp_path) as reader:
+                # What memory and summaries add comes in its own time.
+                await settled(c.connection, reader)
             tool = SelectableItem("logs", "logs", "Reads the logs of a worker.")
             version = (await c.publish_catalog(Catalog("c", (tool,)))).sequence
-            await c.route("logs", "c", after=version, timeout=20)
-            before = await c.compile("good", "answer", after=ack.sequence, timeout=20)
+            await c.route("logs", "c", after=version, timeout=60)
+            before = await c.compile("good", "answer", after=ack.sequence)
+            assert before.pending == ()
             await publish_no_audits(c.connection, random.Random(SEED))
             bare = await nats.connect(up.settings.nats_url)
             room = asyncio.Semaphore(AT_ONCE)
