@@ -14,6 +14,7 @@ from typing import Any
 
 import nats.errors
 from nats.aio.client import Client
+from nats.aio.transport import TcpTransport
 
 from weft.log.credentials import credentials_file, tls_context
 from weft.log.patience import done_within
@@ -164,6 +165,9 @@ class Connection(Client):
             handler(subject, reply, data, headers)
 
     async def _connect_to_server(self, server: Any) -> None:
+        if isinstance(self._transport, TcpTransport):
+            # nats-py leaves the socket of an attempt that came to nothing to the garbage collector.
+            self._transport.close()  # type: ignore[no-untyped-call]
         try:
             await super()._connect_to_server(server)
             self._is_taken = True
