@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-READY_SECONDS = 60.0
+READY_SECONDS = 120.0
 
 
 class Ran(NamedTuple):
@@ -47,6 +47,7 @@ async def weft(
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        preexec_fn=_heed_ctrl_c if interrupt_after else None,
     )
     seen = b""
     if interrupt_after:
@@ -56,6 +57,11 @@ async def weft(
         process.send_signal(signal.SIGINT)
     out, err = await process.communicate(given)
     return Ran(process.returncode or 0, (seen + out).decode(), err.decode())
+
+
+def _heed_ctrl_c() -> None:
+    """Also where the tests run in the background of a shell, which has them ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @asynccontextmanager
