@@ -37,8 +37,6 @@ async def test_leaders_and_processes_die_again_and_again_under_load(tmp_path: Pa
     assert report.faults == []
 
 
-# nats-py leaves the frozen server's half-closed socket to the garbage collector.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_leaders_are_cut_off_again_and_again_under_load(tmp_path: Path, capsys):
     """Each comes back in the belief that it leads, and must store nothing on its own."""
     report = await kill_under_load(

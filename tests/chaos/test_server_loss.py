@@ -152,8 +152,6 @@ def missing_or_replaced(reader: Reader, *sessions: str) -> list[str]:
         return [str(error)]
 
 
-# nats-py leaves the frozen server's half-closed socket to the garbage collector.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_a_frozen_server_is_left_and_found_again(tmp_path: Path):
     async with (
         EmbeddedServer(tmp_path / "nats") as server,
