@@ -3,7 +3,7 @@ SELECT number, items, documents, words, closed_sequence FROM sessions
 WHERE tenant = ? AND session = ?
 
 -- name: add_session
-INSERT INTO sessions (tenant, session, first_ns, last_ns) VALUES (?, ?, ?, ?)
+INSERT INTO sessions (tenant, session, last_ns) VALUES (?, ?, ?)
 
 -- name: update_session
 UPDATE sessions SET items = ?, documents = ?, words = ?, duplicates = duplicates + ?,

@@ -12,7 +12,6 @@ CREATE TABLE sessions (
     documents INTEGER NOT NULL DEFAULT 0,
     words INTEGER NOT NULL DEFAULT 0,
     duplicates INTEGER NOT NULL DEFAULT 0,
-    first_ns INTEGER NOT NULL,
     last_ns INTEGER NOT NULL,
     last_sequence INTEGER NOT NULL DEFAULT 0,
     closed_sequence INTEGER NOT NULL DEFAULT 0,

@@ -80,7 +80,7 @@ class Sessions:
         """The state of a session, which gets its row here where it is new."""
         state = self.find(tenant, session)
         if state is None:
-            values = (tenant, session, published_ns, published_ns)
+            values = (tenant, session, published_ns)
             number = self._db.execute(_sql.add_session, values).lastrowid or 0
             state = self._known[tenant, session] = SessionState(number, 0, 0, 0, 0)
         return state
