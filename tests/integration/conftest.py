@@ -24,10 +24,12 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Embe
 async def log(server: EmbeddedServer) -> AsyncIterator[Connection]:
     """A connection to an empty, provisioned log."""
     connection = await connect(server.url)
-    await empty(connection)
-    await provision(connection)
-    yield connection
-    await connection.close()
+    try:
+        await empty(connection)
+        await provision(connection)
+        yield connection
+    finally:
+        await connection.close()
 
 
 async def empty(connection: Connection) -> None:

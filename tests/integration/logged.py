@@ -40,7 +40,7 @@ async def publish_raw(log: Connection, subject: str, payload: bytes) -> Ack:
 
 async def stored(log: Connection, direction: str = "out") -> list[tuple[int, Event]]:
     """Every event of a direction, with its sequence."""
-    context, events = log.jetstream(), []
+    context, events = log.jetstream(timeout=PATIENCE), []
     last = (await call(log, f"STREAM.INFO.{STREAM}"))["state"]["last_seq"]
     sequence = 0
     while sequence < last:

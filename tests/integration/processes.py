@@ -37,7 +37,7 @@ class Running:
 
         def fetch() -> tuple[int, str]:
             try:
-                with urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as reply:
+                with urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE) as reply:
                     return reply.status, reply.read().decode()
             except HTTPError as error:
                 with error:

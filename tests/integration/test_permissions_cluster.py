@@ -1,10 +1,12 @@
 """The shipped cluster configuration: three nodes that find one another, with its permissions."""
 
 import asyncio
+import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.guarded import install, password
@@ -19,7 +21,7 @@ from weft_schemas.errors import NotFound, Overloaded, Unavailable
 from weft_schemas.subjects import item_subject
 
 NODES = ("nats-1", "nats-2", "nats-3")
-ELECTION_SECONDS = 20.0
+PATIENCE = 120.0
 
 
 @pytest.fixture
@@ -50,7 +52,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 async def provision_when_led(admin: Connection) -> None:
     """Provision, once the nodes have a leader."""
-    deadline = asyncio.get_running_loop().time() + ELECTION_SECONDS
+    deadline = asyncio.get_running_loop().time() + PATIENCE
     while True:
         try:
             await provision(admin, "cluster")
@@ -61,9 +63,21 @@ async def provision_when_led(admin: Connection) -> None:
             await asyncio.sleep(0.2)
 
 
+async def placed(admin: Connection) -> dict[str, Any]:
+    """The log's stream, once it has a leader and two followers."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            with contextlib.suppress(Unavailable):
+                info = await call(admin, "STREAM.INFO.weft")
+                cluster = info.get("cluster", {})
+                if cluster.get("leader") and len(cluster.get("replicas") or ()) == 2:
+                    return info
+            await asyncio.sleep(0.2)
+
+
 async def answering(url: str, user: str) -> Connection:
     """A connection, once a node answers."""
-    deadline = asyncio.get_running_loop().time() + ELECTION_SECONDS
+    deadline = asyncio.get_running_loop().time() + PATIENCE
     while True:
         try:
             return await connect(url, user=user, password=password(user))
@@ -79,7 +93,7 @@ async def test_three_nodes_hold_the_log_and_keep_its_permissions(cluster):
         await provision_when_led(admin)
         async with Publisher(agent) as publisher:
             ack = await publisher.publish(item_subject("acme", "s1", "user_turn"), b"{}", "m1")
-        info = await call(admin, "STREAM.INFO.weft")
+        info = await placed(admin)
     finally:
         await agent.close()
         await admin.close()

@@ -47,8 +47,9 @@ async def test_a_session_goes_out_and_comes_in_again_under_another_name(up: Up, 
     assert back.json["digest"] == back.json["expected"] == out.json["digest"]
     last = str(back.json["last"])
     done = await weft(
-        "compile", "-s", "s1 copy", "-p", "answer", "--json", "--after", last, url=up.url
-    )
+        "compile", "-s", "s1 copy", "-p", "answer", "--json",
+        "--after", last, "--timeout", "60", url=up.url
+    )  # fmt: skip
     assert sorted(done.json["stats"]["included_items"]) == ["a1", "u1", "u2"]
     taken = await weft("import", file, url=up.url)
     assert (taken.code, "another name" in taken.err) == (6, True)
@@ -70,7 +71,7 @@ async def test_a_fork_by_command(up: Up) -> None:
     done = await weft("fork", "s1", "--at", "2", "s1-way", "--json", url=up.url)
     assert done.code == 0, done.err
     assert (done.json["items"], done.json["at"]) == (2, 2)
-    after = ["--after", str(done.json["last"]), "--timeout", "20"]
+    after = ["--after", str(done.json["last"]), "--timeout", "60"]
     pack = await weft("compile", "-s", "s1-way", "-p", "answer", "--json", *after, url=up.url)
     assert sorted(pack.json["stats"]["included_items"]) == ["a1", "u1"]
     assert (await weft("fork", "s1", "--at", "2", "s1", url=up.url)).code == 6

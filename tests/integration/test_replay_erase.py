@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,7 +21,7 @@ from weft_schemas.items import BodyRef, ContextItem, ItemKind
 from weft_schemas.subjects import AUDIT_STREAM, STREAM, item_subject
 
 CANARY = "zanzibarquetzal"
-PATIENCE = 40.0
+PATIENCE = 120.0
 
 
 @asynccontextmanager
@@ -35,9 +36,12 @@ async def connected(url: str) -> AsyncIterator[tuple[Connection, Publisher]]:
 
 def files_with(folder: Path, text: str) -> list[str]:
     """Files below the folder that hold the text anywhere, in any case."""
-    found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     needle = text.encode()
-    return [str(path.relative_to(folder)) for path in found if needle in path.read_bytes().lower()]
+    while True:
+        found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        with contextlib.suppress(FileNotFoundError):  # renamed or removed meanwhile: look again
+            holding = [path for path in found if needle in path.read_bytes().lower()]
+            return [str(path.relative_to(folder)) for path in holding]
 
 
 async def put(publisher: Publisher, session: str, item: ContextItem) -> int:
@@ -74,7 +78,7 @@ async def canaries_everywhere(url: str, session: str) -> tuple[BodyRef, BodyRef]
             item_subject("default", session, "session_closed"), b'{"type":"session_closed"}'
         )
         await derived(connection, session, {"envelope", "fact", "summary", "episode", "parked"})
-    asked = ["-p", "answer", "-q", CANARY, "--after", str(last.sequence), "--timeout", "20"]
+    asked = ["-p", "answer", "-q", CANARY, "--after", str(last.sequence), "--timeout", "60"]
     assert (await weft("compile", "-s", session, *asked, url=url)).code == 0
     return own, other
 

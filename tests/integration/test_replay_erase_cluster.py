@@ -14,11 +14,13 @@ from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
+from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
+from weft_schemas.errors import Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import BODIES_BUCKET, STREAM
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 async def fill(log: Connection) -> None:
@@ -40,8 +42,22 @@ async def in_step(log: Connection) -> None:
                 await asyncio.sleep(0.1)
 
 
+async def led(cluster: EmbeddedCluster) -> EmbeddedServer:
+    """The leader, once there is one."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                return await cluster.leader()
+            except Unavailable:
+                await asyncio.sleep(0.1)
+
+
 async def _is_in_step(log: Connection, stream: str) -> bool:
-    followers = (await call(log, f"STREAM.INFO.{stream}"))["cluster"].get("replicas", [])
+    try:
+        info = await call(log, f"STREAM.INFO.{stream}")
+    except Unavailable:
+        return False
+    followers = info["cluster"].get("replicas", [])
     return sum(one["current"] and not one.get("lag") for one in followers) == 2
 
 
@@ -58,7 +74,7 @@ async def test_all_nodes_erase_and_one_that_was_away_does_when_it_comes_back(
         await provision(log, "cluster")
         await fill(log)
         await in_step(log)
-        leader = await cluster.leader()
+        leader = await led(cluster)
         away = next(node for node in cluster.nodes if node is not leader)
         async with indexer(cluster.url, tmp_path / "replica", WEFT_LOG_LEVEL="error"):
             await away.stop()
@@ -68,6 +84,10 @@ async def test_all_nodes_erase_and_one_that_was_away_does_when_it_comes_back(
             assert any("Raft logs of the 3 nodes" in one for one in erased.json["unreachable"])
             await away.start()
             await in_step(log)
+            async with asyncio.timeout(PATIENCE):
+                # A follower has what it is sent before it does it.
+                while streams_with_canary(tmp_path):
+                    await asyncio.sleep(0.1)
         assert await left_of(log, "secret") == 0
         assert len([one async for one in read_matching(log, "w.*.*.default.kept.>")]) == 20
         await log.close()

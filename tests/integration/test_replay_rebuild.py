@@ -12,7 +12,7 @@ from weft.log.connection import Connection
 from weft_schemas.items import ContextItem, ItemKind
 
 SWAPS = 3
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 def turns(first: int, count: int) -> list[ContextItem]:
@@ -27,7 +27,7 @@ async def test_no_compile_fails_or_reads_an_older_state_while_generations_are_sw
 ):
     acks = await publish(log, "s1", turns(0, 400))
     async with indexer(server.url, tmp_path, WEFT_LOG_LEVEL="error"), compiling(server, tmp_path):
-        seen = [await compiled(log, after=acks[-1].sequence, timeout=PATIENCE)]
+        seen = [await compiled(log, after=acks[-1].sequence, timeout=60.0)]
 
         async def compile_on() -> None:
             while True:

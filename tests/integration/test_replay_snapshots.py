@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from pathlib import Path
 
 import pytest
 from tests.integration.indexer_process import folded, indexer, publish
+from tests.integration.logged import until_finished
+from tests.integration.test_replay_erase import files_with
 
 from weft.indexer.rebuild import rebuild
 from weft.log.bodies import Bodies
@@ -46,9 +49,8 @@ async def snapshot_of(log: Connection, folder: Path):
     return await take(log, folder)
 
 
-def files_with_canary(folder: Path) -> list[Path]:
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return [path for path in files if b"zanzibarcanary" in path.read_bytes()]
+def files_with_canary(folder: Path) -> list[str]:
+    return files_with(folder, "zanzibarcanary")
 
 
 def digest_in(folder: Path) -> str:
@@ -125,13 +127,16 @@ async def test_trimming_is_refused_without_a_snapshot_that_holds_it(
 async def acknowledge_all(log: Connection) -> None:
     for worker in ("firewall", "summarizer", "memory"):
         async with Consumer(log, worker) as consumer:
-            left = len([record async for record in read_matching(log, "w.in.>")])
-            async for batch in consumer:
-                for delivery in batch:
-                    delivery.ack()
-                left -= len(batch)
-                if left <= 0:
-                    break
+            acknowledging = asyncio.create_task(acknowledge(consumer))
+            await until_finished(log, worker)
+            consumer.stop()
+            await acknowledging
+
+
+async def acknowledge(consumer: Consumer) -> None:
+    async for batch in consumer:
+        for delivery in batch:
+            delivery.ack()
 
 
 async def test_after_trimming_a_replica_needs_the_snapshot_and_has_it_all(

@@ -55,14 +55,14 @@ async def router(server, log: Connection, tmp_path: Path) -> AsyncIterator[None]
 async def published(client: Client) -> int:
     """The session and the catalogue, both known to the services."""
     catalogue = await client.publish_catalog(Catalog("tools", TOOLS))
-    await client.route("x", "tools", after=catalogue.sequence, timeout=20)
+    await client.route("x", "tools", after=catalogue.sequence, timeout=60)
     return (await client.publish("s1", TURN)).sequence
 
 
 async def test_phase_route_carries_the_cards(client: Client, router, log: Connection) -> None:
     after = await published(client)
     pack = await client.compile(
-        "s1", phase="route", query="pay an invoice", catalog="tools", after=after, timeout=20
+        "s1", phase="route", query="pay an invoice", catalog="tools", after=after, timeout=60
     )
     assert "- pay (pay_invoice): changes things outside" in pack.prompt
     assert "- find (find_invoice): Find an invoice." in pack.prompt
@@ -78,7 +78,7 @@ async def test_phase_route_carries_the_cards(client: Client, router, log: Connec
 
 async def test_without_a_query_the_latest_turn_is_routed_by(client: Client, router) -> None:
     after = await published(client)
-    pack = await client.compile("s1", phase="route", catalog="tools", after=after, timeout=20)
+    pack = await client.compile("s1", phase="route", catalog="tools", after=after, timeout=60)
     assert "- pay (pay_invoice)" in pack.prompt
     assert "Polishes" not in pack.prompt
 
@@ -90,7 +90,7 @@ async def test_a_turn_too_sensitive_to_show_is_not_routed_by(
     secret = ContextItem("u2", ItemKind.USER_TURN, "pay", sensitivity=Sensitivity.RESTRICTED)
     ack = await client.publish("s1", secret)
     pack = await client.compile(
-        "s1", phase="route", catalog="tools", after=ack.sequence, timeout=20
+        "s1", phase="route", catalog="tools", after=ack.sequence, timeout=60
     )
     assert "pay_invoice" not in pack.prompt
     routed = read_matching(log, "weft-audit.acme.s1.routed", stream=AUDIT_STREAM)
@@ -101,7 +101,13 @@ async def test_a_turn_too_sensitive_to_show_is_not_routed_by(
 async def test_the_cards_keep_within_the_budget(client: Client, router) -> None:
     after = await published(client)
     pack = await client.compile(
-        "s1", phase="route", query="polishes surface", catalog="tools", after=after, budget=40
+        "s1",
+        phase="route",
+        query="polishes surface",
+        catalog="tools",
+        after=after,
+        budget=40,
+        timeout=60,
     )
     assert pack.stats.prompt_tokens <= 40
 
@@ -110,7 +116,7 @@ async def test_phase_call_carries_the_schema_and_the_values(client: Client, rout
     after = await published(client)
     for name in ("pay", "pay_invoice"):
         pack = await client.compile(
-            "s1", phase="call", tool=name, catalog="tools", after=after, timeout=20
+            "s1", phase="call", tool=name, catalog="tools", after=after, timeout=60
         )
         assert '"invoice_id":{"type":"string"}' in pack.prompt
         assert "- invoice_id may be: INV_4711" in pack.prompt

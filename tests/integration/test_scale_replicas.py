@@ -114,7 +114,7 @@ async def told_otherwise(client: Client, packs: list[Pack]) -> list[str]:
     found = []
     for pack in packs:
         again = await client.compile(
-            pack.session, "answer", query="line", as_of=pack.sequence, timeout=10.0
+            pack.session, "answer", query="line", as_of=pack.sequence, timeout=60.0
         )
         if again.digest != pack.digest:
             found.append(f"{pack.session} at {pack.sequence}: {pack.digest} is {again.digest}")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.integration.folding import folding
 from tests.integration.logged import publish, result
-from tests.integration.processes import Running, started
+from tests.integration.processes import PATIENCE, Running, started
 
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
@@ -51,13 +51,13 @@ async def replica(server, log: Connection, tmp_path: Path) -> AsyncIterator[Runn
 
 
 async def compiled(log: Connection, session: str = "s1", **request) -> ContextPack:
-    asked = CompileRequest(**{"phase": Phase.ANSWER, "timeout": 30.0, **request})
+    asked = CompileRequest(**{"phase": Phase.ANSWER, "timeout": 60.0, **request})
     return await ask(log, ("acme", session, "compile"), asked, ContextPack, asked.timeout)
 
 
 async def folded(log: Connection, sequence: int) -> StatusReply:
     """The session's status as soon as the replica is so far."""
-    asked = StatusRequest(after=sequence, timeout=30.0)
+    asked = StatusRequest(after=sequence, timeout=60.0)
     return await ask(log, ("acme", "s1", "status"), asked, StatusReply, asked.timeout)
 
 
@@ -84,7 +84,7 @@ async def test_it_waits_for_an_envelope_and_shows_its_summary(replica, log: Conn
     call = ContextItem(id="c", kind=ItemKind.TOOL_CALL, text="list", parent_id="u1")
     answer = ContextItem(id="r", kind=ItemKind.TOOL_RESULT, text="RAW BODY", parent_id="c")
     *_, ack = await publish(log, "s1", [TURN, call, answer])
-    asking = asyncio.create_task(compiled(log, after=ack.sequence, timeout=20.0))
+    asking = asyncio.create_task(compiled(log, after=ack.sequence, timeout=60.0))
     await asyncio.sleep(0.2)
     assert not asking.done()
     made = await envelope(log, ack.sequence, "r", "one open invoice: 4711")
@@ -155,9 +155,9 @@ async def test_explain_tells_an_old_item_from_one_that_is_not_there(replica, log
 
     async def explained(item_id: str, **more) -> ExplainReply:
         asked = ExplainRequest(item_id, CompileRequest(Phase.ANSWER, **more))
-        return await ask(log, ("acme", "s1", "explain"), asked, ExplainReply, 10.0)
+        return await ask(log, ("acme", "s1", "explain"), asked, ExplainReply, 60.0)
 
-    old = await explained("a0", after=ack.sequence, timeout=10.0)
+    old = await explained("a0", after=ack.sequence, timeout=60.0)
     assert (old.candidate, old.reason) == (False, "no candidate")
     assert old.detail == "neither pinned, recent, nor a match for the query"
     with pytest.raises(NotFound, match="has no item 'u1' at or before sequence 2000"):
@@ -201,7 +201,7 @@ BAD_REQUESTS = {
 
 async def test_a_malformed_request_gets_one_clear_error(replica, log: Connection):
     for payload, fault in BAD_REQUESTS.items():
-        reply = await log.request("weft-rpc.acme.s1.compile", payload, timeout=10)
+        reply = await log.request("weft-rpc.acme.s1.compile", payload, timeout=60)
         error = json.loads(reply.data)
         assert reply.headers["Weft-Error"] == error["code"]
         assert error["code"] in ("invalid_input", "unknown_version")
@@ -211,7 +211,7 @@ async def test_a_malformed_request_gets_one_clear_error(replica, log: Connection
 
 
 async def test_a_subject_that_names_no_session_gets_an_error_too(replica, log: Connection):
-    reply = await log.request("weft-rpc.ac~me.s1.compile", b'{"phase":"answer"}', timeout=10)
+    reply = await log.request("weft-rpc.ac~me.s1.compile", b'{"phase":"answer"}', timeout=60)
     assert reply.headers["Weft-Error"] == InvalidInput.code
 
 
@@ -232,7 +232,7 @@ async def test_waiting_requests_hold_nobody_up_and_a_drain_answers_them(replica,
 async def test_without_a_read_model_it_says_what_to_start(server, log: Connection, tmp_path):
     environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(tmp_path)}
     async with started("weft.cli.main", "work", "compiler", **environ) as compiler:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while "no read model" not in (await compiler.get("/ready"))[1]:
                 await asyncio.sleep(0.1)
         with pytest.raises(WeftError, match="indexer"):

@@ -37,15 +37,15 @@ async def replica(server, log: Connection, tmp_path: Path) -> AsyncIterator[None
 
 async def drilled(log: Connection, item_id: str, tenant: str = "acme", **request) -> DrilldownReply:
     asked = DrilldownRequest(artifact_handle("acme", "s1", item_id), **request)
-    return await ask(log, (tenant, TENANT_SESSION, "drilldown"), asked, DrilldownReply, 10.0)
+    return await ask(log, (tenant, TENANT_SESSION, "drilldown"), asked, DrilldownReply, 60.0)
 
 
 async def settled(log: Connection, items: list[ContextItem]) -> None:
     """Publish, and wait until all envelopes are folded."""
     await publish(log, "s1", items)
     events = await until(log, lambda events: len(events) >= len(items))
-    asked = StatusRequest(after=events[-1][0], timeout=20.0)
-    await ask(log, ("acme", "s1", "status"), asked, StatusReply, 20.0)
+    asked = StatusRequest(after=events[-1][0], timeout=60.0)
+    await ask(log, ("acme", "s1", "status"), asked, StatusReply, 60.0)
 
 
 async def test_slices_of_a_body_follow_one_another(replica, log: Connection):
@@ -100,7 +100,7 @@ async def test_nobody_looks_into_a_body_without_its_envelope(server, log, tmp_pa
     ):
         await compiler.until_ready()
         [ack] = await publish(log, "s1", [result("r", "RAW")])
-        asked = StatusRequest(after=ack.sequence, timeout=20.0)
-        await ask(log, ("acme", "s1", "status"), asked, StatusReply, 20.0)
+        asked = StatusRequest(after=ack.sequence, timeout=60.0)
+        await ask(log, ("acme", "s1", "status"), asked, StatusReply, 60.0)
         with pytest.raises(Unavailable, match="no envelope yet"):
             await drilled(log, "r")

@@ -118,7 +118,7 @@ async def test_services_run_over_tls_with_a_password(tmp_path: Path) -> None:
         async with services(tmp_path / "data", *signed):
             done = await weft("publish", "-", "-s", "s1", *signed, given=ITEM)
             assert done.code == 0, done.err
-            asked = ["compile", "-s", "s1", "-p", "answer", "--after", "1", "--timeout", "20"]
+            asked = ["compile", "-s", "s1", "-p", "answer", "--after", "1", "--timeout", "60"]
             pack = await weft(*asked, settings=as_settings(right), url=server.url)
             assert pack.out == "user: hi\n", pack.err
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from weft.runtime.supervisor import Child, Supervisor
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 SLEEPER = """
 import pathlib, signal, sys, time
@@ -38,7 +38,7 @@ async def until(condition: Callable[[], bool]) -> None:
 def alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # before it is opened, or after
         return False
 
 
@@ -106,4 +106,4 @@ async def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path):
     finally:
         if process.returncode is None:
             process.kill()
-        await process.wait()
+        await process.communicate()

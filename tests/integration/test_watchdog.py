@@ -5,6 +5,7 @@ import time
 
 import pytest
 from tests.integration.echo_worker import WORKER
+from tests.integration.logged import PATIENCE
 
 from weft.log import consuming, following, reading
 from weft.log.api import call
@@ -126,4 +127,4 @@ async def test_a_cancellation_that_is_lost_does_not_keep_a_worker_alive(
     monkeypatch.setattr(Puller, "wait", losing)
     monkeypatch.setattr(Watchdog, "watch", gone)
     with pytest.raises(StreamLost):
-        await asyncio.wait_for(run_worker(process, WORKER), 30)
+        await asyncio.wait_for(run_worker(process, WORKER), PATIENCE)

@@ -7,6 +7,7 @@ import time
 
 import pytest
 from tests.integration.logged import (
+    PATIENCE,
     hurry,
     publish,
     publish_raw,
@@ -34,7 +35,7 @@ async def test_it_tells_its_health_and_its_metrics(server, log: Connection):
         await publish(log, "a-session", [result(f"i{n}", "text") for n in range(5)])
         await publish_raw(log, item_subject("acme", "a-session", "tool_result"), b"{")
         await until_finished(log)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while 'weft_lag_events{process="firewall"} 0.0' not in (
                 metrics := (await worker.get("/metrics"))[1]
             ):
@@ -54,7 +55,7 @@ async def test_it_is_not_ready_without_a_server(server, log: Connection):
     async with started(ECHO, WEFT_NATS_URL=server.url) as worker:
         await worker.until_ready()
         await server.kill()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while (await worker.get("/ready"))[0] != 503:
                 await asyncio.sleep(0.1)
         await server.start()
@@ -132,7 +133,7 @@ async def test_the_time_from_a_publish_to_its_derived_event(server, log: Connect
         for number in range(100):
             begun = time.perf_counter()
             await publish(log, "s1", [result(f"i{number}", "x" * 1_000)])
-            await subscription.next_msg(timeout=20)
+            await subscription.next_msg(timeout=PATIENCE)
             seconds.append(time.perf_counter() - begun)
     await subscription.unsubscribe()
     cuts = statistics.quantiles(seconds, n=100)
