@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TypeVar
 
 import msgspec
 import nats.errors
+from nats.aio.msg import Msg
 
 from weft.log.api import replied
 from weft.log.connection import Connection
@@ -15,6 +17,10 @@ from weft_schemas.subjects import request_subject
 
 ANSWER_SECONDS = 5.0
 """What a service may take besides the time that a request allows it to wait."""
+ABSENT_SECONDS = 5.0
+"""How long at most, of the time that a request may wait, nobody needs to be there: after a server's
+restart a service is back within a second, and who asks may be back before it."""
+AGAIN_SECONDS = 0.1
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
 
@@ -29,10 +35,9 @@ async def ask(
     """Ask the service at `(tenant, session, service)` and wait up to `wait` seconds longer than it
     may take. Raises what the service refuses with, `Forbidden`, and `Unavailable`."""
     service = address[2]
-    timeout = wait + ANSWER_SECONDS
     try:
         payload = msgspec.json.encode(request)
-        message = await replied(connection, request_subject(*address), payload, timeout)
+        message = await _replied(connection, request_subject(*address), payload, wait)
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
         raise InvalidInput(f"this request to {service} cannot be written: {error}") from None
     except nats.errors.MaxPayloadError:
@@ -45,7 +50,7 @@ async def ask(
         ) from None
     except (nats.errors.TimeoutError, TimeoutError):
         raise Unavailable(
-            f"{service} gave no answer in {timeout:g} s; look at `weft status`"
+            f"{service} gave no answer in {wait + ANSWER_SECONDS:g} s; look at `weft status`"
         ) from None
     except nats.errors.Error as error:
         raise Unavailable(f"{service} could not be asked: {error}; try again") from None
@@ -53,6 +58,18 @@ async def ask(
     if code:
         raise error_from(code, msgspec.json.decode(message.data, type=ErrorReply).message)
     return _decoded(service, message.data, kind)
+
+
+async def _replied(connection: Connection, subject: str, payload: bytes, wait: float) -> Msg:
+    absent = min(wait, ABSENT_SECONDS)
+    while True:
+        try:
+            return await replied(connection, subject, payload, wait + ANSWER_SECONDS)
+        except nats.errors.NoRespondersError:
+            if absent <= 0:
+                raise
+        await asyncio.sleep(AGAIN_SECONDS)
+        absent -= AGAIN_SECONDS
 
 
 def _decoded(service: str, payload: bytes, kind: type[Reply]) -> Reply:
