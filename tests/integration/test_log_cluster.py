@@ -117,3 +117,23 @@ async def test_a_cluster_started_again_has_its_log(folder: Path) -> None:
         assert await provision(log, "cluster") == []
         assert await numbers(log) == list(range(100))
         await log.close()
+
+
+async def test_a_node_that_is_late_is_waited_for(folder: Path) -> None:
+    cluster = EmbeddedCluster(folder)
+    async with cluster:
+        pass
+    *first, late = cluster.nodes
+    try:
+        await asyncio.gather(*(node.start() for node in first))
+        await cluster.until_quorum()
+        log = await connect(cluster.url)
+        provisioning = asyncio.create_task(provision(log, "cluster"))
+        await asyncio.wait([provisioning], timeout=3.0)
+        assert not provisioning.done()
+        await late.start()
+        await provisioning
+        assert await provision(log, "cluster") == []
+        await log.close()
+    finally:
+        await cluster.stop()

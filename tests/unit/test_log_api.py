@@ -12,6 +12,7 @@ from weft_schemas.errors import Conflict, NotFound, Overloaded, Unavailable
         (503, 10077, "maximum messages exceeded", Overloaded),
         (503, 10008, "system temporarily unavailable", Unavailable),
         (409, 10158, "duplicate message id is in process", Unavailable),
+        (400, 10005, "no suitable peers for placement", Unavailable),
         (400, 10071, "wrong last sequence: 7", Conflict),
         (404, 10059, "stream not found", NotFound),
     ],

@@ -30,6 +30,9 @@ Numbers of nats-server's `errors.json`; they are its public interface, the texts
 NO_STREAM = 10059
 IN_PROCESS = 10158
 """The same message id is on its way through a cluster, and may still be lost with its leader."""
+TOO_FEW_NODES = 10005
+"""A stream's replicas need more nodes than the cluster has at the moment; the others start yet."""
+_PASSES = frozenset({IN_PROCESS, TOO_FEW_NODES})
 WRONG_LAST = frozenset({10070, 10071, 10164})
 """The expected last message id, or sequence, is not the last."""
 
@@ -113,6 +116,6 @@ def error_of(error: dict[str, Any], what: str) -> WeftError:
         return NotFound(f"{text}; start `weft up`, or make the log with `weft provision`")
     if error.get("code") == 404:
         return NotFound(text)
-    if error.get("code") in (500, 503) or number == IN_PROCESS:
+    if error.get("code") in (500, 503) or number in _PASSES:
         return Unavailable(f"{text}; try again")
     return ConfigurationError(text)
