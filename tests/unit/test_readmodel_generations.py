@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weft.readmodel.fold import Fold
-from weft.readmodel.generations import Generations, Reader, reader_lock
+from weft.readmodel.generations import Generations, Lock, Reader, reader_lock
 from weft.readmodel.model import records_of
 from weft.readmodel.store import open_writer
 from weft_schemas.errors import Unavailable
@@ -40,6 +40,31 @@ def test_a_reader_moves_to_the_new_generation_with_its_next_request(tmp_path: Pa
         generations.publish(made(generations, "new"))
         assert view.recent(1)[0].text == "old"
         assert text_in(reader) == "new"
+
+
+@pytest.mark.parametrize("swept", [False, True], ids=["replaced", "being swept"])
+def test_a_swap_while_a_reader_opens_is_not_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, swept: bool
+) -> None:
+    generations = Generations(tmp_path)
+    old = made(generations, "old")
+    generations.publish(old)
+    new = made(generations, "new")
+    current = Generations.current
+    sweeping = Lock(old.with_name(f"{old.name}.readers"))
+
+    def then_swapped(self: Generations) -> Path | None:
+        found = current(self)
+        monkeypatch.setattr(Generations, "current", current)
+        generations.publish(new)
+        if swept:
+            sweeping.acquire()
+        return found
+
+    monkeypatch.setattr(Generations, "current", then_swapped)
+    with Reader(tmp_path) as reader:
+        assert text_in(reader) == "new"
+    sweeping.release()
 
 
 def test_an_old_generation_goes_when_its_last_reader_has_left(tmp_path: Path) -> None:

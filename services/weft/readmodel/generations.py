@@ -17,6 +17,8 @@ from weft.readmodel.model import ReadModel
 from weft_schemas.errors import Corrupt, Unavailable
 
 _NAME = re.compile(r"generation-(\d{6})\.sqlite\Z")
+_MOST_SWAPS = 5
+"""Of the current generation while a reader opens it; each takes seconds to build."""
 _PARTS = ("", "-wal", "-shm", ".readers")
 """What belongs to a generation besides its file."""
 
@@ -153,15 +155,21 @@ class Reader:
             self._lock = None
 
     def _open(self) -> None:
-        path = self._generations.current()
-        if path is None:
-            raise Unavailable("this replica has no read model yet; start `weft work indexer`")
-        lock = reader_lock(path)
-        if not lock.acquire():
-            raise Unavailable("the read model is being replaced; try again")
+        for _ in range(_MOST_SWAPS):
+            path = self._generations.current()
+            if path is None:
+                raise Unavailable("this replica has no read model yet; start `weft work indexer`")
+            lock = reader_lock(path)
+            if not lock.acquire():
+                continue
+            if self._generations.current() == path:
+                self._open_locked(path, lock)
+                return
+            lock.release()
+        raise Unavailable("the read model is being replaced; try again")
+
+    def _open_locked(self, path: Path, lock: Lock) -> None:
         try:
-            if self._generations.current() != path:
-                raise Unavailable("the read model was replaced just now; try again")
             self._model = ReadModel.open(path)
         except Corrupt as error:
             lock.release()
