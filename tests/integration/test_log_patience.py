@@ -1,6 +1,7 @@
 """Who was held up has not been patient: what comes right afterwards is not too late."""
 
 import asyncio
+import os
 import signal
 import time
 from pathlib import Path
@@ -32,6 +33,13 @@ def held_up(seconds: float = ENOUGH_SECONDS + 0.5) -> None:
     asyncio.get_running_loop().call_soon(time.sleep, seconds)
 
 
+async def frozen(server: EmbeddedServer) -> None:
+    """Stop it, and return when its last thread has stopped."""
+    assert server.pid is not None
+    server.send_signal(signal.SIGSTOP)
+    await asyncio.to_thread(os.waitid, os.P_PID, server.pid, os.WSTOPPED)
+
+
 async def test_a_connection_is_waited_for(server: EmbeddedServer) -> None:
     held_up()
     connection = await connect(server.url, timeout=ENOUGH_SECONDS)
@@ -60,7 +68,7 @@ async def test_a_word_that_comes_too_late_leaves_the_connection_as_it_was(
     monkeypatch.setattr(weft.log.connection, "FLUSH_SECONDS", 0.3)
     async with EmbeddedServer(folder) as server:
         log = await connect(server.url)
-        server.send_signal(signal.SIGSTOP)
+        await frozen(server)
         assert not await log.flushed()
         server.send_signal(signal.SIGCONT)
         monkeypatch.setattr(weft.log.connection, "FLUSH_SECONDS", 5.0)
@@ -78,7 +86,7 @@ async def test_an_erasure_is_given_the_time_that_a_slow_disk_takes(
         await provision(log)
         async with Publisher(log) as publisher:
             await publisher.publish(SUBJECT, b"{}", "m1")
-        server.send_signal(signal.SIGSTOP)
+        await frozen(server)
         erasing = asyncio.create_task(erase(log, STREAM, 1))
         await pause(TIMEOUT_SECONDS + 0.5)
         server.send_signal(signal.SIGCONT)
