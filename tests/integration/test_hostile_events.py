@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import random
+from functools import partial
 from pathlib import Path
 
 from tests.crash.checker import Attempt, faults, held_in
@@ -12,6 +13,7 @@ from tests.crash.lives import settled
 from tests.crash.load import turns
 from tests.integration.hostile import events, spoilt
 from tests.integration.test_supervisor_up import until_answering
+from tests.patience import patiently
 
 from weft.client import Client
 from weft.log.connection import Connection
@@ -63,7 +65,7 @@ async def test_thousands_of_hostile_events_touch_no_other_session(tmp_path: Path
                 untouched = content_digest(reader.model().db, "acme", "good")
                 messages = hostile(SEED, target=ack.first + 2)
                 stored = await publish_all(c.connection, messages)
-                await c.publish("good-after", GOOD)
+                await patiently(partial(c.publish, "good-after", GOOD))
                 await settled(c.connection, reader)
                 db = reader.model().db
                 assert content_digest(db, "acme", "good") == untouched

@@ -1,13 +1,13 @@
 """Three nodes: the leader dies, nothing acknowledged is lost, and order is kept."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from tests.integration.conftest import stored_payloads
+from tests.patience import PATIENCE, patiently
 
 from weft.log.api import call
 from weft.log.batching import BulkPublisher, Mode, best_mode
@@ -17,30 +17,15 @@ from weft.log.consuming import Consumer
 from weft.log.following import Follower
 from weft.log.message import Message
 from weft.log.topology import provision
-from weft_schemas.errors import Unavailable
 from weft_schemas.subjects import item_subject
-
-T = TypeVar("T")
 
 SUBJECT = item_subject("acme", "s1", "user_turn")
 COUNT = 3_000
-PATIENCE = 120.0
-"""Seconds until a test counts what it waits for as missing."""
 
 
 def messages() -> Iterator[Message]:
     for number in range(COUNT):
         yield Message(SUBJECT, b"%08d" % number, f"m{number}")
-
-
-async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
-    """Ask, and again while the cluster has no leader, as whoever is told that it is unavailable."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            try:
-                return await ask()
-            except Unavailable:
-                await asyncio.sleep(0.1)
 
 
 async def numbers(log: Connection) -> list[int]:
