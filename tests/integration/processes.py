@@ -53,6 +53,13 @@ class Running:
                 assert self.process.returncode is None, self.log[-20:]
                 await asyncio.sleep(0.05)
 
+    async def until_listening(self) -> None:
+        """From then on it heeds a signal: one that comes while Python starts ends it at once."""
+        async with asyncio.timeout(PATIENCE):
+            while not self.port:
+                assert self.process.returncode is None, self.log[-20:]
+                await asyncio.sleep(0.05)
+
     async def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal and wait; returns the exit code."""
         if self.process.returncode is None:

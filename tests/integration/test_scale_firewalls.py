@@ -44,6 +44,7 @@ async def test_firewalls_are_added_and_removed_under_load(server, log: Connectio
     async with AsyncExitStack() as living:
         first, second = [await living.enter_async_context(started(ECHO, **environ)) for _ in "ab"]
         await until(log, lambda events: len(events) >= 300)
+        await first.until_listening()
         assert await first.end(signal.SIGTERM) == 0
         third = await living.enter_async_context(started(ECHO, **environ))
         await until(log, lambda events: len(events) >= 900)

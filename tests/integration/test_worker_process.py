@@ -73,6 +73,7 @@ async def test_sigterm_drains_and_exits_cleanly(server, log: Connection):
     await hurry(log)
     async with started(ECHO, WEFT_NATS_URL=server.url) as worker:
         await until_finished(log)
+        await worker.until_listening()
         assert await worker.end(signal.SIGINT) == 0
     assert len(await stored(log)) == 3_000
 
@@ -102,6 +103,7 @@ async def test_two_firewalls_share_the_work_and_one_is_killed(server, log: Conne
         await until(log, lambda events: len(events) >= 1_000)
         await one.end(signal.SIGKILL)
         await until_finished(log)
+        await other.until_listening()
         assert await other.end() == 0
     sources = [event.origin.sequence for _, event in await stored(log)]
     assert len(sources) == 5_000
