@@ -80,7 +80,7 @@ class Answering:
             self._open.add(task)
             task.add_done_callback(self._open.discard)
 
-        # FastStream's own workers and replies take .4 ms of a request, a task .1 ms.
+        # Over bare nats-py, FastStream takes .6 ms of a request with `max_workers`, .4 without.
         subscriber = self._process.broker.subscriber(
             f"weft-rpc.*.*.{service}", queue=self._group, no_reply=True, decoder=_undecoded
         )
