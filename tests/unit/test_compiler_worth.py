@@ -4,7 +4,15 @@ import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.worth import asked_fields, new_worth, worth
+from weft.compiler.worth import (
+    ASKED_FIELD,
+    WRITTEN,
+    asked_fields,
+    new_worth,
+    prose_factor,
+    standing,
+    worth,
+)
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -47,3 +55,27 @@ def test_what_calls_ask_for_is_kept_where_little_fits() -> None:
     tool = {"name": "cancel", "parameters": {"properties": {"reservation_id": {"type": "string"}}}}
     request = CompileRequest(Phase.CALL, budget=120, tools=(tool,), tool="cancel")
     assert "QRST77" in compile_pack(ListView(items), request).pack.prompt
+
+
+def test_a_sentence_of_a_long_argument_counts_less_than_a_field_and_than_a_result() -> None:
+    (row,) = ListView([call("write", {"content": "x"})]).recent(1)
+    assert standing("", {"content"}, prose_factor(row)) == WRITTEN < 1.0
+    assert standing("content", {"content"}, prose_factor(row)) == ASKED_FIELD
+    assert standing("path", {"content"}, prose_factor(row)) == 1.0
+    (said,) = ListView([ContextItem("m", ItemKind.AGENT_MSG, "Order R1X.")]).recent(1)
+    assert standing("", (), prose_factor(said)) == 1.0
+
+
+def test_a_report_that_the_agent_wrote_does_not_displace_what_it_found() -> None:
+    report = " ".join(
+        f"Section S{n:03d}X has the ref R{n:03d}Y and the code C{n}Z." for n in range(60)
+    )
+    items = [
+        call("find", {"name": "mia"}),
+        ContextItem("r", ItemKind.TOOL_RESULT, '{"ticket": "TCK901"}', "c-find"),
+        call("write", {"content": report, "path": "/tmp/report.md"}),
+        ContextItem("w", ItemKind.TOOL_RESULT, '{"written": true}', "c-write"),
+    ]
+    prompt = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=150)).pack.prompt
+    assert "TCK901" in prompt
+    assert "/tmp/report.md" in prompt

@@ -34,7 +34,7 @@ _CLAUSE = re.compile(r"([,:;}\]>])(?:(?<=[,:;])\s+|(?<=[}\]>]),?\s*)")
 class Part(msgspec.Struct, frozen=True):
     text: str
     field: str = ""
-    """Name of the field whose value this is, empty in prose."""
+    """Name of the field whose value this is; empty in prose, also where that is a field's."""
 
 
 Assemble = Callable[[Collection[int]], str]
@@ -181,7 +181,7 @@ def _leaf(key: str, value: str, parts: list[Part]) -> Node:
 def _prose_node(value: str, key: str, parts: list[Part]) -> Node:
     pieces = sentences(value)
     indexes = range(len(parts), len(parts) + len(pieces))
-    parts.extend(Part(piece, key) for piece in pieces)
+    parts.extend(Part(piece) for piece in pieces)
 
     def render(chosen: Collection[int]) -> str:
         if not any(index in chosen for index in indexes):

@@ -3,14 +3,15 @@ each value paid for once."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from weft.compiler.closure import Group
 from weft.compiler.forms import Shape, shape
-from weft.compiler.worth import ASKED_FIELD, Worth, new_worth, worth
+from weft.compiler.greedy import best_first
+from weft.compiler.outline import Part
+from weft.compiler.worth import Worth, new_worth, prose_factor, standing, worth
 from weft.readmodel.rows import ItemRow
 
 OVERSHOOT = 1.3
@@ -91,16 +92,16 @@ def order_parts(
 def _offers(
     group: Group, row: ItemRow, shaped: Shape, score: float, wants: Wants, asked: Collection[str]
 ) -> list[Offer]:
-    density = row.tokens / len(row.text) if row.text and row.tokens > 0 else DENSITY
+    density, prose = density_of(row), prose_factor(row)
     return [
         Offer(
             group,
             row.sequence,
             index,
-            len(part.text) * density + 1,
+            priced(part, density),
             score,
             worth(part.text, part.field) if wants.values else None,
-            wants.values * ASKED_FIELD if part.field in asked else wants.values,
+            wants.values * standing(part.field, asked, prose),
         )
         for index, part in enumerate(shaped.parts)
     ]
@@ -109,8 +110,6 @@ def _offers(
 def _greedy(
     offers: Sequence[Offer], wants: Wants, stated: dict[str, int], limit: float
 ) -> list[Addition]:
-    """Lazy greedy: an offer's rate can only fall as values are stated, so the top one is looked at
-    again before it is taken."""
     opened: set[int] = set()
 
     def rate(offer: Offer) -> float:
@@ -118,26 +117,30 @@ def _greedy(
         gain = 1.0 + (offer.factor * new_worth(offer.worth, stated) if offer.worth else 0.0)
         return float(offer.score * gain / cost**wants.cheap)
 
-    # Ties go to the newer item, then to the earlier part.
-    heap = [(-rate(offer), -offer.sequence, offer.part, at) for at, offer in enumerate(offers)]
-    heapq.heapify(heap)
     additions: list[Addition] = []
     spent = 0.0
-    while heap and spent < limit:
-        key, newest, part, at = heap[0]
-        offer = offers[at]
-        now = -rate(offer)
-        if now > key:
-            heapq.heapreplace(heap, (now, newest, part, at))
-            if heap[0][3] != at:
-                continue
-        heapq.heappop(heap)
-        cost = offer.cost
-        if offer.group.key not in opened:
-            opened.add(offer.group.key)
-            cost += LABEL if len(offer.group.rows) == 1 else CALL
+    for offer, _ in best_first(offers, rate):
+        if spent >= limit:
+            break
+        cost = offer.cost + (0.0 if offer.group.key in opened else opening(offer.group))
+        opened.add(offer.group.key)
         spent += cost
         additions.append(Addition(offer.group, offer.sequence, offer.part, cost))
         for value in offer.worth.values if offer.worth else ():
             stated[value] = stated.get(value, 0) + 1
     return additions
+
+
+def opening(group: Group) -> float:
+    """Tokens that showing a group costs beside its text."""
+    return LABEL if len(group.rows) == 1 else CALL
+
+
+def density_of(row: ItemRow) -> float:
+    """Tokens per character."""
+    return row.tokens / len(row.text) if row.text and row.tokens > 0 else DENSITY
+
+
+def priced(part: Part, density: float) -> float:
+    """About how many tokens a part takes."""
+    return len(part.text) * density + 1

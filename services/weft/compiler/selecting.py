@@ -9,8 +9,8 @@ import msgspec
 
 from weft.compiler.closure import Group
 from weft.compiler.fitting import Forms, fit
-from weft.compiler.forms import Form, whole
-from weft.compiler.packing import Wants, order_parts
+from weft.compiler.forms import Form, Shape, whole
+from weft.compiler.packing import Addition, Wants, order_parts
 from weft.compiler.pinning import Pins, pin
 from weft.compiler.sheet import Sheet
 from weft.compiler.values import values
@@ -85,6 +85,17 @@ def fill(choice: Choice, base: Forms, groups: Sequence[Group], budget: int) -> F
         stated,
         budget - sheet.size(base),
     )
+    return fit_exactly(sheet, additions, shapes, base, budget)
+
+
+def fit_exactly(
+    sheet: Sheet,
+    additions: Sequence[Addition],
+    shapes: Mapping[int, Shape],
+    base: Forms,
+    budget: int,
+) -> Forms:
+    """As `fit`, within the budget by what is really sent."""
     target = budget
     for _ in range(CORRECTIONS):
         forms = fit(additions, shapes, base, sheet.size, target)

@@ -17,6 +17,9 @@ STATED = 0.4
 """Least weight of the one word that a field states, whatever it looks like."""
 ASKED_FIELD = 3.0
 """Factor for fields that are named like an argument: of earlier calls, or of the chosen tool."""
+WRITTEN = 0.3
+"""Factor for the sentences of a long argument: a text that the agent wrote itself is rarely copied
+from."""
 COVERED = 20.0
 """How much a value's repetition loses: by each earlier statement of it."""
 
@@ -69,6 +72,17 @@ def worth(text: str, field: str) -> Worth:
     if stated:
         found = {**found, stated: max(found.get(stated, 0.0), STATED)}
     return Worth(found, sum(found.values()))
+
+
+def prose_factor(row: ItemRow) -> float:
+    """Factor for the parts of an item that are no field's value."""
+    written = row.kind is ItemKind.TOOL_CALL and isinstance(row.metadata.get("arguments"), dict)
+    return WRITTEN if written else 1.0
+
+
+def standing(field: str, asked: Collection[str], prose: float) -> float:
+    """Factor for a part's values by where they stand; `prose` as `prose_factor` says."""
+    return ASKED_FIELD if field in asked else 1.0 if field else prose
 
 
 def new_worth(part: Worth, stated: Mapping[str, int]) -> float:

@@ -1,0 +1,39 @@
+"""Taking offers in the order of what they are still worth."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+
+class Placed(Protocol):
+    """A part of an item."""
+
+    @property
+    def sequence(self) -> int: ...
+
+    @property
+    def part(self) -> int: ...
+
+
+Offered = TypeVar("Offered", bound=Placed)
+
+
+def best_first(
+    offers: Sequence[Offered], rate: Callable[[Offered], float]
+) -> Iterator[tuple[Offered, float]]:
+    """Each offer with its rate when its turn came. Lazy greedy: as offers are taken, `rate` may
+    only fall, so the top one is looked at again before it is given. Ties go to the newer item, then
+    to the earlier part."""
+    heap = [(-rate(offer), -offer.sequence, offer.part, at) for at, offer in enumerate(offers)]
+    heapq.heapify(heap)
+    while heap:
+        key, newest, part, at = heap[0]
+        now = -rate(offers[at])
+        if now > key:
+            heapq.heapreplace(heap, (now, newest, part, at))
+            if heap[0][3] != at:
+                continue
+        heapq.heappop(heap)
+        yield offers[at], -now

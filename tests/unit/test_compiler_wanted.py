@@ -1,0 +1,86 @@
+"""What a step wants of a session, and which parts add most to a prompt."""
+
+from dataclasses import dataclass
+
+from tests.session_view import ListView
+
+from weft.compiler.compile import _choice, _sheet
+from weft.compiler.considering import consider
+from weft.compiler.counting import counter
+from weft.compiler.forms import whole
+from weft.compiler.selecting import Choice, fill, pins_of
+from weft.compiler.wanted import Wanted
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextPolicy, Phase
+
+BUDGET = 400
+
+
+@dataclass
+class Made:
+    choice: Choice
+    wanted: Wanted
+
+
+def session(steps: int) -> list[ContextItem]:
+    """A call and its result per step; each call uses the id that the result before it stated."""
+    items: list[ContextItem] = []
+    for step in range(steps):
+        metadata = {"tool_name": "get", "arguments": {"order_id": f"ORD{step}X"}}
+        items.append(ContextItem(f"c{step}", ItemKind.TOOL_CALL, "get()", metadata=metadata))
+        text = f'{{"order_id": "ORD{step + 1}X", "note": "N{step}Z", "dock": "D{step}Q"}}'
+        items.append(ContextItem(f"r{step}", ItemKind.TOOL_RESULT, text, f"c{step}"))
+    return items
+
+
+def made(items: list[ContextItem], since: int = 0) -> Made:
+    view, policy = ListView(items), ContextPolicy()
+    request = CompileRequest(Phase.CALL, budget=BUDGET)
+    considered = consider(view, request, 0, policy, None, BUDGET)
+    count = counter(view.encoding)
+    sheet = _sheet(view, request, policy, considered, BUDGET, count, None, b"")
+    choice = _choice(view, request, considered, sheet, BUDGET)
+    pinned = pins_of(choice).forms
+    fresh = fill(choice, pinned, choice.groups, BUDGET)
+    return Made(choice, Wanted(choice, pinned, fresh, since))
+
+
+def test_all_items_state_all_that_is_wanted_and_none_state_nothing() -> None:
+    one = made(session(20))
+    rows = [row for group in one.choice.groups for row in group.rows]
+    assert abs(one.wanted.share({row.sequence: whole(row) for row in rows}) - 1.0) < 1e-9
+    assert one.wanted.share({}) == 0.0
+
+
+def test_a_value_that_is_asked_for_is_wanted_more_than_another() -> None:
+    one = made(session(20))
+    last = one.choice.groups[-1]
+    offers = one.wanted._offers(last, last.rows[1], _shape(one, last.rows[1].sequence))
+    held = {value: weight for offer in offers for value, weight in offer.wanted.items()}
+    assert held["ORD20X"] > 2 * held.get("N19Z", 0.0)
+    assert held["ORD20X"] > 2 * held.get("D19Q", 0.0)
+
+
+def test_what_is_new_is_wanted_more() -> None:
+    items = session(20)
+    newest = made(items, since=len(items) - 2)
+    before = made(items)
+    rows = {row.sequence: whole(row) for row in newest.choice.groups[-1].rows}
+    assert newest.wanted.share(rows) > before.wanted.share(rows)
+
+
+def test_parts_come_best_first_down_to_the_least_and_none_that_stands_already() -> None:
+    one = made(session(20))
+    groups = one.choice.groups
+    additions, shapes = one.wanted.order({}, groups, 0.0)
+    assert {addition.sequence for addition in additions} <= shapes.keys()
+    some, _ = one.wanted.order({}, groups, 0.0005)
+    assert 0 < len(some) < len(additions)
+    assert additions[: len(some)] == some
+    rows = [row for group in groups for row in group.rows]
+    assert one.wanted.order({row.sequence: whole(row) for row in rows}, [], 0.0) == ([], {})
+
+
+def _shape(one: Made, sequence: int):  # type: ignore[no-untyped-def]
+    return one.wanted.order({}, one.choice.groups, 0.0)[1][sequence]
