@@ -110,6 +110,7 @@ def _offers(
 def _greedy(
     offers: Sequence[Offer], wants: Wants, stated: dict[str, int], limit: float
 ) -> list[Addition]:
+    """By score and new values per token. `stated` is counted on."""
     opened: set[int] = set()
 
     def rate(offer: Offer) -> float:
