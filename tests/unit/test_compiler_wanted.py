@@ -9,7 +9,7 @@ from weft.compiler.considering import consider
 from weft.compiler.counting import counter
 from weft.compiler.forms import whole
 from weft.compiler.selecting import Choice, fill, pins_of
-from weft.compiler.wanted import Wanted
+from weft.compiler.wanted import OFTEN, USED, Wanted, _likelihoods
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, Phase
@@ -60,6 +60,31 @@ def test_a_value_that_is_asked_for_is_wanted_more_than_another() -> None:
     held = {value: weight for offer in offers for value, weight in offer.wanted.items()}
     assert held["ORD20X"] > 2 * held.get("N19Z", 0.0)
     assert held["ORD20X"] > 2 * held.get("D19Q", 0.0)
+
+
+def test_what_the_last_calls_used_is_wanted_more_than_what_earlier_ones_did() -> None:
+    likely = _likelihoods(made(session(20)).choice)
+    assert likely["ORD19X"] == likely["ORD17X"] == USED * likely["ORD16X"]
+
+
+def test_what_several_calls_used_is_wanted_more() -> None:
+    items = session(20)
+    again = {"tool_name": "get", "arguments": {"order_id": "ORD3X"}}
+    items[20] = ContextItem("c10", ItemKind.TOOL_CALL, "get()", metadata=again)
+    likely = _likelihoods(made(items).choice)
+    assert likely["ORD3X"] == OFTEN * likely["ORD4X"]
+
+
+def test_an_argument_of_several_words_is_one_value_and_such_a_result_is_none() -> None:
+    items = session(4)
+    again = {"tool_name": "set", "arguments": {"title": "the latest of all news"}}
+    items.append(ContextItem("c9", ItemKind.TOOL_CALL, "set()", metadata=again))
+    items.append(ContextItem("r9", ItemKind.TOOL_RESULT, '{"said": "not a value of it"}', "c9"))
+    stated = made(items).wanted._stated(
+        {row.sequence: whole(row) for group in made(items).choice.groups for row in group.rows}
+    )
+    assert "the latest of all news" in stated
+    assert "not a value of it" not in stated
 
 
 def test_what_is_new_is_wanted_more() -> None:

@@ -4,6 +4,7 @@ import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.compiler.values import values
 from weft.compiler.worth import (
     ASKED_FIELD,
     WRITTEN,
@@ -32,6 +33,12 @@ def test_a_field_is_asked_by_its_name_and_by_the_name_of_what_it_identifies(fiel
 
 def test_a_parameter_of_the_chosen_tool_is_asked_before_any_call_filled_it() -> None:
     assert {"seat_id", "seats"} <= asked_fields([], ["seat_id"])
+
+
+def test_a_name_of_hyphenated_words_is_a_value_and_a_lower_case_word_is_none() -> None:
+    found = values("tool_name: get-current-date … returns the date, or -- if none is known - 0")
+    assert found.keys() >= {"tool_name", "get-current-date"}
+    assert found.keys().isdisjoint({"returns", "--", "-", "known"})
 
 
 def test_a_value_that_is_stated_already_is_worth_little_more() -> None:

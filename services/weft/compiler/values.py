@@ -10,6 +10,7 @@ _BETWEEN = str.maketrans(dict.fromkeys("\"'`(){}[]<>,;=|\\*", " "))
 _EDGE = ".:!?-#\u2013\u2014\u2026"
 """Punctuation around a value, dashes and dots of typesetting too."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_HYPHENATED = re.compile(r"[a-z]+(-[a-z]+)+$")
 
 REMEMBERED = 8192
 """Parts whose values are kept: those of the recent items of some sessions."""
@@ -24,6 +25,8 @@ ADDRESS = 0.8
 NUMBER = 0.1
 NAME = 0.2
 """A capitalised word."""
+HYPHENATED = 0.15
+"""Lower-case words joined by hyphens: many a tool and option is called so, and some prose."""
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -41,10 +44,13 @@ def values(text: str) -> dict[str, float]:
 
 def stated_value(text: str, field: str) -> str:
     """The one word that a field states, empty where it states none or more."""
-    if not field:
-        return ""
-    value = text.rpartition(field)[2].strip(" =:\"'[]")
-    return value if value and " " not in value and len(value) > 1 else ""
+    value = written_value(text, field)
+    return value if len(value) > 1 and " " not in value else ""
+
+
+def written_value(text: str, field: str) -> str:
+    """All that stands behind the field's name, empty without a field."""
+    return text.rpartition(field)[2].strip(" =:\"'[]") if field else ""
 
 
 @lru_cache(maxsize=4096)
@@ -61,4 +67,6 @@ def _weight(value: str) -> float:
         return ADDRESS
     if "_" in value or (any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
         return MARKED
-    return NUMBER if any(map(str.isdigit, value)) else 0.0
+    if any(map(str.isdigit, value)):
+        return NUMBER
+    return HYPHENATED if _HYPHENATED.match(value) else 0.0
