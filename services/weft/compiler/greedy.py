@@ -25,8 +25,8 @@ def best_first(
 ) -> Iterator[tuple[Offered, float]]:
     """Each offer with its rate when its turn came. Lazy greedy: rates fall as offers are taken, so
     the top one is looked at again before it is given. One whose rate rose, as a part's does whose
-    group is shown by now, keeps the turn of its lower rate. Ties go to the newer item, then to the
-    earlier part."""
+    group is shown by now, keeps the turn of its lower rate: put forward, such parts make prompts of
+    fewer items, which ground less. Ties go to the newer item, then to the earlier part."""
     heap = [(-rate(offer), -offer.sequence, offer.part, at) for at, offer in enumerate(offers)]
     heapq.heapify(heap)
     while heap:
