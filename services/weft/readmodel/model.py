@@ -10,6 +10,7 @@ from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
 from weft.readmodel.store import get_meta, open_reader, open_writer
+from weft.readmodel.tail import Tails
 from weft.readmodel.view import View
 from weft_schemas.events import Event, encode_event
 from weft_schemas.ids import TENANT_SESSION
@@ -26,6 +27,7 @@ class ReadModel:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
+        self._tails = Tails()
 
     @classmethod
     def open(cls, path: Path | str) -> ReadModel:
@@ -54,7 +56,7 @@ class ReadModel:
 
     def view(self, tenant: str, session: str, as_of: int | None = None) -> View:
         """A session at `as_of`, or at the newest folded sequence. An unknown one is empty."""
-        return View(self.db, tenant, session, as_of)
+        return View(self.db, tenant, session, as_of, self._tails)
 
     def watermark(self) -> int:
         """The newest folded log sequence, 0 where there is none."""

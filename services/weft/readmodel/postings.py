@@ -115,23 +115,23 @@ class IndexWriter:
 
     def _seal(self, session: int, documents: list[Document]) -> None:
         """Append the postings of a block's next documents to the rows of their terms."""
-        block, postings = documents[0][0] // BLOCK, _inverted(documents)
+        block, postings = documents[0][0] // BLOCK, dict[str, list[int]]()
+        for document in documents:
+            invert(document, postings)
         rows = ((session, term, block, pack(postings[term])) for term in sorted(postings))
         self._db.executemany(_sql.add_postings, rows)
 
 
-def _inverted(documents: list[Document]) -> dict[str, list[int]]:
-    """For each term the postings of the documents with it, in their order."""
-    postings: dict[str, list[int]] = {}
-    for document, length, terms in documents:
-        once = posting(document, 1, length)
-        place = once >> 16
-        for term in terms:
-            found = postings.get(term)
-            if found is None:
-                postings[term] = [once]
-            elif found[-1] >> 16 != place:
-                found.append(once)
-            elif found[-1] & _MOST_TIMES != _MOST_TIMES:
-                found[-1] += _ONE_MORE
-    return postings
+def invert(document: Document, postings: dict[str, list[int]]) -> None:
+    """Add a document's postings to those of earlier documents of its block, by term."""
+    number, length, terms = document
+    once = posting(number, 1, length)
+    place = once >> 16
+    for term in terms:
+        found = postings.get(term)
+        if found is None:
+            postings[term] = [once]
+        elif found[-1] >> 16 != place:
+            found.append(once)
+        elif found[-1] & _MOST_TIMES != _MOST_TIMES:
+            found[-1] += _ONE_MORE

@@ -22,7 +22,7 @@ from weft.readmodel.postings import (
     unpack,
 )
 from weft.readmodel.sql import statements
-from weft.readmodel.tail import Tail, tail_of
+from weft.readmodel.tail import Tail, Tails
 
 MAX_POSTINGS = 500
 """Postings that one search reads: a quarter of a millisecond, whatever the session's length. Twice
@@ -41,7 +41,7 @@ class _Term(msgspec.Struct):
     documents: int
     """How many documents hold it."""
     tail: list[int]
-    """Rows of the tail that hold it, newest first."""
+    """Its postings in the tail, newest first."""
     asked: int
     """How often the query uses it."""
 
@@ -58,16 +58,16 @@ def best_documents(
 ) -> list[tuple[int, float]]:
     """The best documents with their scores, best first, ties by newer document.
 
-    A term that comes twice counts twice. `tail` is `tail_of` these documents, where the caller
-    searches more than once; `postings` are read at most. Where terms have `weights`, only those are
+    A term that comes twice counts twice. `tail` is the session's in this snapshot, where the
+    caller has it; `postings` are read at most. Where terms have `weights`, only those are
     read whose weight times rarity is greatest.
     """
     count, words = extent(db, session, at)
     if not count or limit <= 0:
         return []
     wanted = Counter(term[:MAX_TERM] for term in terms)
-    tail = tail or tail_of(db, session, count)
-    found = _look_up(db, session, wanted, count, tail.holding(wanted))
+    tail = tail or Tails().of(db, session)
+    found = _look_up(db, session, wanted, count, tail.holding(wanted, count))
     if weights is not None:
         found = _telling(found, weights, count)
     found.sort(key=lambda term: (term.documents, term.text))
@@ -205,9 +205,8 @@ def _postings(
     db: sqlite3.Connection, session: int, term: _Term, count: int, tail: Tail
 ) -> Iterator[tuple[int, Sequence[int]]]:
     """A term's postings in the first `count` documents, by block with its base, newest first."""
-    for row in term.tail:
-        base, packed = tail.posting(row, term.text)
-        yield base, (packed,)
+    if term.tail:
+        yield tail.base, term.tail
     if len(term.tail) == term.documents:
         return
     rows = db.execute(_sql.postings, (session, term.text, count // BLOCK))

@@ -1,52 +1,122 @@
-"""The newest documents of a session, not sealed into postings yet: one pass over their words finds
-any number of terms."""
+"""The newest documents of a session, not sealed into postings yet, as one search after the other
+finds them: looked through at first, in postings of their own for a session that is asked again."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Iterator
 
-from weft.readmodel.postings import BLOCK, SEGMENT, posting
+from weft.readmodel.erasure import newest_tombstone
+from weft.readmodel.postings import BLOCK, SEGMENT, invert, posting
 from weft.readmodel.sql import statements
 
 FEW = 8
-"""Terms up to which each is looked for in the text of the rows: less than to take them apart."""
+"""Terms up to which each is looked for in a text: less than to take the text apart."""
+LONG = 20_000
+"""Characters of a text's terms from which it is only looked through: its postings would take more
+than they save."""
+KEPT = 1_000_000
+"""Characters of terms in the tails that a connection keeps; with their postings some 25 MB."""
+
 _sql = statements("postings")
 
 
 class Tail:
-    """Tail rows (document, length code, terms), newest first, for all searches of a view."""
+    """Documents of one session, all of one block."""
 
-    def __init__(self, rows: list[tuple[int, int, str]]) -> None:
-        self._rows = [
-            (document, length, f"\n{terms}\n") for document, length, terms in reversed(rows)
-        ]
+    def __init__(self, first: int) -> None:
+        """`first` is the first document that is not sealed."""
+        self.first = first
+        self.end = first
+        """The document after the last."""
+        self.characters = 0
+        self.base = first // BLOCK * BLOCK
+        """First document of the block."""
+        self._texts: list[tuple[int, int, str]] = []
+        self._postings: dict[str, list[int]] = {}
 
-    def holding(self, wanted: Collection[str]) -> dict[str, list[int]]:
-        """Which rows hold each of these terms, the newest first; without those that none holds."""
-        found: dict[str, list[int]] = {}
-        if len(wanted) > FEW:
-            known = frozenset(wanted)
-            for row, (_, _, terms) in enumerate(self._rows):
-                for term in known.intersection(terms.split("\n")):
-                    found.setdefault(term, []).append(row)
-            return found
-        for term in wanted:
-            line = f"\n{term}\n"
-            rows = [row for row, (_, _, terms) in enumerate(self._rows) if line in terms]
-            if rows:
-                found[term] = rows
-        return found
+    def extend(self, rows: Iterable[tuple[int, int, str]]) -> None:
+        """Add the next documents: number, length code, terms by line."""
+        for document, length, terms in rows:
+            self._texts.append((document, length, f"\n{terms}\n"))
+            self.characters += len(terms)
+            self.end = document + 1
 
-    def posting(self, row: int, term: str) -> tuple[int, int]:
-        """The first document of a row's block, and the row's posting of a term that it holds."""
-        document, length, terms = self._rows[row]
-        # Doubled, so that a term right behind itself is counted too.
-        times = terms.replace("\n", "\n\n").count(f"\n{term}\n")
-        return document // BLOCK * BLOCK, posting(document, times, length)
+    def index(self) -> None:
+        """Make postings of the texts that are not long: as much work as to look through them for
+        four searches."""
+        short = [row for row in self._texts if len(row[2]) <= LONG]
+        self._texts = [row for row in self._texts if len(row[2]) > LONG]
+        for document, length, terms in short:
+            invert((document, length, terms[1:-1].split("\n")), self._postings)
+
+    def holding(self, wanted: Collection[str], count: int) -> dict[str, list[int]]:
+        """Postings of each term in the session's first `count` documents, newest first; without the
+        terms that none of them holds."""
+        found = {term: [*hits] for term in wanted if (hits := self._postings.get(term))}
+        for document, length, text in self._texts:
+            for term in _within(text, wanted):
+                # Doubled, so that a term right behind itself is counted too.
+                times = text.replace("\n", "\n\n").count(f"\n{term}\n")
+                found.setdefault(term, []).append(posting(document, times, length))
+        if count < self.end:
+            end = count - self.base
+            found = {term: [one for one in hits if one >> 16 < end] for term, hits in found.items()}
+        return {term: sorted(hits, reverse=True) for term, hits in found.items() if hits}
 
 
-def tail_of(db: sqlite3.Connection, session: int, documents: int) -> Tail:
-    """Those of the first `documents` documents that are not sealed yet."""
-    rows = db.execute(_sql.tail, (session, documents // SEGMENT * SEGMENT))
-    return Tail([row for row in rows if row[0] < documents])
+def _within(text: str, wanted: Collection[str]) -> Iterator[str]:
+    """Which of these terms a text has, that begins and ends with a line break."""
+    if len(wanted) > FEW:
+        yield from frozenset(wanted).intersection(text.split("\n"))
+    else:
+        yield from (term for term in wanted if f"\n{term}\n" in text)
+
+
+class Tails:
+    """The tails of the sessions that were last searched over one connection, which sees one commit
+    after the other. Nothing is kept over an erasure: a session's number can come again."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, Tail] = OrderedDict()
+        self._characters = 0
+        self._tombstone = 0
+
+    def of(self, db: sqlite3.Connection, session: int) -> Tail:
+        """The tail of a session, with all that the database holds of it now."""
+        self._forget_erased(db)
+        first = _sealed(db, session)
+        tail = self._taken(session)
+        if tail is None or tail.first != first:
+            tail = Tail(first)
+        asked_again = tail.end > first
+        tail.extend(db.execute(_sql.tail, (session, tail.end)))
+        if asked_again:
+            tail.index()
+        self._keep(session, tail)
+        return tail
+
+    def _taken(self, session: int) -> Tail | None:
+        tail = self._kept.pop(session, None)
+        self._characters -= tail.characters if tail else 0
+        return tail
+
+    def _keep(self, session: int, tail: Tail) -> None:
+        self._kept[session] = tail
+        self._characters += tail.characters
+        while self._characters > KEPT:
+            _, oldest = self._kept.popitem(last=False)
+            self._characters -= oldest.characters
+
+    def _forget_erased(self, db: sqlite3.Connection) -> None:
+        newest = newest_tombstone(db)
+        if newest != self._tombstone:
+            self._kept.clear()
+            self._characters, self._tombstone = 0, newest
+
+
+def _sealed(db: sqlite3.Connection, session: int) -> int:
+    """How many documents of a session are sealed."""
+    last = db.execute(_sql.last_document, (session,)).fetchone()
+    return (last[0] + 1) // SEGMENT * SEGMENT if last else 0

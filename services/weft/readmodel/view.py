@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
-from weft.readmodel.search import MAX_POSTINGS, best_documents, count_until, extent
+from weft.readmodel.search import MAX_POSTINGS, best_documents, count_until
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, get_meta, snapshot
-from weft.readmodel.tail import Tail, tail_of
+from weft.readmodel.tail import Tail, Tails
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EpisodeEvent, MemoryFact
 from weft_schemas.items import ItemKind, Sensitivity
@@ -48,10 +48,17 @@ class View:
     """A `SessionView` over one connection, for one thread. A session without items has none."""
 
     def __init__(
-        self, db: sqlite3.Connection, tenant: str, session: str, as_of: int | None
+        self,
+        db: sqlite3.Connection,
+        tenant: str,
+        session: str,
+        as_of: int | None = None,
+        tails: Tails | None = None,
     ) -> None:
-        """Reads at `as_of`, or at the newest folded sequence where that is earlier or none."""
+        """Reads at `as_of`, or at the newest folded sequence where that is earlier or none. `tails`
+        are the connection's."""
         self._db = db
+        self._tails = Tails() if tails is None else tails
         self.tenant = tenant
         self.session = session
         with snapshot(db):
@@ -74,7 +81,7 @@ class View:
         return self._db.execute(_sql.erased, place).fetchone()[0] or 0
 
     def at(self, sequence: int) -> View:
-        return View(self._db, self.tenant, self.session, sequence)
+        return View(self._db, self.tenant, self.session, sequence, self._tails)
 
     def recent(self, limit: int) -> list[ItemRow]:
         return self._items(_RECENT, limit=limit)
@@ -111,7 +118,7 @@ class View:
     ) -> list[Match]:
         with snapshot(self._db):
             # Searches of one snapshot share the tail; without one it could be sealed in between.
-            tail = self._tail if self._in_snapshot else None
+            tail = self._tail if self._in_snapshot else self._tails.of(self._db, self._number)
             best = best_documents(
                 self._db, self._number, terms, self.sequence, limit, tail, postings, weights
             )
@@ -166,8 +173,7 @@ class View:
 
     @cached_property
     def _tail(self) -> Tail:
-        documents, _ = extent(self._db, self._number, self.sequence)
-        return tail_of(self._db, self._number, documents)
+        return self._tails.of(self._db, self._number)
 
     def _items_until(self) -> int:
         """How many items stand at or before the sequence read."""
