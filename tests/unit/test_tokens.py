@@ -57,6 +57,9 @@ _PARTS += ["},", '",', '{"a":', ": ", "don't", "_", "$", "%"]
 _TRICKY = " \n\r\t'sSdDlLvVeErRmM1239aZ_-.,\"\\/{}\x0b\x0c\x1c\x1f\x00\x7f"
 
 
+_ENDS = ["\n", ".\n", " \n", "x\n", "\r\n", "/\n", "1\n"]
+
+
 @pytest.mark.parametrize("name", tokens.ENCODINGS)
 def test_ascii_counts_as_tiktoken_encodes_it(name: str) -> None:
     rng = random.Random(name)
@@ -64,8 +67,11 @@ def test_ascii_counts_as_tiktoken_encodes_it(name: str) -> None:
     texts = ["".join(rng.choices(_TRICKY, k=rng.randint(0, 30))) for _ in range(5_000)]
     texts += ["".join(rng.choices(_PARTS, k=rng.randint(0, 14))) for _ in range(5_000)]
     texts += [made_text(form, 5_000) for form in FORMS]
+    texts += [" ".join(rng.choices(_PARTS, k=9)) + end for end in _ENDS for _ in range(200)]
     texts += ["a" * 9_000, " " * 9_000 + "a", "\n" * 900 + " ", "HTTPServer'LL don'T camelCase"]
     assert all(text.isascii() for text in texts)
+    # Left-out text is marked with the one other sign that is counted in the same way.
+    texts += ["".join(rng.choices(f"{_TRICKY}………", k=rng.randint(1, 30))) for _ in range(5_000)]
     assert [tokens.count(text, name) for text in texts] == [len(encode(text)) for text in texts]
 
 
