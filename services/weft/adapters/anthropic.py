@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
-from weft.adapters.conversation import Answered, Step, conversation
+from weft.adapters.conversation import Answered, Conversation, Step, conversation
 from weft.adapters.drafting import Draft
 from weft.adapters.records import Record, Source
 from weft_schemas.compile import PackEntry
@@ -97,7 +97,11 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     Roles alternate from the user on; each turn's tool_use blocks are followed at once by all their
     results. Give your own `tools` beside them: the API wants them where there are tool blocks.
     """
-    talk = conversation(entries)
+    return written(conversation(entries))
+
+
+def written(talk: Conversation) -> dict[str, Any]:
+    """`messages` of what is a conversation already."""
     turns: list[tuple[str, list[dict[str, Any]]]] = []
     for step in talk.steps:
         for role, blocks in _blocks(step):

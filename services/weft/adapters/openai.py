@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
-from weft.adapters.conversation import Step, conversation
+from weft.adapters.conversation import Conversation, Step, conversation
 from weft.adapters.drafting import Draft, compact
 from weft.adapters.records import Record, Source
 from weft_schemas.compile import PackEntry
@@ -90,7 +90,11 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
 
     Every call is answered at once, parallel calls together. Give your own `tools` beside them.
     """
-    talk = conversation(entries)
+    return written(conversation(entries))
+
+
+def written(talk: Conversation) -> dict[str, Any]:
+    """`messages` of what is a conversation already."""
     out: list[dict[str, Any]] = []
     if talk.system:
         out.append({"role": "system", "content": talk.system})

@@ -9,6 +9,7 @@ from typing import Any
 
 from weft import tokens
 from weft.adapters import anthropic, openai
+from weft.adapters.conversation import conversation
 from weft.adapters.drafting import compact
 from weft.compiler.rendering import blocks
 from weft_schemas.compile import PackEntry
@@ -40,9 +41,10 @@ def prompt_tokens(entries: Iterable[PackEntry], count: Count) -> int:
 
 def message_tokens(entries: Sequence[PackEntry], count: Count) -> dict[str, int]:
     """Tokens of the same entries as messages, per provider, names, arguments and ids included."""
+    talk = conversation(entries)
     return {
-        "openai": _openai(openai.messages(entries), count),
-        "anthropic": _anthropic(anthropic.messages(entries), count),
+        "openai": _openai(openai.written(talk), count),
+        "anthropic": _anthropic(anthropic.written(talk), count),
     }
 
 
