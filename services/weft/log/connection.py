@@ -88,9 +88,10 @@ class Connection(Client):
         """Whether a server took the connection and nothing is wrong but that it does not answer."""
         return self._is_taken and isinstance(self.last_error, TimeoutError | None)
 
-    async def listen(self, subject: str, handler: Handler) -> Listener:
-        """Subscribe `handler` to a subject; it outlives reconnects."""
-        subscription = await self.subscribe(subject, cb=_unused)
+    async def listen(self, subject: str, handler: Handler, queue: str = "") -> Listener:
+        """Subscribe `handler` to a subject, as one of a queue group if one is named; it outlives
+        reconnects."""
+        subscription = await self.subscribe(subject, queue, cb=_unused)
         self._handlers[subscription._id] = handler
         return Listener(self, subscription)
 

@@ -1,8 +1,8 @@
 """One process of weft: a FastStream application that runs one service, with health, metrics, JSON
 logs and a graceful end.
 
-FastStream gives the lifecycle, the ASGI side and the request/reply subscribers. Workers' events do
-not come through its subscribers: `runtime/worker.py` says why, with the measurement.
+FastStream gives the lifecycle and the ASGI side. Neither events nor requests come through its
+subscribers: `runtime/worker.py` and `runtime/answering.py` say why, with the measurements.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Process:
         self.stopping = asyncio.Event()
         """Set by SIGTERM or SIGINT: finish what was begun, begin nothing."""
         self.broker = SharedBroker()
-        """For request/reply subscribers; shares the log's connection."""
+        """FastStream's side of the process; shares the log's connection."""
         self.connection: Connection
         """Open before the service runs."""
 
