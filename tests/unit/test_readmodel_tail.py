@@ -83,6 +83,20 @@ def test_a_long_text_is_found_beside_short_ones(log: Log) -> None:
     log.check("s", 5)
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_search_that_ends_early_has_read_the_newest(indexed: bool) -> None:
+    long = "x\n" * tail.LONG
+    held = tail.Tail(SEGMENT)
+    held.extend([(SEGMENT + at, 9, long if at % 2 else "x\ny") for at in range(6)])
+    if indexed:
+        held.index()
+    wanted = ["x", "y", *map(str, range(tail.FEW))]
+    found = held.holding(wanted, SEGMENT + 5)
+    assert [one >> 16 for one in found["x"]] == [SEGMENT + at for at in (4, 3, 2, 1, 0)]
+    assert [one >> 16 for one in found["y"]] == [SEGMENT + at for at in (4, 2, 0)]
+    assert found == {**held.holding(["x"], SEGMENT + 5), **held.holding(["y"], SEGMENT + 5)}
+
+
 def test_nothing_of_an_erased_session_is_found_under_the_number_that_comes_again(log: Log) -> None:
     log.say("gone", 30)
     for _ in range(2):
