@@ -1,12 +1,14 @@
 """A replica without a read model yet: who asks waits as long as he said."""
 
 import asyncio
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from weft.readmodel.generations import Generations
+from weft.readmodel.model import ReadModel
 from weft.readmodel.store import open_writer
 from weft.runtime.replica import Replica
 from weft_schemas.errors import Unavailable
@@ -37,6 +39,25 @@ async def test_one_that_does_not_come_is_named(tmp_path: Path) -> None:
     async with Replica(tmp_path) as replica:
         with pytest.raises(Unavailable, match="no read model yet"):
             await replica.reach(0, replica.deadline(0.05))
+
+
+async def test_short_reads_take_turns_with_everything_else(tmp_path: Path) -> None:
+    publish(tmp_path)
+    names: list[str] = []
+
+    def work(_: ReadModel) -> None:
+        names.append(threading.current_thread().name)
+
+    async with Replica(tmp_path) as replica:
+        reads = [asyncio.create_task(replica.read(work, short=True)) for _ in range(5)]
+        turns = 0
+        while not all(read.done() for read in reads):
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns >= len(reads)
+        await replica.read(work)
+    assert names[:5] == [threading.main_thread().name] * 5
+    assert names[5].startswith("reader")
 
 
 def publish(data_dir: Path) -> None:

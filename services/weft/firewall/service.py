@@ -37,7 +37,7 @@ class _Drilldowns:
         or an argument that there is not, `Unavailable` before the envelope is there."""
         request = asked.request
         found = await self._replica.read(
-            lambda model: artifact(model.db, asked.tenant, request.handle)
+            lambda model: artifact(model.db, asked.tenant, request.handle), short=True
         )
         if found.untrusted and found.envelope is None:
             raise Unavailable(

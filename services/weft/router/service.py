@@ -140,7 +140,7 @@ class Routing:
         await self._replica.reach(request.after, deadline)
         while True:
             sequence, rows, policy = await self._replica.read(
-                lambda model: _read(model, asked.tenant, asked.session)
+                lambda model: _read(model, asked.tenant, asked.session), short=True
             )
             waiting = any(row.pending and row.sequence <= request.after for row in rows)
             if not waiting or self._replica.is_late(deadline):
@@ -166,7 +166,7 @@ class Routing:
             return asked.request
         try:
             _, rows, _ = await self._replica.read(
-                lambda model: _read(model, asked.tenant, asked.session)
+                lambda model: _read(model, asked.tenant, asked.session), short=True
             )
         except Unavailable:
             return asked.request

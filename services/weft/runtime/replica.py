@@ -32,6 +32,7 @@ class Replica:
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        self._turn = asyncio.Lock()
         self._idle: list[Reader] = []
         self._checkpoint = Reader(data_dir)
         self._look: asyncio.Task[int] | None = None
@@ -83,8 +84,16 @@ class Replica:
             self._note_hold_up()
         return folded if folded >= 0 else self.watermark()
 
-    async def read(self, work: Callable[[ReadModel], T]) -> T:
-        """`work` over one consistent state of the current generation, in a reader thread."""
+    async def read(self, work: Callable[[ReadModel], T], short: bool = False) -> T:
+        """`work` over one consistent state of the current generation, in a reader thread. What is
+        `short`, a few tens of milliseconds at most, is done here instead, one after the other, with
+        a look at the connection in between: threads that wait for the interpreter's lock and for
+        each other take a third of what a process can do, and 5 % of a single compile."""
+        if short:
+            async with self._turn:
+                done = self._read(work)
+                await asyncio.sleep(0)
+            return done
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, work)
 
     def _read(self, work: Callable[[ReadModel], T]) -> T:
