@@ -166,13 +166,14 @@ def _counted(texts: dict[_Key, str], encoder: tiktoken.Encoding) -> dict[_Key, i
 
 
 class _Counter:
-    """Counts text, of which most was seen before: a third to an eighth of tiktoken's time."""
+    """Counts text, of which most was seen before: new text takes about tiktoken's time, the same
+    text again two fifths of it or less."""
 
     def __init__(self, name: str) -> None:
         self._encoder = encoding(name)
         self._pieces: _Known[bytes] = _Known(self._encoder, bytes.decode)
         self._spaced = _Known(self._encoder, _spaced)
-        self._other = _Known(self._encoder, str)
+        self._other: _Known[str] = _Known(self._encoder, str)
         self._joined = _JOINED[name]
 
     def count(self, text: str) -> int:
