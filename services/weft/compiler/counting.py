@@ -3,6 +3,7 @@ lines and no token of the encodings spans the start of a line that begins with a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -22,13 +23,26 @@ REMEMBERED = 4096
 Count = Callable[[str], int]
 
 
+_LINE = re.compile(r"(?<=\n)(?=[A-Za-z0-9\[])")
+"""Where lines can be counted one by one."""
+_LONG_LINES = 100
+"""Characters per line from which that pays: lines that come again in other messages."""
+
+
 @cache
 def counter(encoding: str) -> Count:
-    """Counts text in this encoding and remembers the latest counts."""
+    """Counts text in this encoding and remembers the latest counts, of texts and of their lines."""
+
+    @lru_cache(maxsize=REMEMBERED)
+    def line(text: str) -> int:
+        return tokens.count(text, encoding)
 
     @lru_cache(maxsize=REMEMBERED)
     def count(text: str) -> int:
-        return tokens.count(text, encoding)
+        breaks = text.count("\n", 0, -1)
+        if breaks and breaks * _LONG_LINES < len(text):
+            return sum(map(line, _LINE.split(text)))
+        return line(text)
 
     return count
 
