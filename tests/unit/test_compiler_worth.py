@@ -41,6 +41,26 @@ def test_a_name_of_hyphenated_words_is_a_value_and_a_lower_case_word_is_none() -
     assert found.keys().isdisjoint({"returns", "--", "-", "known"})
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mode is 'rewrite' or 'append', see below",
+        'Mode is "rewrite" or "append", see below',
+        "Mode is `rewrite` or `append`, see below",
+        r"{\\n \\'mode\\': one of (\\'rewrite\\', \\'append\\')}",
+    ],
+)
+def test_words_in_quotes_are_values_unless_they_are_keys(text: str) -> None:
+    found = values(text)
+    assert found.keys() >= {"rewrite", "append"}
+    assert found.keys().isdisjoint({"mode", "one", "below"})
+
+
+@pytest.mark.parametrize("text", ["I don't think that it's theirs", '{"mode": 5}', "the 'best' of"])
+def test_an_apostrophe_quotes_nothing(text: str) -> None:
+    assert values(text).keys() & {"t", "don", "it", "think", "mode"} == set()
+
+
 def test_a_value_that_is_stated_already_is_worth_little_more() -> None:
     part = worth("seat=12A", "seat")
     assert new_worth(part, {}) == part.total > 0

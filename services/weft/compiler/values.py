@@ -10,6 +10,8 @@ _BETWEEN = str.maketrans(dict.fromkeys("\"'`(){}[]<>,;=|\\*", " "))
 _EDGE = ".:!?-#\u2013\u2014\u2026"
 """Punctuation around a value, dashes and dots of typesetting too."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_QUOTED = re.compile(r"""(['"`])([a-z][a-z-]+)\\*\1(?!\s*:)""")
+"""A lower-case word in quotes, written ones of JSON in JSON too, that is no key."""
 _HYPHENATED = re.compile(r"[a-z]+(-[a-z]+)+$")
 
 REMEMBERED = 8192
@@ -27,11 +29,16 @@ NAME = 0.2
 """A capitalised word."""
 HYPHENATED = 0.15
 """Lower-case words joined by hyphens: many a tool and option is called so, and some prose."""
+QUOTED = 3.0
+"""A lower-case word in quotes: one of those that a parameter takes. On the tuned half of
+LiveMCPBench .03 to .08 of them in results are copied by the next call, of identifiers .01 to .04;
+grounding at 1,000 tokens is .977 with it and .962 without."""
 
 
 @lru_cache(maxsize=REMEMBERED)
 def values(text: str) -> dict[str, float]:
-    """Each value with its weight: how likely it is to be copied, 0 to 1. Not to be changed."""
+    """Each value with its weight: how likely it is to be copied, an identifier's being 1. Not to be
+    changed."""
     found: dict[str, float] = {}
     for word in text.translate(_BETWEEN).split():
         if word.isalpha() and word.islower():
@@ -39,6 +46,8 @@ def values(text: str) -> dict[str, float]:
         value = word.strip(_EDGE)
         if len(value) > 1 and value not in found and (weight := _weight(value)):
             found[value] = weight
+    for _, quoted in _QUOTED.findall(text):
+        found[quoted] = QUOTED
     return found
 
 
