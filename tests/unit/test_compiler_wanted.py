@@ -9,7 +9,7 @@ from weft.compiler.considering import consider
 from weft.compiler.counting import counter
 from weft.compiler.forms import whole
 from weft.compiler.selecting import Choice, fill, pins_of
-from weft.compiler.wanted import OFTEN, USED, Wanted, _likelihoods
+from weft.compiler.wanted import NUMBERS, OFTEN, USED, Wanted, _likelihoods
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, Phase
@@ -73,6 +73,15 @@ def test_what_several_calls_used_is_wanted_more() -> None:
     items[20] = ContextItem("c10", ItemKind.TOOL_CALL, "get()", metadata=again)
     likely = _likelihoods(made(items).choice)
     assert likely["ORD3X"] == OFTEN * likely["ORD4X"]
+
+
+def test_a_number_is_wanted_less_than_an_identifier_or_a_date() -> None:
+    items = session(4)
+    text = '{"count": 4711, "price": "1,024.50", "ref": "K4711", "day": "2026-03-01"}'
+    items[7] = ContextItem("r3", ItemKind.TOOL_RESULT, text, "c3")
+    likely = _likelihoods(made(items).choice)
+    assert likely["4711"] == likely["1,024.50"] == NUMBERS * likely["K4711"]
+    assert likely["2026-03-01"] == likely["K4711"]
 
 
 def test_an_argument_of_several_words_is_one_value_and_such_a_result_is_none() -> None:
