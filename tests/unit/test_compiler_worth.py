@@ -56,9 +56,9 @@ def test_words_in_quotes_are_values_unless_they_are_keys(text: str) -> None:
     assert found.keys().isdisjoint({"mode", "one", "below"})
 
 
-@pytest.mark.parametrize("text", ["I don't think that it's theirs", '{"mode": 5}', "the 'best' of"])
+@pytest.mark.parametrize("text", ["I don't think it's theirs", "the dogs' lead, the cats' tail"])
 def test_an_apostrophe_quotes_nothing(text: str) -> None:
-    assert values(text).keys() & {"t", "don", "it", "think", "mode"} == set()
+    assert values(text) == {}
 
 
 def test_a_value_that_is_stated_already_is_worth_little_more() -> None:

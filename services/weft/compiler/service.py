@@ -8,6 +8,7 @@ anybody holds can be reproduced.
 from __future__ import annotations
 
 from collections import OrderedDict
+from enum import Enum
 from functools import partial
 
 import msgspec
@@ -44,6 +45,13 @@ SHORT_BUDGET = 8_000
 """Tokens up to which a compile is short work: 10 to 25 ms, on an earlier pack 30 to 50."""
 KEPT_AUDITS = 1_000
 """Of this process's own compiles, for `stable_from`; older ones are read from the audit stream."""
+
+
+class _Again(Enum):
+    """How a compile that was not done is tried again."""
+
+    WHEN_SETTLED = "when more is folded"
+    IN_A_THREAD = "in a reader thread"
 
 
 async def answer(
@@ -137,33 +145,29 @@ class Compiler:
 
         return await self._replica.read(read, short=True)
 
-    async def _is_short(self, tenant: str, session: str, request: CompileRequest) -> bool:
-        if request.budget is not None:
-            return request.budget <= SHORT_BUDGET
-
-        def budget(model: ReadModel) -> int:
-            policy = request.policy or model.view(tenant, session, request.as_of).policy()[1]
-            return budget_of(request, policy)
-
-        return await self._replica.read(budget, short=True) <= SHORT_BUDGET
-
     async def _compiled(self, tenant: str, session: str, request: CompileRequest) -> Compilation:
         """Waits for what the request waits for, then compiles what is there."""
         base = await self._audits.find(tenant, session, request.stable_from)
         deadline = self._replica.deadline(request.timeout)
         wanted = max(request.after, request.as_of or 0)
         folded = await self._replica.reach(wanted, deadline)
-        short = await self._is_short(tenant, session, request)
+        short = True
         while True:
             late = self._replica.is_late(deadline)
 
-            def work(model: ReadModel, late: bool = late) -> Compilation | None:
-                return self._attempt(model, tenant, session, request, base, late)
+            def work(
+                model: ReadModel, late: bool = late, short: bool = short
+            ) -> Compilation | _Again:
+                return self._attempt(model, tenant, session, request, base, late, short)
 
-            compilation = await self._replica.read(work, short)
-            if compilation is not None:
-                return compilation
-            folded = await self._replica.reach(folded + 1, deadline)
+            outcome = await self._replica.read(work, short)
+            match outcome:
+                case _Again.IN_A_THREAD:
+                    short = False
+                case _Again.WHEN_SETTLED:
+                    folded = await self._replica.reach(folded + 1, deadline)
+                case _:
+                    return outcome
 
     def _attempt(
         self,
@@ -173,15 +177,19 @@ class Compiler:
         request: CompileRequest,
         base: CompileAudit | None,
         late: bool,
-    ) -> Compilation | None:
-        """None where items that the request waits for are not settled and there is time left."""
+        short: bool,
+    ) -> Compilation | _Again:
+        """The compile, unless items that the request waits for are not settled and there is time
+        left, or it would not be `short` work."""
         view = model.view(tenant, session, request.as_of)
         if view.item_count() == 0:
             raise _unknown(session, request, view.sequence, view.erased())
         if request.after and request.as_of is None and not late:
             waiting = any(row.sequence <= request.after for row in view.pending())
             if waiting:
-                return None
+                return _Again.WHEN_SETTLED
+        if short and budget_of(request, request.policy or view.policy()[1]) > SHORT_BUDGET:
+            return _Again.IN_A_THREAD
         compilation = compile_pack(view, request, key=self._key, base=base)
         return _with_unfolded(compilation, request.after)
 

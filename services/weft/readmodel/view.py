@@ -159,6 +159,10 @@ class View:
         return list(dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)]))
 
     def policy(self) -> tuple[int, ContextPolicy]:
+        return self._policy
+
+    @cached_property
+    def _policy(self) -> tuple[int, ContextPolicy]:
         for session in (self.session, ""):
             place = {"tenant": self.tenant, "session": session, "at": self.sequence}
             row = self._db.execute(_sql.policy, place).fetchone()

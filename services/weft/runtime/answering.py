@@ -3,8 +3,7 @@
 Every request gets one reply: what the handler returns, or an `ErrorReply` under the header
 `Weft-Error`. Requests of one process run at once, up to `AT_ONCE`.
 
-They come straight from the connection: a FastStream subscriber takes .4 to .6 ms of each, as long
-as reading and searching the session does.
+They come straight from the connection: a FastStream subscriber takes .4 to .6 ms of each.
 """
 
 from __future__ import annotations
@@ -27,10 +26,9 @@ from weft_schemas.events import VERSION
 from weft_schemas.subjects import parse_request
 
 AT_ONCE = 1_000
-"""Requests of one service in work in one process, most of them waiting for `after`; further ones
-wait, until they hold"""
+"""Requests of one service in work in one process, most of them waiting for `after`; others wait."""
 MOST_WAITING = 128 * 1024 * 1024
-"""bytes: what comes then is refused."""
+"""Bytes of all that wait; a request that would be more is refused."""
 MOST_WAIT = 60.0
 """Seconds that a request may ask to be waited for."""
 MOST = 2**63 - 1

@@ -88,7 +88,7 @@ class Replica:
         """`work` over one consistent state of the current generation, in a reader thread. What is
         `short`, a few tens of milliseconds at most, is done here instead, one after the other, with
         a look at the connection in between: threads that wait for the interpreter's lock and for
-        each other take a third of what a process can do, and 5 % of a single compile."""
+        each other take a third of what a process can do, and 5 % of a single compile's time."""
         if short:
             async with self._turn:
                 done = self._read(work)
