@@ -7,7 +7,7 @@ from tests.session_view import ListView
 from weft.compiler.compile import _choice, _sheet
 from weft.compiler.considering import consider
 from weft.compiler.counting import counter
-from weft.compiler.forms import whole
+from weft.compiler.forms import parted, whole
 from weft.compiler.selecting import Choice, fill, pins_of
 from weft.compiler.wanted import NUMBERS, OFTEN, USED, Wanted, _likelihoods
 from weft_schemas.compile import CompileRequest
@@ -51,6 +51,16 @@ def test_all_items_state_all_that_is_wanted_and_none_state_nothing() -> None:
     rows = [row for group in one.choice.groups for row in group.rows]
     assert abs(one.wanted.share({row.sequence: whole(row) for row in rows}) - 1.0) < 1e-9
     assert one.wanted.share({}) == 0.0
+
+
+def test_an_item_of_which_nothing_is_left_states_nothing() -> None:
+    one = made(session(20))
+    calls = [group.rows[0] for group in one.choice.groups]
+    whole_calls = {row.sequence: whole(row) for row in calls}
+    empty = {row.sequence: parted(row, whole(row)).choose(()) for row in calls}
+    assert empty[calls[3].sequence].text == "get(…)"
+    assert one.wanted.share(whole_calls) > 0.2 > one.wanted.share(empty)
+    assert set(one.wanted._stated(empty)) == {f"item {row.sequence}" for row in calls}
 
 
 def test_a_value_that_is_asked_for_is_wanted_more_than_another() -> None:

@@ -11,7 +11,17 @@ import msgspec
 
 from weft.compiler.closure import Group
 from weft.compiler.fitting import Forms
-from weft.compiler.forms import REDACTED, SUMMARY, Form, Shape, parted, places, shape, whole
+from weft.compiler.forms import (
+    REDACTED,
+    SHORTENED,
+    SUMMARY,
+    Form,
+    Shape,
+    parted,
+    places,
+    shape,
+    whole,
+)
 from weft.compiler.greedy import best_first
 from weft.compiler.outline import PROSE_LEAF, Part
 from weft.compiler.packing import OVERSHOOT, Addition, density_of, opening, priced
@@ -172,7 +182,7 @@ def _says(row: ItemRow, form: Form, asked: Collection[str]) -> dict[str, float]:
     if form.view in (SUMMARY, REDACTED) or form.recipe.startswith("<"):
         return {**found, **values(form.text)}
     parts, prose = parted(row, whole(row)).parts, prose_factor(row)
-    for at in places(form.recipe) if form.recipe else range(len(parts)):
+    for at in places(form.recipe) if form.view == SHORTENED else range(len(parts)):
         factor = standing(parts[at].field, asked, prose)
         for value, weight in _values_of(row, parts[at]).items():
             found[value] = max(found.get(value, 0.0), weight * factor)
