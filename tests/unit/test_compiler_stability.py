@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import msgspec
+import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import Compilation, compile_pack
@@ -122,3 +123,57 @@ def test_newest_items_are_mostly_shown_though_none_states_a_value() -> None:
         for _, after in chain(items, budget=200)
     ]
     assert sum(shown) > 0.7 * len(shown)
+
+
+def readings(count: int) -> list[ContextItem]:
+    """After one question, calls whose results are prose that states nothing to copy."""
+    text = "the quay was closed for most of this week since its crane had to be taken apart"
+    words = text.split()
+    items = [ContextItem("u", ItemKind.USER_TURN, "Please read all of it to me.")]
+    for place in range(count):
+        call = {"tool_name": "read", "arguments": {"page": place}}
+        items.append(ContextItem(f"c{place}", ItemKind.TOOL_CALL, "read()", metadata=call))
+        said = " ".join(words[(at * (place + 2) + at // 7) % len(words)] for at in range(60))
+        items.append(ContextItem(f"r{place}", ItemKind.TOOL_RESULT, f"{said}.", f"c{place}"))
+    return items
+
+
+@pytest.mark.parametrize(
+    ("phase", "stays"), [(Phase.ROUTE, 0.4), (Phase.INTERPRET, 0.4), (Phase.ANSWER, 0.2)]
+)
+def test_the_latest_result_is_shown_as_a_compile_afresh_shows_it(
+    phase: Phase, stays: float
+) -> None:
+    items, shares = readings(24), []
+    before = compile_pack(ListView(items[:9]), CompileRequest(phase, budget=500))
+    for count in range(11, len(items) + 1, 2):
+        request = CompileRequest(phase, budget=500)
+        afresh = compile_pack(ListView(items[:count]), request)
+        request = msgspec.structs.replace(request, stable_from=before.pack.id)
+        after = compile_pack(ListView(items[:count]), request, base=before.audit)
+        assert after.pack.entries[-1].text == afresh.pack.entries[-1].text
+        assert after.pack.stats.prompt_tokens <= 500
+        pairs = zip(before.pack.entries, after.pack.entries, strict=False)
+        same = sum(len(old.text) for old, new in pairs if old.text == new.text)
+        shares.append(same / len(after.pack.prompt))
+        before = after
+    assert sum(shares) / len(shares) > stays
+
+
+def test_a_result_that_the_base_cut_is_whole_where_it_is_interpreted() -> None:
+    items = readings(8)
+    base = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=300))
+    request = CompileRequest(Phase.INTERPRET, budget=300, stable_from=base.pack.id)
+    after = compile_pack(ListView(items), request, base=base.audit)
+    latest = after.pack.entries[-1]
+    assert items[-1].text not in base.pack.prompt
+    assert (latest.item_id, latest.view) == ("r7", "whole")
+    assert items[-1].text in after.pack.prompt
+
+
+def test_a_base_that_was_cut_for_a_smaller_budget_does_not_keep_what_fits_whole_now() -> None:
+    items = readings(6)
+    base = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=120))
+    request = CompileRequest(Phase.CALL, budget=4_000, stable_from=base.pack.id)
+    after = compile_pack(ListView(items), request, base=base.audit)
+    assert all(item.text in after.pack.prompt for item in items if item.kind != "tool_call")

@@ -38,7 +38,7 @@ from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
 
-CODE_VERSION = "5"
+CODE_VERSION = "6"
 """Changes whenever the same view and request would give another selection."""
 
 
@@ -115,6 +115,7 @@ def _choice(
     look = LOOKS[request.phase]
     return Choice(
         considered.groups,
+        considered.afresh,
         considered.scores,
         considered.pinned,
         considered.redacted,

@@ -39,6 +39,8 @@ class Considered(msgspec.Struct, frozen=True):
     """All that the phase and the sensitivity floor let through."""
     groups: tuple[Group, ...]
     """The best of these, without repetitions, within the limits of their kinds."""
+    afresh: tuple[Group, ...]
+    """Of `groups` those that a compile without a base would choose from."""
     scores: dict[int, float]
     """By group key, of all that is allowed."""
     pinned: frozenset[int]
@@ -81,6 +83,7 @@ def consider(
     supply = int(look.wants.supply * budget) + look.wants.supply_least
     settled = pinned | kept.forms.keys()
     best = pool(allowed.groups, scores, settled, supply)
+    afresh = pool(allowed.groups, scores, pinned, supply) if kept.forms else best
     threshold = policy.selection.duplicate_threshold
     distinct = drop_repetitions(best, settled, cleared.redacted, threshold)
     limited = apply_limits(distinct.groups, scores, settled, request.phase, rule)
@@ -92,11 +95,17 @@ def consider(
         cleared.redacted,
         allowed.groups,
         limited.groups,
+        _among(limited.groups, afresh),
         scores,
         pinned,
         kept,
         (*dropped, *distinct.dropped, *limited.dropped),
     )
+
+
+def _among(groups: Sequence[Group], wanted: Sequence[Group]) -> tuple[Group, ...]:
+    keys = {group.key for group in wanted}
+    return tuple(group for group in groups if group.key in keys)
 
 
 def _shown_before(view: SessionView, base: CompileAudit | None) -> list[ItemRow]:

@@ -23,6 +23,8 @@ class Choice(msgspec.Struct, frozen=True):
     """What there is to choose from, and how."""
 
     groups: tuple[Group, ...]
+    afresh: tuple[Group, ...]
+    """Of `groups` those that a compile without a base would choose from."""
     scores: Mapping[int, float]
     pinned: frozenset[int]
     redacted: frozenset[int]
@@ -48,8 +50,12 @@ def select(choice: Choice) -> Selected:
     if everything is not None:
         return Selected(everything, ())
     pins = pins_of(choice)
-    base = _with_current(pins.forms, choice)
-    return Selected(fill(choice, base, choice.groups, choice.budget), pins.notes)
+    return Selected(select_afresh(choice, pins.forms, choice.groups), pins.notes)
+
+
+def select_afresh(choice: Choice, pinned: Forms, groups: Sequence[Group]) -> Forms:
+    """The pinned, the current results as far as they stand whole, and the parts worth most."""
+    return fill(choice, _with_current(pinned, choice), groups, choice.budget)
 
 
 def everything_whole(choice: Choice) -> Forms | None:
