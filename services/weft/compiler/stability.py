@@ -24,7 +24,7 @@ from weft.compiler.wanted import Wanted
 from weft.readmodel.rows import ItemRow, SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry
 
-STAYS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
+STAYS = tuple(step / 10 for step in range(10, -1, -1))
 """Shares of the base that may stay; what is behind them is replaced."""
 PRICE, MOST_PRICE = 40.0, 0.25
 """What sending a whole budget anew costs, as a share of all that is wanted: so much by the budget's
