@@ -9,7 +9,7 @@ from weft.compiler.considering import consider
 from weft.compiler.counting import counter
 from weft.compiler.forms import parted, whole
 from weft.compiler.selecting import Choice, fill, pins_of
-from weft.compiler.wanted import NUMBERS, OFTEN, USED, Wanted, _likelihoods
+from weft.compiler.wanted import NAMED, NUMBERS, OFTEN, USED, Wanted, _likelihoods
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, Phase
@@ -92,6 +92,19 @@ def test_a_number_is_wanted_less_than_an_identifier_or_a_date() -> None:
     likely = _likelihoods(made(items).choice)
     assert likely["4711"] == likely["1,024.50"] == NUMBERS * likely["K4711"]
     assert likely["2026-03-01"] == likely["K4711"]
+
+
+def test_an_amount_that_was_just_named_is_wanted_more_than_other_numbers() -> None:
+    said = [
+        "The older offer was $512 for 3100 kg.",
+        "The total is $348 for 4200 kg.",
+        "Yes, do so.",
+    ]
+    kinds = [ItemKind.AGENT_MSG, ItemKind.AGENT_MSG, ItemKind.USER_TURN]
+    talk = [ContextItem(f"t{at}", kinds[at], text) for at, text in enumerate(said)]
+    likely = _likelihoods(made([*session(4), *talk]).choice)
+    assert likely["$348"] == likely["4200"] == NAMED
+    assert (likely["$512"], likely["3100"]) == (1.0, NUMBERS)
 
 
 def test_an_argument_of_several_words_is_one_value_and_such_a_result_is_none() -> None:
