@@ -26,7 +26,7 @@ from weft_schemas.compile import CompileAudit, ManifestEntry
 
 STAYS = tuple(step / 10 for step in range(10, -1, -1))
 """Shares of the base that may stay; what is behind them is replaced."""
-PRICE, MOST_PRICE = 40.0, 0.25
+PRICE, MOST_PRICE = 38.0, 0.25
 """What sending a whole budget anew costs, as a share of all that is wanted: so much by the budget's
 tokens, since in a small one each new item displaces more, and at most. Tuned with the constants
 here and in `wanted` on half of the sessions, for prompts of which over three quarters repeat the

@@ -37,7 +37,7 @@ next call copies, half the budget holds nine tenths."""
 SCORE = 0.25
 """Exponent of an item's score: what stays must serve later steps too, for which other items are
 the newest."""
-SHOWN = 0.1
+SHOWN = 0.05
 """What it counts that an item is there at all, against a value of weight 1."""
 NEW = 2.0
 """Factor for what came after the base."""
