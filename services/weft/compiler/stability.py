@@ -112,7 +112,8 @@ def unbroken(forms: Mapping[int, Form], group_of: Mapping[int, Group]) -> Forms:
 
 
 def select_stable(choice: Choice, kept: Forms) -> Selected:
-    """The prompt that states most of what is wanted for the tokens that it sends anew."""
+    """Everything whole where it fits; else the prompt that states most of what is wanted for the
+    tokens that it sends anew."""
     everything = everything_whole(choice)
     if everything is not None:
         return Selected(everything, ())
