@@ -41,6 +41,14 @@ def chain(items: list[ContextItem], budget: int) -> Iterator[tuple[Compilation, 
         before = after
 
 
+def repeated(before: Compilation, after: Compilation) -> float:
+    """Share of the later prompt that begins as the earlier one does, in characters."""
+    old, new = before.pack.prompt, after.pack.prompt
+    pairs = enumerate(zip(old, new, strict=False))
+    same = next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
+    return same / len(new)
+
+
 def test_while_all_fits_a_prompt_only_grows() -> None:
     for before, after in chain(turns(20), budget=2_000):
         assert after.pack.prompt.startswith(before.pack.prompt)
@@ -50,9 +58,7 @@ def test_over_the_budget_most_of_a_prompt_still_stays() -> None:
     shares = []
     for before, after in chain(turns(80), budget=400):
         assert after.pack.stats.prompt_tokens <= 400
-        old, new = before.pack.prompt, after.pack.prompt
-        same = next((at for at in range(len(old)) if old[: at + 1] != new[: at + 1]), len(old))
-        shares.append(same / len(new))
+        shares.append(repeated(before, after))
     assert sum(shares) / len(shares) > 0.6
     assert any(share > 0.85 for share in shares)
 
@@ -153,9 +159,7 @@ def test_the_latest_result_is_shown_as_a_compile_afresh_shows_it(
         after = compile_pack(ListView(items[:count]), request, base=before.audit)
         assert after.pack.entries[-1].text == afresh.pack.entries[-1].text
         assert after.pack.stats.prompt_tokens <= 500
-        pairs = zip(before.pack.entries, after.pack.entries, strict=False)
-        same = sum(len(old.text) for old, new in pairs if old.text == new.text)
-        shares.append(same / len(after.pack.prompt))
+        shares.append(repeated(before, after))
         before = after
     assert sum(shares) / len(shares) > stays
 
