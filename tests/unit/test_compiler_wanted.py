@@ -63,6 +63,23 @@ def test_an_item_of_which_nothing_is_left_states_nothing() -> None:
     assert set(one.wanted._stated(empty)) == {f"item {row.sequence}" for row in calls}
 
 
+def test_a_list_that_is_keyed_by_codes_does_not_state_the_one_that_a_call_used() -> None:
+    metadata = {"tool_name": "find", "arguments": {"origin": "JFK"}}
+    items = [
+        ContextItem("listing", ItemKind.TOOL_CALL, "list()", metadata={"tool_name": "list"}),
+        ContextItem(
+            "listed", ItemKind.TOOL_RESULT, '{"JFK": "New York", "SEA": "Seattle"}', "listing"
+        ),
+        ContextItem("finding", ItemKind.TOOL_CALL, "find()", metadata=metadata),
+        ContextItem("found", ItemKind.TOOL_RESULT, "nothing", "finding"),
+    ]
+    one = made([*session(20), *items])
+    rows = {row.id: row for group in one.choice.groups for row in group.rows}
+    listed, call = rows["listed"], rows["finding"]
+    assert "JFK" not in one.wanted._stated({listed.sequence: whole(listed)})
+    assert "JFK" in one.wanted._stated({call.sequence: whole(call)})
+
+
 def test_a_value_that_is_asked_for_is_wanted_more_than_another() -> None:
     one = made(session(20))
     last = one.choice.groups[-1]

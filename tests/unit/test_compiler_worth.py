@@ -4,7 +4,7 @@ import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.values import values
+from weft.compiler.values import stated_value, values, written_value
 from weft.compiler.worth import (
     ASKED_FIELD,
     WRITTEN,
@@ -59,6 +59,25 @@ def test_words_in_quotes_are_values_unless_they_are_keys(text: str) -> None:
 @pytest.mark.parametrize("text", ["I don't think it's theirs", "the dogs' lead, the cats' tail"])
 def test_an_apostrophe_quotes_nothing(text: str) -> None:
     assert values(text) == {}
+
+
+@pytest.mark.parametrize("text", ["JFK=New York", "- JFK: New York", "address1=9 Elm St"])
+def test_the_name_of_a_field_is_no_value_of_it(text: str) -> None:
+    field = text.strip("- ").partition("=")[0].partition(":")[0]
+    assert worth(text, field).values.keys().isdisjoint({"JFK", "address1"})
+
+
+def test_a_name_of_several_words_counts_and_a_word_in_prose_does() -> None:
+    assert worth("flight_number=HAT023", "flight_number").values.keys() >= {
+        "flight_number",
+        "HAT023",
+    }
+    assert "JFK" in worth("He flies from JFK", "").values
+
+
+def test_a_value_that_holds_its_fields_name_is_stated_whole() -> None:
+    assert stated_value("id=valid_idle_7", "id") == "valid_idle_7"
+    assert written_value("day=Monday to Sunday", "day") == "Monday to Sunday"
 
 
 def test_a_value_that_is_stated_already_is_worth_little_more() -> None:

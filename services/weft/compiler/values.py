@@ -59,7 +59,7 @@ def stated_value(text: str, field: str) -> str:
 
 def written_value(text: str, field: str) -> str:
     """All that stands behind the field's name, empty without a field."""
-    return text.rpartition(field)[2].strip(" =:\"'[]") if field else ""
+    return text.partition(field)[2].strip(" =:\"'[]") if field else ""
 
 
 @lru_cache(maxsize=4096)

@@ -67,11 +67,17 @@ class Worth(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=REMEMBERED)
 def worth(text: str, field: str) -> Worth:
     """What a part with this text, of this field, states."""
-    found = values(text)
+    found = values(_without_key(text, field))
     stated = stated_value(text, field)
     if stated:
         found = {**found, stated: max(found.get(stated, 0.0), STATED)}
     return Worth(found, sum(found.values()))
+
+
+def _without_key(text: str, field: str) -> str:
+    """`JFK=New York` says what JFK is and not where somebody flies from, and `address1` is no
+    identifier. Names of several words, `flight_number`, count: a part of each field is wanted."""
+    return text.partition(field)[2] if field and "_" not in field else text
 
 
 def prose_factor(row: ItemRow) -> float:
