@@ -61,13 +61,15 @@ def test_an_apostrophe_quotes_nothing(text: str) -> None:
     assert values(text) == {}
 
 
-@pytest.mark.parametrize("text", ["JFK=New York", "- JFK: New York", "address1=9 Elm St"])
-def test_the_name_of_a_field_is_no_value_of_it(text: str) -> None:
-    field = text.strip("- ").partition("=")[0].partition(":")[0]
-    assert worth(text, field).values.keys().isdisjoint({"JFK", "address1"})
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [("JFK=New York", "JFK"), ("- JFK: New York", "JFK"), ("address1=9 Elm St", "address1")],
+)
+def test_the_name_of_a_field_is_no_value_of_it(text: str, field: str) -> None:
+    assert field not in worth(text, field).values
 
 
-def test_a_name_of_several_words_counts_and_a_word_in_prose_does() -> None:
+def test_a_name_with_an_underscore_counts_and_a_word_in_prose_does() -> None:
     assert worth("flight_number=HAT023", "flight_number").values.keys() >= {
         "flight_number",
         "HAT023",

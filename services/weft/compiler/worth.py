@@ -76,7 +76,8 @@ def worth(text: str, field: str) -> Worth:
 
 def _without_key(text: str, field: str) -> str:
     """`JFK=New York` says what JFK is and not where somebody flies from, and `address1` is no
-    identifier. Names of several words, `flight_number`, count: a part of each field is wanted."""
+    identifier. Names with an underscore, `flight_number`, count: one part of each such field is
+    wanted. LiveMCPBench's stable prompts lose .003 more without (tuned half)."""
     return text.partition(field)[2] if field and "_" not in field else text
 
 
