@@ -73,7 +73,7 @@ async def test_many_at_once_share_one_inbox_for_batches(
     await asyncio.gather(*(client.publish(f"s{n}", items(2 * FEW)) for n in range(3)))
     inboxes = len(client.connection._handlers)
     await client.publish("s3", items(2 * FEW))
-    assert len(client.connection._handlers) == inboxes == 2, "of the publisher and of the batches"
+    assert len(client.connection._handlers) == inboxes == 3, "of publisher, batches and requests"
 
 
 async def test_a_session_that_grew_says_from_where_it_is_new(

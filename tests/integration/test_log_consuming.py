@@ -2,12 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
-from nats.aio.msg import Msg
 
 from weft.log import consuming
 from weft.log.api import call
@@ -195,25 +192,6 @@ async def test_a_cancellation_that_comes_with_news_is_not_lost(log: Connection) 
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
-
-
-async def test_a_cancellation_that_comes_with_a_reply_is_not_lost(
-    log: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    request = log.request
-
-    async def losing(*arguments: Any, **options: Any) -> Msg:
-        """As nats-py does in Python 3.11."""
-        with suppress(asyncio.CancelledError):
-            await asyncio.sleep(60)
-        return await request(*arguments, **options)
-
-    monkeypatch.setattr(log, "request", losing)
-    asking = asyncio.create_task(call(log, "STREAM.INFO.weft"))
-    await asyncio.sleep(0.01)
-    asking.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asking
 
 
 async def test_a_killed_server_is_consumed_on_when_it_is_back(folder: Path) -> None:

@@ -125,8 +125,9 @@ async def test_nothing_is_sent_again_or_doubted_for_a_hold_up(log: Connection, m
     doubted: list[object] = []
     monkeypatch.setattr(flights.Flights, "_give_up_where_stalled", lambda *_: doubted.append(_))
     sent: list[bytes] = []
-    write_soon = log.write_soon
-    monkeypatch.setattr(log, "write_soon", lambda data: (sent.append(data), write_soon(data)))
+    for name in ("write_soon", "write_now"):
+        write = getattr(log, name)
+        monkeypatch.setattr(log, name, lambda data, write=write: (sent.append(data), write(data)))
     async with Publisher(log) as publisher:
         await asyncio.sleep(0.05)
         held_up(flights.RETRY_SECONDS + 0.5)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import msgspec
 import nats.errors
-from nats.aio.client import Client
-from nats.aio.msg import Msg
 
 from weft.log.connection import Connection
 from weft.log.patience import done_within
+from weft.log.replies import Reply
 from weft_schemas.errors import (
     ConfigurationError,
     Conflict,
@@ -38,7 +36,7 @@ WRONG_LAST = frozenset({10070, 10071, 10164})
 
 
 async def call(
-    connection: Client, verb: str, body: Any = None, timeout: float = TIMEOUT_SECONDS
+    connection: Connection, verb: str, body: Any = None, timeout: float = TIMEOUT_SECONDS
 ) -> dict[str, Any]:
     """Ask `$JS.API.<verb>` and return its answer.
 
@@ -53,45 +51,35 @@ async def call(
     return answer
 
 
-async def request(connection: Client, subject: str, payload: bytes, timeout: float) -> bytes:
+async def request(connection: Connection, subject: str, payload: bytes, timeout: float) -> bytes:
     """One request, one reply. Raises `Forbidden` or `Unavailable`."""
     try:
-        return bytes((await replied(connection, subject, payload, timeout)).data)
+        return (await replied(connection, subject, payload, timeout)).payload
     except nats.errors.NoRespondersError:
         raise Unavailable(f"nothing answers {subject}; is JetStream enabled?") from None
     except (nats.errors.Error, TimeoutError, OSError) as error:
         raise silence(subject, str(error) or type(error).__name__) from None
 
 
-async def replied(connection: Client, subject: str, payload: bytes, timeout: float) -> Msg:
+async def replied(connection: Connection, subject: str, payload: bytes, timeout: float) -> Reply:
     """The reply; a refusal by permissions ends the wait, which the server itself would not.
 
     Raises `Forbidden` and what nats-py raises.
     """
-    # The wait below has the deadline, and is patient with a process that was held up.
-    unlimited: Any = None
-    asking = asyncio.ensure_future(connection.request(subject, payload, timeout=unlimited))
-    refused: list[str] = []
+    reply = await connection.replies.ask(subject, payload)
 
     def watch(violated: str) -> None:
-        if violated == subject.lower():
-            refused.append(violated)
-            asking.cancel()
+        if violated == subject.lower() and not reply.done():
+            reply.set_exception(forbidden(subject))
 
-    unwatch = connection.on_violation(watch) if isinstance(connection, Connection) else None
+    unwatch = connection.on_violation(watch)
     try:
-        # Awaited itself, it would be handed a cancellation, and nats-py's `wait_for` loses one that
-        # comes with the reply (Python 3.11).
-        is_answered = await done_within(asking, timeout)
-        if refused and asking.cancelled():
-            raise forbidden(subject)
-        if not is_answered:
+        if not await done_within(reply, timeout):
             raise nats.errors.TimeoutError
-        return asking.result()
+        return reply.result()
     finally:
-        asking.cancel()
-        if unwatch is not None:
-            unwatch()
+        unwatch()
+        reply.cancel()
 
 
 def forbidden(subject: str) -> WeftError:

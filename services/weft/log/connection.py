@@ -19,6 +19,7 @@ from nats.aio.transport import TcpTransport
 from weft.log.credentials import credentials_file, tls_context
 from weft.log.patience import done_within
 from weft.log.refusal import PlainError, RefusedError, refusal
+from weft.log.replies import Replies
 from weft_schemas.errors import WeftError
 
 CONNECT_SECONDS = 3.0
@@ -82,6 +83,12 @@ class Connection(Client):
         self._down = False
         self._is_taken = False
         """Whether a server ever took the connection, whatever it said."""
+        self.replies = Replies(self)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether what is written now goes to a server."""
+        return not self._down and self.is_connected
 
     @property
     def is_met_with_silence(self) -> bool:
@@ -104,13 +111,23 @@ class Connection(Client):
         While the connection is down they are dropped: kept, they would overtake what was lost in
         the old socket. Who waits for an answer sends again when told of the reconnect.
         """
-        if self._down or not self.is_connected:
+        if not self.is_up:
             return
         self._pending.append(commands)
         self._pending_data_size += len(commands)
         queue = self._flush_queue
         if queue is not None and queue.empty():
             queue.put_nowait(asyncio.get_running_loop().create_future())
+
+    def write_now(self, commands: bytes) -> None:
+        """The same for what somebody waits for: it goes to the socket at once, without a turn of
+        the event loop for nats-py's flusher, where nothing else waits to be written."""
+        transport = self._transport
+        writer = transport._io_writer if isinstance(transport, TcpTransport) else None
+        if writer is None or self._pending or writer.transport.get_write_buffer_size():
+            self.write_soon(commands)
+        elif self.is_up:
+            writer.write(commands)
 
     async def write(self, commands: bytes) -> None:
         """Queue protocol commands, and wait while the socket is far behind."""
@@ -121,7 +138,7 @@ class Connection(Client):
     async def flushed(self) -> bool:
         """Whether the server says within `FLUSH_SECONDS` that it has what was written. Who ends can
         do nothing about a server that does not."""
-        if self._down or not self.is_connected:
+        if not self.is_up:
             return False
         # Not nats-py's `flush`: it forgets a ping whose answer is late, and ends its reading for
         # that answer. It also sends the ping ahead of what waits to be written.

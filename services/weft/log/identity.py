@@ -6,9 +6,9 @@ A stream that was recreated, or put back from an older copy, has the same name a
 from __future__ import annotations
 
 import msgspec
-from nats.aio.client import Client
 
 from weft.log import reading
+from weft.log.connection import Connection
 from weft.log.record import LogRecord
 from weft_schemas.errors import Corrupt, NotFound
 from weft_schemas.ids import digest
@@ -35,12 +35,12 @@ def fingerprint(record: LogRecord) -> str:
     return digest(record.sequence, record.subject, record.published_ns, record.payload)
 
 
-async def identify(connection: Client) -> StreamIdentity:
+async def identify(connection: Connection) -> StreamIdentity:
     """The identity of the stream as it is now, before any message."""
     return StreamIdentity((await reading.state(connection)).created)
 
 
-async def check(connection: Client, known: StreamIdentity, through: int = 0) -> None:
+async def check(connection: Connection, known: StreamIdentity, through: int = 0) -> None:
     """Raises `Corrupt` where the stream is not the one that `known` was taken of, or ends before
     `through`, up to where it was followed.
 

@@ -61,7 +61,7 @@ class Publisher:
 
         message = Message(subject, payload, message_id, headers or {})
         await self._flights.room()
-        await self.connection.write(self._flights.launch(message, 0, settled))
+        self.connection.write_now(self._flights.launch(message, 0, settled))
         outcome = await done
         if isinstance(outcome, Ack):
             return outcome

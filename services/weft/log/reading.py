@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from nats.aio.client import Client
 
 from weft.log.api import call
 from weft.log.connection import Connection
@@ -40,7 +39,7 @@ class StreamState(msgspec.Struct, frozen=True):
     bytes: int
 
 
-async def state(connection: Client, stream: str = STREAM) -> StreamState:
+async def state(connection: Connection, stream: str = STREAM) -> StreamState:
     """Raises `NotFound` where there is no such stream, and `Unavailable`."""
     info = await call(connection, f"STREAM.INFO.{stream}")
     now = info["state"]
@@ -49,12 +48,12 @@ async def state(connection: Client, stream: str = STREAM) -> StreamState:
     )
 
 
-async def last_sequence(connection: Client, stream: str = STREAM) -> int:
+async def last_sequence(connection: Connection, stream: str = STREAM) -> int:
     """Of the newest message ever stored, 0 in a new stream."""
     return (await state(connection, stream)).last
 
 
-async def read(connection: Client, sequence: int) -> LogRecord:
+async def read(connection: Connection, sequence: int) -> LogRecord:
     """One message, from the stream's leader. Raises `NotFound` where there is none (any more)."""
     try:
         answer = await call(connection, f"STREAM.MSG.GET.{STREAM}", {"seq": sequence})
@@ -65,7 +64,7 @@ async def read(connection: Client, sequence: int) -> LogRecord:
     return _record(answer["message"])
 
 
-async def next_after(connection: Client, sequence: int) -> int | None:
+async def next_after(connection: Connection, sequence: int) -> int | None:
     """Sequence of the first message after `sequence` that exists, by the stream's leader."""
     body = {"seq": sequence + 1, "next_by_subj": ">"}
     try:
@@ -75,7 +74,7 @@ async def next_after(connection: Client, sequence: int) -> int | None:
     return int(answer["message"]["seq"])
 
 
-async def last_of(connection: Client, subject: str, stream: str) -> LogRecord:
+async def last_of(connection: Connection, subject: str, stream: str) -> LogRecord:
     """The newest message whose stored subject matches. Raises `NotFound`."""
     body = {"last_by_subj": subject}
     return _record((await call(connection, f"STREAM.MSG.GET.{stream}", body))["message"])

@@ -9,9 +9,9 @@ import asyncio
 from typing import Any, Literal
 
 import msgspec
-from nats.aio.client import Client
 
 from weft.log.api import call
+from weft.log.connection import Connection
 from weft_schemas.errors import ConfigurationError, NotFound, Unavailable
 from weft_schemas.subjects import (
     AUDIT_STREAM,
@@ -153,7 +153,7 @@ def diff(wanted: Topology, actual: Topology) -> list[Change]:
     return changes
 
 
-async def actual(connection: Client, wanted: Topology) -> Topology:
+async def actual(connection: Connection, wanted: Topology) -> Topology:
     """What the server has of the streams and consumers in `wanted`."""
     streams: dict[str, Config] = {}
     consumers: dict[tuple[str, str], Config] = {}
@@ -171,7 +171,7 @@ async def actual(connection: Client, wanted: Topology) -> Topology:
     return Topology(streams, consumers)
 
 
-async def apply(connection: Client, wanted: Topology) -> list[Change]:
+async def apply(connection: Connection, wanted: Topology) -> list[Change]:
     """Make the server have what is wanted; a second time does nothing. Returns what it did.
 
     Raises `ConfigurationError`, before changing anything, where a change would lose events.
@@ -191,7 +191,7 @@ async def apply(connection: Client, wanted: Topology) -> list[Change]:
 
 
 async def provision(
-    connection: Client, durability: Durability = "process", limits: Limits = UNLIMITED
+    connection: Connection, durability: Durability = "process", limits: Limits = UNLIMITED
 ) -> list[Change]:
     """`apply` what this release desires of this server's version.
 
@@ -210,7 +210,7 @@ async def provision(
             await asyncio.sleep(0.2)
 
 
-async def _make(connection: Client, target: str, wanted: Topology, have: Topology) -> None:
+async def _make(connection: Connection, target: str, wanted: Topology, have: Topology) -> None:
     kind, name = target.split(" ")
     if kind == "stream":
         known = have.streams.get(name)

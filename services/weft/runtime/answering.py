@@ -9,15 +9,14 @@ They come straight from the connection: a FastStream subscriber takes .4 to .6 m
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
 import msgspec
-import nats.errors
 
 from weft.log.connection import Listener
+from weft.log.wire import header_block, publish_command
 from weft.runtime.logs import safe_error
 from weft.runtime.process import Process
 from weft_schemas.compile import ErrorReply
@@ -87,7 +86,7 @@ class Answering:
                     async with room:
                         self._waiting -= len(message.body)
                         body, answer.code = await self._reply(message, decode, handler)
-            await self._send(message, body, answer.code)
+            self._send(message, body, answer.code)
 
         def begin(subject: bytes, reply: bytes, body: bytes, _: bytes | None) -> None:
             message = _Message(subject.decode(), (reply or b"").decode(), bytes(body))
@@ -120,12 +119,12 @@ class Answering:
             return _refusal(WeftError.code, text, False), WeftError.code
         return body, "ok"
 
-    async def _send(self, message: _Message, body: bytes, code: str) -> None:
-        headers = None if code == "ok" else {ERROR_HEADER: code}
+    def _send(self, message: _Message, body: bytes, code: str) -> None:
+        headers = b"" if code == "ok" else header_block({ERROR_HEADER: code})
         if message.reply:
             # Who asked sees no answer of a lost connection either way, and asks again.
-            with contextlib.suppress(nats.errors.Error, OSError):
-                await self._process.connection.publish(message.reply, body, headers=headers)
+            command = publish_command(message.reply, "", headers, body)
+            self._process.connection.write_now(command)
 
     def _check_size(self, body: bytes) -> None:
         limit = self._process.connection.max_payload - _ROOM_FOR_HEADERS

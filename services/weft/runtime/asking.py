@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import msgspec
 import nats.errors
-from nats.aio.msg import Msg
 
 from weft.log.api import replied
 from weft.log.connection import Connection
+from weft.log.replies import Reply as Replied
 from weft_schemas.compile import ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Unavailable, error_from
 from weft_schemas.subjects import request_subject
@@ -37,7 +37,7 @@ async def ask(
     service = address[2]
     try:
         payload = msgspec.json.encode(request)
-        message = await _replied(connection, request_subject(*address), payload, wait)
+        reply = await _replied(connection, request_subject(*address), payload, wait)
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
         raise InvalidInput(f"this request to {service} cannot be written: {error}") from None
     except nats.errors.MaxPayloadError:
@@ -54,13 +54,13 @@ async def ask(
         ) from None
     except nats.errors.Error as error:
         raise Unavailable(f"{service} could not be asked: {error}; try again") from None
-    code = (message.headers or {}).get(ERROR_HEADER)
+    code = reply.header(ERROR_HEADER)
     if code:
-        raise error_from(code, msgspec.json.decode(message.data, type=ErrorReply).message)
-    return _decoded(service, message.data, kind)
+        raise error_from(code, msgspec.json.decode(reply.payload, type=ErrorReply).message)
+    return _decoded(service, reply.payload, kind)
 
 
-async def _replied(connection: Connection, subject: str, payload: bytes, wait: float) -> Msg:
+async def _replied(connection: Connection, subject: str, payload: bytes, wait: float) -> Replied:
     absent = min(wait, ABSENT_SECONDS)
     while True:
         try:
