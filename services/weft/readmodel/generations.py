@@ -145,6 +145,10 @@ class Reader:
         assert self._model is not None
         return self._model
 
+    def is_there(self) -> bool:
+        """Whether `model` will give what it gave before, without a look into it."""
+        return self._model is not None and self._pointer_stamp() == self._stamp
+
     def close(self) -> None:
         """Leave the generation."""
         if self._model is not None:
