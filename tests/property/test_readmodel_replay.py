@@ -178,6 +178,20 @@ def test_as_of_is_the_world_at_that_sequence(log: list[LogRecord], at: int) -> N
 
 
 @settings(deadline=None, max_examples=100)
+@given(logs(erasing=True), st.integers(1, 40))
+def test_a_reader_that_stays_sees_what_a_fresh_one_does(log: list[LogRecord], past: int) -> None:
+    db = open_writer(":memory:")
+    fold, stays = Fold(db), ReadModel(db)
+    for record in log:
+        fold.apply([record])
+        for session in SESSIONS:
+            assert seen(stays.view("t", session)) == seen(ReadModel(db).view("t", session))
+            then = min(past, record.sequence)
+            fresh = ReadModel(db).view("t", session, then)
+            assert seen(stays.view("t", session, then)) == seen(fresh)
+
+
+@settings(deadline=None, max_examples=100)
 @given(logs(erasing=True), st.sampled_from(SESSIONS))
 def test_after_an_erasure_it_is_as_if_the_session_had_not_been(
     log: list[LogRecord], session: str

@@ -9,6 +9,7 @@ from pathlib import Path
 from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
+from weft.readmodel.kept import Kept
 from weft.readmodel.store import get_meta, open_reader, open_writer
 from weft.readmodel.tail import Tails
 from weft.readmodel.view import View
@@ -28,6 +29,7 @@ class ReadModel:
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
         self._tails = Tails()
+        self._kept = Kept()
 
     @classmethod
     def open(cls, path: Path | str) -> ReadModel:
@@ -56,7 +58,7 @@ class ReadModel:
 
     def view(self, tenant: str, session: str, as_of: int | None = None) -> View:
         """A session at `as_of`, or at the newest folded sequence. An unknown one is empty."""
-        return View(self.db, tenant, session, as_of, self._tails)
+        return View(self.db, tenant, session, as_of, self._tails, self._kept)
 
     def watermark(self) -> int:
         """The newest folded log sequence, 0 where there is none."""

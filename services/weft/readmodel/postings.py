@@ -60,8 +60,14 @@ def pack(postings: list[int]) -> bytes:
     return _layout(len(postings)).pack(*postings)
 
 
-def unpack(entries: bytes) -> tuple[int, ...]:
-    return _layout(len(entries) // WIDTH).unpack(entries)
+@cache
+def _halved(count: int) -> struct.Struct:
+    return struct.Struct(f"<{count}H")
+
+
+def halves(entries: bytes) -> tuple[int, ...]:
+    """Of each posting the lower half, which is frequency and length code, then its place."""
+    return _halved(len(entries) * 2 // WIDTH).unpack(entries)
 
 
 Document = tuple[int, int, list[str]]

@@ -25,8 +25,15 @@ INSERT OR IGNORE INTO superseded (session, document, until) VALUES (?, ?, ?)
 SELECT block, entries FROM postings
 WHERE session = ? AND term = ? AND block <= ? ORDER BY block DESC
 
--- Of each term: the bytes before a block, and that block.
+-- Of each term: the bytes of all its blocks.
 -- name: lengths
+SELECT wanted.value, sum(length(p.entries))
+FROM json_each(:terms) wanted
+CROSS JOIN postings p ON p.session = :session AND p.term = wanted.value
+GROUP BY wanted.key
+
+-- Of each term: the bytes before a block, and that block.
+-- name: lengths_until
 SELECT wanted.value, coalesce(sum(length(p.entries)) FILTER (WHERE p.block < :newest), 0),
     max(p.entries) FILTER (WHERE p.block = :newest)
 FROM json_each(:terms) wanted
@@ -46,5 +53,5 @@ SELECT 1 FROM superseded WHERE session = ? AND document = ? AND until <= ?
 SELECT 1 FROM superseded WHERE session = ? AND until <= ? LIMIT 1
 
 -- name: items_of_documents
-SELECT d.document, d.item, i.ordinal FROM documents d JOIN items i ON i.sequence = d.item
-WHERE d.session = ? AND d.document IN (SELECT value FROM json_each(?))
+SELECT d.document, d.item FROM json_each(?) wanted
+CROSS JOIN documents d ON d.session = ? AND d.document = wanted.value

@@ -8,9 +8,9 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from heapq import nlargest
-from itertools import islice
+from itertools import compress, islice, repeat
 from math import log
+from operator import add, ge, itemgetter, mul
 
 import msgspec
 
@@ -19,7 +19,8 @@ from weft.readmodel.postings import (
     LENGTHS,
     MAX_TERM,
     WIDTH,
-    unpack,
+    halves,
+    pack,
 )
 from weft.readmodel.sql import statements
 from weft.readmodel.tail import Tail, Tails
@@ -62,35 +63,40 @@ def best_documents(
     caller has it; `postings` are read at most. Where terms have `weights`, only those are
     read whose weight times rarity is greatest.
     """
-    count, words = extent(db, session, at)
+    tail = tail or Tails().of(db, session)
+    count, words = extent(db, session, at, tail)
     if not count or limit <= 0:
         return []
     wanted = Counter(term[:MAX_TERM] for term in terms)
-    tail = tail or Tails().of(db, session)
-    found = _look_up(db, session, wanted, count, tail.holding(wanted, count))
+    found = _look_up(db, session, wanted, count, tail)
     if weights is not None:
         found = _telling(found, weights, count)
     found.sort(key=lambda term: (term.documents, term.text))
     scores = _score(db, session, found, count, words / count, postings, tail)
-    ranked = zip(scores.values(), scores.keys(), strict=True)
     if db.execute(_sql.any_superseded, (session, at)).fetchone() is None:
-        best = nlargest(limit, ranked)
-    else:
-        valid = (
-            entry
-            for entry in sorted(ranked, reverse=True)
-            if db.execute(_sql.superseded, (session, entry[1], at)).fetchone() is None
-        )
-        best = list(islice(valid, limit))
-    return [(document, score) for score, document in best]
+        return _ranked(scores, limit)
+    valid = (
+        entry
+        for entry in _ranked(scores, len(scores))
+        if db.execute(_sql.superseded, (session, entry[0], at)).fetchone() is None
+    )
+    return list(islice(valid, limit))
 
 
-def extent(db: sqlite3.Connection, session: int, at: int) -> tuple[int, int]:
+def _ranked(scores: Mapping[int, float], limit: int) -> list[tuple[int, float]]:
+    """The best documents with their scores, ties by newer document. To sort the scores alone and
+    compare with one of them takes half of what `heapq.nlargest` does."""
+    least = sorted(scores.values())[-limit] if limit < len(scores) else 0.0
+    best = list(compress(scores.items(), map(ge, scores.values(), repeat(least))))
+    best.sort(key=itemgetter(1, 0), reverse=True)
+    return best[:limit]
+
+
+def extent(db: sqlite3.Connection, session: int, at: int, tail: Tail) -> tuple[int, int]:
     """How many documents the session had at a sequence, and their length in words."""
-    last = db.execute(_sql.last_document, (session,)).fetchone()
-    if last is None:
+    if tail.newest is None:
         return 0, 0
-    document, version, words = last
+    document, version, words = tail.newest
     if version <= at:
         return document + 1, words
 
@@ -125,21 +131,23 @@ def _score(
     room: int,
     tail: Tail,
 ) -> dict[int, float]:
+    """Of each document, the sum over its terms: a C loop over the postings of a term, and one of
+    Python's over the few documents that have had another."""
     saturation = _Saturation(average)
     scores: dict[int, float] = {}
-    known = scores.get
     for term in terms:
         if room <= 0:
             break
         idf = term.asked * _rarity(term, count)
-        left = room
-        for base, postings in _postings(db, session, term, count, tail):
-            for packed in postings[:left]:
-                document = base + (packed >> 16)
-                scores[document] = known(document, 0.0) + idf * saturation[packed & 0xFFFF]
-            left -= len(postings)
-            if left <= 0:
-                break
+        for base, found in _postings(db, session, term, count, tail, room):
+            documents = map(add, repeat(base), found[1::2])
+            worths = map(mul, repeat(idf), map(saturation.__getitem__, found[::2]))
+            more = dict(zip(documents, worths, strict=True))
+            if len(more) > len(scores):
+                scores, more = more, scores
+            for document in scores.keys() & more.keys():
+                more[document] += scores[document]
+            scores.update(more)
         room -= term.documents
     return scores
 
@@ -174,18 +182,23 @@ def _look_up(
     session: int,
     wanted: Mapping[str, int],
     count: int,
-    tail: Mapping[str, list[int]],
+    tail: Tail,
 ) -> list[_Term]:
     """In how many of the first `count` documents each term is."""
-    place = {"session": session, "terms": json.dumps(list(wanted)), "newest": count // BLOCK}
-    sealed = {
-        text: before // WIDTH + _until(newest or b"", count % BLOCK)
-        for text, before, newest in db.execute(_sql.lengths, place)
-    }
+    place = {"session": session, "terms": json.dumps(list(wanted))}
+    if tail.first <= count:  # all that are sealed count
+        sealed = {text: size // WIDTH for text, size in db.execute(_sql.lengths, place)}
+    else:
+        place["newest"] = count // BLOCK
+        sealed = {
+            text: before // WIDTH + _until(newest or b"", count % BLOCK)
+            for text, before, newest in db.execute(_sql.lengths_until, place)
+        }
+    unsealed = tail.holding(wanted, count)
     return [
         _Term(text, sealed.get(text, 0) + len(hits), hits, asked)
         for text, asked in wanted.items()
-        for hits in (tail.get(text, []),)
+        for hits in (unsealed.get(text, []),)
     ]
 
 
@@ -202,14 +215,21 @@ def _place(entries: bytes, at: int) -> int:
 
 
 def _postings(
-    db: sqlite3.Connection, session: int, term: _Term, count: int, tail: Tail
-) -> Iterator[tuple[int, Sequence[int]]]:
-    """A term's postings in the first `count` documents, by block with its base, newest first."""
+    db: sqlite3.Connection, session: int, term: _Term, count: int, tail: Tail, room: int
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """A term's postings in the first `count` documents, at most `room`, by block with its base,
+    newest block first: of each posting the lower half, then the place in the block."""
     if term.tail:
-        yield tail.base, term.tail
-    if len(term.tail) == term.documents:
+        yield tail.base, halves(pack(term.tail[:room]))
+    room -= len(term.tail)
+    if room <= 0 or len(term.tail) == term.documents:
         return
     rows = db.execute(_sql.postings, (session, term.text, count // BLOCK))
     for block, entries in rows:
         base = block * BLOCK
-        yield base, unpack(entries)[: _until(entries, count - base)][::-1]
+        end = _until(entries, count - base)
+        start = max(end - room, 0)
+        yield base, halves(entries[start * WIDTH : end * WIDTH])
+        room -= end - start
+        if room <= 0:
+            break

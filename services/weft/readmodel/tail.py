@@ -30,6 +30,8 @@ class Tail:
         self.first = first
         self.end = first
         """The document after the last."""
+        self.newest: tuple[int, int, int] | None = None
+        """The session's last document, its version, and the session's length in words."""
         self.characters = 0
         self.base = first // BLOCK * BLOCK
         """First document of the block."""
@@ -86,10 +88,12 @@ class Tails:
     def of(self, db: sqlite3.Connection, session: int) -> Tail:
         """The tail of a session, with all that the database holds of it now."""
         self._forget_erased(db)
-        first = _sealed(db, session)
+        newest = db.execute(_sql.last_document, (session,)).fetchone()
+        first = (newest[0] + 1) // SEGMENT * SEGMENT if newest else 0
         tail = self._taken(session)
         if tail is None or tail.first != first:
             tail = Tail(first)
+        tail.newest = newest
         asked_again = tail.end > first
         tail.extend(db.execute(_sql.tail, (session, tail.end)))
         if asked_again:
@@ -114,9 +118,3 @@ class Tails:
         if newest != self._tombstone:
             self._kept.clear()
             self._characters, self._tombstone = 0, newest
-
-
-def _sealed(db: sqlite3.Connection, session: int) -> int:
-    """How many documents of a session are sealed."""
-    last = db.execute(_sql.last_document, (session,)).fetchone()
-    return (last[0] + 1) // SEGMENT * SEGMENT if last else 0

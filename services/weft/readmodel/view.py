@@ -11,10 +11,11 @@ from typing import Any
 
 import msgspec
 
+from weft.readmodel.kept import Kept, Newest
 from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
 from weft.readmodel.search import MAX_POSTINGS, best_documents, count_until
 from weft.readmodel.sql import statements
-from weft.readmodel.store import OPEN, get_meta, snapshot
+from weft.readmodel.store import OPEN, snapshot
 from weft.readmodel.tail import Tail, Tails
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EpisodeEvent, MemoryFact
@@ -27,11 +28,10 @@ MAX_FACTS = 1_000
 
 _sql = statements("view")
 _postings = statements("postings")
-_RECENT, _OF_KIND, _SPAN, _PLACES, _BY_SEQUENCE, _BY_ID, _CHILDREN = (
+_OF_KIND, _PLACES, _BY_SEQUENCE, _BY_ID, _CHILDREN = (
     f"{_sql.item}\n{where}"
     for where in (
-        _sql.recent, _sql.of_kind, _sql.span, _sql.places, _sql.by_sequence, _sql.by_id,
-        _sql.children,
+        _sql.of_kind, _sql.places, _sql.by_sequence, _sql.by_id, _sql.children,
     )
 )  # fmt: skip
 _kinds = {kind.value: kind for kind in ItemKind}
@@ -54,22 +54,28 @@ class View:
         session: str,
         as_of: int | None = None,
         tails: Tails | None = None,
+        keep: Kept | None = None,
     ) -> None:
         """Reads at `as_of`, or at the newest folded sequence where that is earlier or none. `tails`
-        are the connection's."""
+        and `keep` are the connection's."""
         self._db = db
         self._tails = Tails() if tails is None else tails
+        self._keep = Kept() if keep is None else keep
         self.tenant = tenant
         self.session = session
         with snapshot(db):
-            folded = int(get_meta(db, "checkpoint") or 0)
+            place = {"tenant": tenant, "session": session}
+            checkpoint, encoding, number, items, *newest = db.execute(_sql.begin, place).fetchone()
+            folded = int(checkpoint or 0)
             self.sequence = folded if as_of is None else max(0, min(as_of, folded))
-            self.encoding = str(get_meta(db, "encoding") or "")
-            row = db.execute(_sql.session, (tenant, session)).fetchone()
-            self._number: int = row[0] if row else 0
-            self._count = self._items_until()
+            self._is_newest = self.sequence == folded
+            self.encoding = str(encoding or "")
+            self._number: int = number or 0
+            self._count = self._items_until(items or 0)
+            # What is read of the past is of no use to another view.
+            keep = self._keep if self._is_newest else Kept()
+            self._known = keep.of(db, self._number, Newest(*(version or 0 for version in newest)))
         self._in_snapshot = db.in_transaction
-        self._rows: dict[int, ItemRow] = {}
 
     def item_count(self) -> int:
         return self._count
@@ -81,22 +87,30 @@ class View:
         return self._db.execute(_sql.erased, place).fetchone()[0] or 0
 
     def at(self, sequence: int) -> View:
-        return View(self._db, self.tenant, self.session, sequence, self._tails)
+        return View(self._db, self.tenant, self.session, sequence, self._tails, self._keep)
 
     def recent(self, limit: int) -> list[ItemRow]:
-        return self._items(_RECENT, limit=limit)
+        return self.places(range(max(self._count - limit, 0), self._count))[::-1]
 
     def of_kind(self, kind: ItemKind, limit: int) -> list[ItemRow]:
         return self._items(_OF_KIND, kind=kind.value, limit=limit)
 
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
-        return self._items(_SPAN, first=first_ordinal, last=last_ordinal)
+        return self.places(range(max(first_ordinal, 0), min(last_ordinal + 1, self._count)))
 
     def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
-        return self._items(_PLACES, ordinals=json.dumps(list(ordinals)))
+        known, wanted = self._known.by_ordinal, sorted(set(ordinals))
+        new = [ordinal for ordinal in wanted if ordinal not in known]
+        read = {row.ordinal: row for row in self._new(_PLACES, ordinals=new)}
+        found = [known.get(ordinal) or read.get(ordinal) for ordinal in wanted]
+        return [row for row in found if row is not None]
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
-        return self._items(_BY_SEQUENCE, sequences=json.dumps(list(sequences)))
+        known, wanted = self._known.by_sequence, sorted(set(sequences))
+        new = [sequence for sequence in wanted if sequence not in known]
+        read = {row.sequence: row for row in self._new(_BY_SEQUENCE, sequences=new)}
+        found = [known.get(sequence) or read.get(sequence) for sequence in wanted]
+        return [row for row in found if row is not None]
 
     def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
         return self._items(_BY_ID, ids=json.dumps(list(ids)))
@@ -107,7 +121,7 @@ class View:
     def pending(self) -> list[ItemRow]:
         at = {"session": self._number, "at": self.sequence}
         waiting = [item for (item,) in self._db.execute(_sql.pending, at)]
-        return self.rows(waiting) if waiting else []
+        return self.rows(sorted(waiting)) if waiting else []
 
     def search(
         self,
@@ -123,15 +137,17 @@ class View:
                 self._db, self._number, terms, self.sequence, limit, tail, postings, weights
             )
             wanted = json.dumps([document for document, _ in best])
-            places = self._db.execute(_postings.items_of_documents, (self._number, wanted))
-            item_of = {document: (item, ordinal) for document, item, ordinal in places}
-        matches = [Match(*item_of[document], score) for document, score in best]
+            items = dict(self._db.execute(_postings.items_of_documents, (wanted, self._number)))
+            ordinals = {row.sequence: row.ordinal for row in self.rows(items.values())}
+        matches = [
+            Match(items[document], ordinals[items[document]], score) for document, score in best
+        ]
         return sorted(matches, key=lambda match: (-match.score, -match.sequence))
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
         found = []
         for scope in dict.fromkeys(scopes):
-            for body, source, version, _, session in self._memories("fact", scope, MAX_FACTS):
+            for body, source, version, _, session, _ in self._memories("fact", scope, MAX_FACTS):
                 fact = _fact.decode(body)
                 found.append(
                     FactRow(
@@ -144,31 +160,33 @@ class View:
     def episodes(self, scopes: Sequence[str], limit: int) -> list[EpisodeRow]:
         found = []
         for scope in dict.fromkeys(scopes):
-            for body, source, version, tokens, session in self._memories("episode", scope, limit):
+            for row in self._memories("episode", scope, limit):
+                body, source, version, tokens, session, _ = row
                 episode = _episode.decode(body)
-                row = EpisodeRow(
+                known = EpisodeRow(
                     scope, episode.episode_id, episode.text, tokens, version,
                     episode.first_sequence, episode.last_sequence, episode.sensitivity, session,
                 )  # fmt: skip
-                found.append((source, version, row))
+                found.append((source, version, known))
         found.sort(key=lambda entry: (entry[0], entry[1], entry[2].scope), reverse=True)
         return [row for _, _, row in found[:limit]]
 
     def scopes(self) -> list[str]:
+        return list(self._scopes)
+
+    @cached_property
+    def _scopes(self) -> dict[str, None]:
         named = self._db.execute(_sql.scopes, (self._number, self.sequence))
-        return list(dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)]))
+        return dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)])
 
     def policy(self) -> tuple[int, ContextPolicy]:
         return self._policy
 
     @cached_property
     def _policy(self) -> tuple[int, ContextPolicy]:
-        for session in (self.session, ""):
-            place = {"tenant": self.tenant, "session": session, "at": self.sequence}
-            row = self._db.execute(_sql.policy, place).fetchone()
-            if row is not None:
-                return row[0], _policy.decode(row[1])
-        return 0, ContextPolicy()
+        place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
+        row = self._db.execute(_sql.policy, place).fetchone()
+        return (0, ContextPolicy()) if row is None else (row[0], _policy.decode(row[1]))
 
     def catalog(self, name: str) -> tuple[int, Catalog] | None:
         place = {"tenant": self.tenant, "name": name, "at": self.sequence}
@@ -179,38 +197,45 @@ class View:
     def _tail(self) -> Tail:
         return self._tails.of(self._db, self._number)
 
-    def _items_until(self) -> int:
-        """How many items stand at or before the sequence read."""
-        last = self._db.execute(_sql.last_item, (self._number,)).fetchone()
-        if last is None:
-            return 0
-        if last[1] <= self.sequence:
-            return int(last[0]) + 1
+    def _items_until(self, items: int) -> int:
+        """How many items stand at or before the sequence read, of those that there are now."""
+        if self._is_newest or not items:
+            return items
 
         def sequence_of(ordinal: int) -> int:
             place = (self._number, ordinal)
             found: int = self._db.execute(_sql.sequence_of_ordinal, place).fetchone()[0]
             return found
 
-        return count_until(self.sequence, last[0], sequence_of)
+        return count_until(self.sequence, items, sequence_of)
+
+    def _new(self, sql: str, **wanted: list[int]) -> list[ItemRow]:
+        """What a query for these finds; nothing is asked where there is none."""
+        values = {name: json.dumps(numbers) for name, numbers in wanted.items() if numbers}
+        return self._items(sql, **values) if values else []
 
     def _items(self, sql: str, **values: int | str) -> list[ItemRow]:
         values |= {"session": self._number, "count": self._count, "at": self.sequence}
         return [self._made(row) for row in self._db.execute(sql, values)]
 
     def _made(self, row: tuple[Any, ...]) -> ItemRow:
-        """Several queries of one compile find the same item: it is decoded once."""
-        known = self._rows.get(row[0])
+        known = self._known.by_sequence.get(row[0])
         if known is None:
-            known = self._rows[row[0]] = item_row(row)
+            known = item_row(row)
+            # What waits for its envelope, or was given up, changes without one.
+            if not known.pending and not known.parked:
+                self._known.add(known)
         return known
 
-    def _memories(self, kind: str, scope: str, limit: int) -> sqlite3.Cursor:
+    def _memories(self, kind: str, scope: str, limit: int) -> list[tuple[Any, ...]]:
+        """What is in force of a scope, the newest, ties by name."""
         values = {
             "tenant": self.tenant, "type": kind, "scope": scope, "limit": limit,
             "at": self.sequence, "open": OPEN,
         }  # fmt: skip
-        return self._db.execute(_sql.memories, values)
+        sql = _sql.memories_now if self._is_newest else _sql.memories
+        found = self._db.execute(sql, values).fetchall()
+        return sorted(found, key=lambda row: (-row[1], -row[2], row[5]))
 
 
 def item_row(row: tuple[Any, ...]) -> ItemRow:
@@ -221,6 +246,12 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         summary_version, summary_tokens, summary, waits,
     ) = row  # fmt: skip
     version, level, envelope = sequence, _levels[sensitivity], None
+    known = _metadata.decode(metadata) if metadata else {}
+    if envelope_version is None and summary_version is None and not untrusted:  # as most are
+        return ItemRow(
+            sequence, ordinal, id, _kinds[kind], text, tokens, version, parent_id, level, known,
+            published_ns,
+        )  # fmt: skip
     if envelope_version is not None:
         envelope = _envelope.decode(envelope_body)
         version, text, tokens = envelope_version, envelope.summary, envelope_tokens
@@ -235,7 +266,7 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         version=version,
         parent_id=parent_id,
         sensitivity=level,
-        metadata=_metadata.decode(metadata) if metadata else {},
+        metadata=known,
         published_ns=published_ns,
         pending=bool(waits),
         parked=bool(untrusted and envelope is None and not waits),

@@ -1,5 +1,17 @@
--- name: session
-SELECT number FROM sessions WHERE tenant = ? AND session = ?
+-- What every view begins with: how far is folded, the encoding, the session, how many items it has
+-- now, and what `kept.Newest` says.
+-- name: begin
+SELECT (SELECT value FROM meta WHERE name = 'checkpoint'),
+    (SELECT value FROM meta WHERE name = 'encoding'), s.number, s.items,
+    (SELECT max(version) FROM envelopes), (SELECT max(version) FROM summaries),
+    (SELECT max(version) FROM tombstones)
+FROM (SELECT 1) LEFT JOIN sessions s ON s.tenant = :tenant AND s.session = :session
+
+-- Items whose rows derived events have changed.
+-- name: changed
+SELECT item FROM envelopes WHERE version > :envelope
+UNION ALL SELECT item FROM summaries WHERE version > :summary
+LIMIT :most
 
 -- name: item
 SELECT i.sequence, i.ordinal, i.id, i.kind, i.text, i.tokens, i.parent_id, i.sensitivity,
@@ -14,16 +26,9 @@ LEFT JOIN envelopes e ON e.version = (
 LEFT JOIN summaries s ON s.version = (
     SELECT max(version) FROM summaries WHERE item = i.sequence AND version <= :at)
 
--- name: recent
-WHERE i.session = :session AND i.ordinal < :count ORDER BY i.ordinal DESC LIMIT :limit
-
 -- name: of_kind
 WHERE i.session = :session AND i.kind = :kind AND i.ordinal < :count
 ORDER BY i.ordinal DESC LIMIT :limit
-
--- name: span
-WHERE i.session = :session AND i.ordinal BETWEEN :first AND :last AND i.ordinal < :count
-ORDER BY i.ordinal
 
 -- The plus, here and below, keeps SQLite from walking the whole session by an index.
 -- name: places
@@ -45,9 +50,6 @@ WHERE i.session = :session AND i.parent_id IN (SELECT value FROM json_each(:ids)
     AND i.sequence <= :at
 ORDER BY i.sequence
 
--- name: last_item
-SELECT ordinal, sequence FROM items WHERE session = ? ORDER BY ordinal DESC LIMIT 1
-
 -- name: sequence_of_ordinal
 SELECT sequence FROM items WHERE session = ? AND ordinal = ?
 
@@ -56,15 +58,22 @@ SELECT max(version) FROM tombstones
 WHERE tenant = :tenant AND session IN (:session, '') AND version <= :at
 
 -- name: pending
-SELECT item FROM waits WHERE session = :session AND until > :at AND since <= :at ORDER BY item
+SELECT item FROM waits WHERE session = :session AND until > :at AND since <= :at
 
 -- name: scopes
 SELECT scope FROM scopes WHERE session = ? AND sequence <= ? ORDER BY sequence, scope
 
--- What was in force at a sequence: what still is (in the index's order, newest source first), and
+-- What is in force at the newest sequence, in the index's order.
+-- name: memories_now
+SELECT m.body, m.source, m.version, m.tokens, s.session, m.name
+FROM memories m CROSS JOIN sessions s ON s.number = m.session
+WHERE m.tenant = :tenant AND m.type = :type AND m.scope = :scope AND m.until = :open
+ORDER BY m.source DESC, m.version DESC LIMIT :limit
+
+-- What was in force at an earlier one: what still is (in the index's order, newest source first), and
 -- what ended later.
 -- name: memories
-SELECT m.body, m.source, m.version, m.tokens, s.session FROM (
+SELECT m.body, m.source, m.version, m.tokens, s.session, m.name FROM (
     SELECT * FROM (
         SELECT * FROM memories
         WHERE tenant = :tenant AND type = :type AND scope = :scope AND until = :open
@@ -79,9 +88,13 @@ SELECT m.body, m.source, m.version, m.tokens, s.session FROM (
 ) m JOIN sessions s ON s.number = m.session
 ORDER BY m.source DESC, m.version DESC, m.name LIMIT :limit
 
+-- The session's own, else the tenant's.
 -- name: policy
-SELECT version, body FROM policies
-WHERE tenant = :tenant AND session = :session AND version <= :at ORDER BY version DESC LIMIT 1
+SELECT version, body FROM policies WHERE version = coalesce(
+    (SELECT max(version) FROM policies
+    WHERE tenant = :tenant AND session = :session AND version <= :at),
+    (SELECT max(version) FROM policies
+    WHERE tenant = :tenant AND session = '' AND version <= :at))
 
 -- name: catalog
 SELECT version, body FROM catalogs
