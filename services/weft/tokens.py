@@ -10,11 +10,11 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
-from itertools import compress
-from operator import sub
+from itertools import compress, repeat
+from operator import is_, sub
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -78,6 +78,11 @@ def count(text: str, name: str = DEFAULT_ENCODING) -> int:
     return _counter(name).count(text)
 
 
+def learn(text: str, tokens: int, name: str = DEFAULT_ENCODING) -> None:
+    """Remember that `text` has so many tokens, as `count` said before: in another process, too."""
+    _counter(name).learn(text, tokens)
+
+
 def truncate(text: str, limit: int, name: str = DEFAULT_ENCODING) -> str:
     """The longest prefix of at most `limit` tokens that ends at a whole character."""
     if limit <= 0:
@@ -97,14 +102,19 @@ def truncate(text: str, limit: int, name: str = DEFAULT_ENCODING) -> str:
     return ""
 
 
-_FEW = 4
+_FEW = 8
 """New pieces below which each is counted by itself."""
+_LONGEST_PLAIN = 47
 _PLAIN = re.compile(r" [!-~]{1,46}")
-_ALL_PLAIN = re.compile(r"(?: [!-~]{1,46})*+")
 _Key = TypeVar("_Key", str, bytes)
 _MOST = 50_000
 _LONGEST = 48
 """Words and pieces that are remembered, and their length: some 10 MB, and most of most texts."""
+
+
+_SHORT, _LONG, _REMEMBERED = 100, 2_000, 1_024
+"""Characters from and up to which the inside of a text is remembered, and how many: at most 2 MB.
+The same text is counted behind its label, as a message and by itself: only its ends differ."""
 
 
 class _Known(dict[_Key, int], Generic[_Key]):
@@ -131,12 +141,14 @@ class _Known(dict[_Key, int], Generic[_Key]):
     def total(self, pieces: Sequence[_Key]) -> int:
         """Tokens of all these. Most were seen before, so that nothing else is done for each."""
         counts = list(map(self.get, pieces))
-        if None not in counts:
+        try:
             return sum(counts)  # type: ignore[arg-type]
-        new = {piece: self.written(piece) for piece in pieces if piece not in self}
+        except TypeError:  # some are new
+            known = sum(filter(None, counts))
+        new = list(compress(pieces, map(is_, counts, repeat(None))))
         if len(new) >= _FEW:
-            self.remember(_counted(new, self.encoder))
-        return sum(map(self.__getitem__, pieces))
+            self.remember(_counted({piece: self.written(piece) for piece in new}, self.encoder))
+        return known + sum(map(self.__getitem__, new))
 
 
 @cache
@@ -149,11 +161,19 @@ def _opening(name: str) -> bytes:
     return bytes(opens)
 
 
+def _all_plain(joined: str, texts: Collection[str]) -> bool:
+    """Whether each of these matches `_PLAIN`, in half of the time of asking each."""
+    lengths = set(map(len, texts))
+    if min(lengths) < 2 or max(lengths) > _LONGEST_PLAIN or not joined.isascii():
+        return False
+    return joined.isprintable() and "  " not in joined and joined.count(" ") == len(texts)
+
+
 def _counted(texts: dict[_Key, str], encoder: tiktoken.Encoding) -> dict[_Key, int]:
     """Tokens of the plain ones among these texts, in one call of the encoder, which costs half of a
     call for each. A text begins where a token begins with a blank: there is none inside it."""
     joined = "".join(texts.values())
-    if not _ALL_PLAIN.fullmatch(joined):
+    if not _all_plain(joined, texts.values()):
         texts = {piece: text for piece, text in texts.items() if _PLAIN.fullmatch(text)}
         joined = "".join(texts.values())
     tokens = encoder.encode_ordinary(joined)
@@ -175,6 +195,7 @@ class _Counter:
         self._spaced = _Known(self._encoder, _spaced)
         self._other: _Known[str] = _Known(self._encoder, str)
         self._joined = _JOINED[name]
+        self._inner: dict[str, int] = {}
 
     def count(self, text: str) -> int:
         if self._joined and any(pair in text for pair in self._joined):
@@ -186,6 +207,38 @@ class _Counter:
         return self._other.total(_OTHER_PIECES.findall(text))
 
     def _ascii(self, text: str) -> int:
+        start, end = _inside(text)
+        if start == end:
+            return self._plain(text)
+        inner = text[start:end]
+        known = self._inner.get(inner)
+        if known is None:
+            known = self._plain(inner)
+            self._remember(inner, known)
+        return self._end(text[:start]) + known + self._end(text[end:])
+
+    def learn(self, text: str, tokens: int) -> None:
+        """What `tokens.learn` says."""
+        start, end = _inside(text)
+        inner = text[start:end]
+        if inner and inner not in self._inner and text.isascii():
+            self._remember(inner, tokens - self._end(text[:start]) - self._end(text[end:]))
+
+    def _remember(self, inner: str, tokens: int) -> None:
+        if len(self._inner) >= _REMEMBERED:
+            self._inner.clear()
+        self._inner[inner] = tokens
+
+    def _end(self, text: str) -> int:
+        """Tokens of what is before or behind the inside of a text, mostly a word. A line break is a
+        token of its own behind a letter or a digit."""
+        broken = text[-1] == "\n" and text[-2:-1].isalnum()
+        data = text.encode().translate(_ZEROS)
+        word = data[:-1] if broken else data
+        known = self._spaced[word[1:]] if word[:1] == b" " else self._pieces[word]
+        return known + broken
+
+    def _plain(self, text: str) -> int:
         # Up to three digits are a token of their own, so that any digits count as others do.
         data = text.encode().translate(_ZEROS)
         lines = data.find(b"\n", 0, -1) >= 0
@@ -193,6 +246,17 @@ class _Counter:
             return self._pieces.total(_PIECES.findall(data))
         first, *others = data.split(b" ")
         return self._pieces[first] + self._spaced.total(others)
+
+
+def _inside(text: str) -> tuple[int, int]:
+    """Where the inside of a text begins and ends, at blanks at which it can be cut: no token goes
+    over from another character to a blank. Twice the same place where it has none."""
+    if not _SHORT < len(text) < _LONG:
+        return 0, 0
+    start, end = text.find(" ", 1), text.rfind(" ")
+    if 0 < start < end and text[start - 1] > " " and text[end - 1] > " ":
+        return start, end
+    return 0, 0
 
 
 def _spaced(piece: bytes) -> str:

@@ -11,6 +11,7 @@ from weft.compiler.counting import counter
 
 PARTS = [
     "words and more of them, as people write.", "id R-10_x", "[document] Ann:", "…", "  ", "/path",
+    "user: ", "[document] ", "Ann B: ", ":  ",
     "{'a': 1}", "\n", "\n\n", " \n", "\r\n", "9.", "é", "\n/", "\n[", "\n]", "\n1", "\n ", "日本",
     "a much longer sentence that says nothing, so that there are few breaks in all of it " * 2,
 ]  # fmt: skip

@@ -116,3 +116,37 @@ def test_many_new_words_are_counted_as_one_by_one(name: str, end: str) -> None:
         chance.shuffle(words)
         expected = len(tokens.encoding(name).encode_ordinary(" ".join(words) + end))
         assert tokens.count(" ".join(words) + end, name) == expected
+
+
+@pytest.mark.parametrize("name", tokens.ENCODINGS)
+@pytest.mark.parametrize("blank", ["  ", "\n", " \n ", "\t"])
+def test_new_words_between_other_blanks_are_counted_as_one_by_one(name: str, blank: str) -> None:
+    chance = random.Random(f"{name} {blank}")
+    for _ in range(100):
+        words = ["".join(chance.choices("abcdefgh.,-7", k=9)) for _ in range(30)]
+        text = "".join(word + chance.choice([" ", blank]) for word in words)
+        assert tokens.count(text, name) == len(tokens.encoding(name).encode_ordinary(text))
+
+
+AROUND = ["{}", " {}", "{}\n", " {}\n", "agent: {}\n", "[document] {}", "{} \u2026", "\u2026 {}"]
+
+
+@pytest.mark.parametrize("name", tokens.ENCODINGS)
+def test_a_text_that_comes_again_elsewhere_is_counted_as_tiktoken_encodes_it(name: str) -> None:
+    chance = random.Random(name)
+    encode = tokens.encoding(name).encode_ordinary
+    for _ in range(300):
+        text = "".join(chance.choices([*_PARTS, "word ", "R-10 "], k=chance.randint(20, 60)))
+        if chance.random() < 0.5:
+            tokens.learn(text, len(encode(text)), name)
+        texts = [form.format(text) for form in chance.sample(AROUND, len(AROUND))]
+        assert [tokens.count(one, name) for one in texts] == [len(encode(one)) for one in texts]
+
+
+def test_what_is_learned_is_not_counted_again() -> None:
+    text = "some words that stand in this test and nowhere else, " * 3
+    right = tokens.count(f"agent: {text[::-1]}")  # counts something, so that nothing is left to do
+    assert right > 0
+    tokens.learn(text.strip(), 1_000)
+    assert tokens.count(f" {text.strip()}") > 900
+    assert tokens.count(text.strip()) == 1_000

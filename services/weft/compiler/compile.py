@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import msgspec
 
+from weft import tokens
 from weft.compiler.auditing import audit_of, manifest_of
 from weft.compiler.blocks import entry
 from weft.compiler.candidates import LABEL
@@ -106,7 +108,8 @@ def _sheet(
     told = frozenset[str]() if repeats else _told(rows.values(), budget, policy)
     frozen = base if considered.kept.forms else None
     above = _above(view, request, considered.question, policy, budget, count, frozen, told)
-    return Sheet(above, rows, _maker(policy, key, considered.latest_user), count)
+    make = _maker(policy, key, considered.latest_user)
+    return Sheet(above, rows, make, count, partial(tokens.learn, name=view.encoding))
 
 
 def _choice(

@@ -3,9 +3,9 @@ lines and no token of the encodings spans the start of a line that begins with a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from string import ascii_letters, digits
 from typing import Any
 
 from weft import tokens
@@ -23,8 +23,11 @@ REMEMBERED = 4096
 Count = Callable[[str], int]
 
 
-_LINE = re.compile(r"(?<=\n)(?=[A-Za-z0-9\[])")
-"""Where lines can be counted one by one."""
+_APART = frozenset(f"{ascii_letters}{digits}[")
+"""With what a line begins that can be counted by itself."""
+_LONGEST_LABEL = 64
+"""Characters. No token goes over from a label to the blank behind it, so that what is said there is
+counted by itself: it comes again without, or with another."""
 _LONG_LINES = 100
 """Characters per line from which that pays: lines that come again in other messages."""
 
@@ -35,16 +38,30 @@ def counter(encoding: str) -> Count:
 
     @lru_cache(maxsize=REMEMBERED)
     def line(text: str) -> int:
-        return tokens.count(text, encoding)
+        end = text.find("] " if text.startswith("[") else ": ", 0, _LONGEST_LABEL) + 1
+        label = tokens.count(text[:end], encoding) if end else 0
+        return label + tokens.count(text[end:], encoding)
 
     @lru_cache(maxsize=REMEMBERED)
     def count(text: str) -> int:
         breaks = text.count("\n", 0, -1)
         if breaks and breaks * _LONG_LINES < len(text):
-            return sum(map(line, _LINE.split(text)))
+            return sum(map(line, _lines(text)))
         return line(text)
 
     return count
+
+
+def _lines(text: str) -> list[str]:
+    """The lines, each with its break and with those behind it that cannot be counted apart."""
+    lines, start = [], 0
+    at = text.find("\n") + 1
+    while at:
+        if text[at : at + 1] in _APART:
+            lines.append(text[start:at])
+            start = at
+        at = text.find("\n", at) + 1
+    return [*lines, text[start:]]
 
 
 def prompt_tokens(entries: Iterable[PackEntry], count: Count) -> int:

@@ -4,6 +4,7 @@ costs are made once, however often the fit asks."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,8 +26,8 @@ CALL_IDS = 6
 """Tokens of a call's id, with the call and with its result, and of what stands around them."""
 
 
-class Cost(msgspec.Struct, frozen=True):
-    """Tokens of one entry."""
+class Cost(NamedTuple):
+    """Tokens of one entry, and what those of others hang on."""
 
     after_call: int
     """Its block right after its call, line break included."""
@@ -37,6 +38,8 @@ class Cost(msgspec.Struct, frozen=True):
     speaker: str
     """Entries of one speaker in a row become one message; each call and result is its own."""
     day: str
+    item_id: str
+    parent_id: str | None
 
 
 class Weighed(msgspec.Struct, frozen=True):
@@ -57,16 +60,19 @@ class Sheet:
         rows: Mapping[int, ItemRow],
         make: Callable[[ItemRow, Form], PackEntry],
         count: Count,
+        learn: Callable[[str, int], None],
     ) -> None:
+        """`learn` is told what `count` would say of a text."""
         self.above = tuple(above)
         self.rows = rows
         self._make = make
         self._count = count
+        self._learn = learn
         self._entries: dict[int, tuple[Form, PackEntry, Cost]] = {}
         self._above = sum(count(made.text + "\n") for made in self.above)
         self._weighed: tuple[dict[int, Form], Weighed] | None = None
         self._dated = (
-            len({day_of(str(row.metadata.get("occurred_at"))) for row in rows.values()}) > 1
+            len({day_of(str(row.metadata.get("occurred_at") or "")) for row in rows.values()}) > 1
         )
 
     def entries(self, forms: Mapping[int, Form]) -> list[PackEntry]:
@@ -90,25 +96,27 @@ class Sheet:
 
     def size(self, forms: Mapping[int, Form]) -> int:
         """The same, added up from the blocks: exact for the prompt, close for messages."""
-        prompt, extra, day, speaker = self._above, 0, "", ""
-        previous: PackEntry | None = None
+        prompt, extra, latest, last = self._above, 0, "", ""
+        before: str | bool = False
         for sequence in sorted(forms):
-            _, made, cost = self._entry(sequence, forms[sequence])
-            follows = previous is not None and previous.item_id == made.parent_id
-            prompt += cost.after_call if follows else cost.alone
-            extra += cost.extra + (MESSAGE - 1 if cost.speaker != speaker else 0)
-            speaker = cost.speaker
-            if self._dated and cost.day and cost.day != day:
-                prompt += self._count(written(cost.day, day) + "\n")
-                day = cost.day
-            previous = made
+            cost = self._entry(sequence, forms[sequence])[2]
+            after_call, alone, more, speaker, day, item_id, parent_id = cost
+            prompt += after_call if before == parent_id else alone
+            extra += more if speaker == last else more + MESSAGE - 1
+            if self._dated and day and day != latest:
+                prompt += self._count(written(day, latest) + "\n")
+                latest = day
+            before, last = item_id, speaker
         return prompt + max(extra + FILLERS, 0)
 
     def _entry(self, sequence: int, form: Form) -> tuple[Form, PackEntry, Cost]:
         """Made once per form: kept with it, so that no other can take its identity."""
         held = self._entries.get(id(form))
         if held is None:
-            made = self._make(self.rows[sequence], form)
+            row = self.rows[sequence]
+            made = self._make(row, form)
+            if made.text == row.text and row.tokens > 0:
+                self._learn(row.text, row.tokens)
             held = self._entries[id(form)] = form, made, _cost(made, self._count)
         return held
 
@@ -124,4 +132,5 @@ def _cost(made: PackEntry, count: Count) -> Cost:
         extra, speaker = extra + arguments - count(made.text) + CALL_IDS, made.item_id
     elif made.kind is not ItemKind.AGENT_MSG:
         speaker = ItemKind.USER_TURN.value
-    return Cost(after_call, alone, extra, speaker, day_of(made.occurred_at))
+    day = day_of(made.occurred_at)
+    return Cost(after_call, alone, extra, speaker, day, made.item_id, made.parent_id)
