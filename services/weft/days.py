@@ -12,7 +12,7 @@ _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?!\d)", re.ASCII)
 
 def day_of(occurred_at: str | None) -> str:
     """The date part of an RFC 3339 time, empty where there is none."""
-    found = _DATE.match(occurred_at or "")
+    found = _DATE.match(occurred_at) if occurred_at else None
     return found[0] if found and 1 <= int(found[2]) <= 12 else ""
 
 

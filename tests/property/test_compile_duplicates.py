@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.compiler import deduplication
-from weft.compiler.deduplication import find_duplicates, similarity, words
+from weft.compiler.deduplication import find_duplicates
 
 sets = st.lists(st.frozensets(st.sampled_from("abcdefghij"), max_size=9), max_size=30)
 thresholds = st.sampled_from([0.1, 1 / 3, 0.5, 0.6, 2 / 3, 0.8, 0.85, 0.9, 1.0])
@@ -30,10 +30,3 @@ def test_the_same_as_comparing_every_pair(held: list[frozenset[str]], threshold:
     for few in (0, deduplication.FEW):
         with patch.object(deduplication, "FEW", few):
             assert find_duplicates(texts, threshold) == brute_force(held, threshold)
-
-
-@given(st.text(), st.text())
-def test_similarity_is_symmetric_and_one_only_for_equal_sets(one: str, other: str) -> None:
-    a, b = words(one), words(other)
-    assert similarity(a, b) == similarity(b, a)
-    assert (similarity(a, b) == 1.0) == (a == b and bool(a))

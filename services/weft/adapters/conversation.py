@@ -206,7 +206,7 @@ class _Texts:
     def step(self, entry: PackEntry) -> Step:
         role = "assistant" if entry.kind in _ASSISTANT else "user"
         label = _LABELS.get(entry.kind)
-        name = _UNSAFE.sub(" ", entry.author or "")[:MAX_NAME].strip()
+        name = _UNSAFE.sub(" ", entry.author)[:MAX_NAME].strip() if entry.author else ""
         head = f"[{label}] " if label else f"{name}: " if name else ""
         return Step(role, f"{self._new_day(entry)}{head}{entry.text}")
 

@@ -4,7 +4,6 @@ length of the session."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from heapq import nlargest
 
 import msgspec
 
@@ -113,8 +112,9 @@ def _matches(
 ) -> tuple[list[Match], dict[int, float]]:
     """The best matches, and BM25 scores with the feedback's share in them. Who an item is by is
     asked of its author, not of its text."""
-    authors = {str(row.metadata.get("author") or "").casefold() for row in recent}
-    named = {term for name in authors & question.names for term in analyse(name)}
+    authors = (str(row.metadata.get("author") or "").casefold() for row in recent)
+    asked = question.names.intersection(authors) if question.names else ()
+    named = {term for name in asked for term in analyse(name)}
     terms = [term for term in question.terms if term not in named]
     postings = min(max(MAX_POSTINGS, reach.per_term * len(terms)), POSTINGS_MOST)
     is_long = len(terms) > LONG_QUERY
@@ -149,10 +149,13 @@ def _near(
 ) -> list[int]:
     """Ordinals of the most relevant items: matches and what stands beside them."""
     raw: dict[int, float] = {}
+    known = raw.get
+    shares = [(distance, BESIDE.get(distance, 0.0)) for distance in range(1, neighbours + 1)]
     for match in matches:
-        score = scores[match.sequence]
-        raw[match.ordinal] = raw.get(match.ordinal, 0.0) + score
-        for distance in range(1, neighbours + 1):
-            for at in (match.ordinal - distance, match.ordinal + distance):
-                raw[at] = raw.get(at, 0.0) + score * BESIDE.get(distance, 0.0)
-    return nlargest(limit, raw, key=lambda at: (raw[at], at))
+        at, score = match.ordinal, scores[match.sequence]
+        raw[at] = known(at, 0.0) + score
+        for distance, share in shares:
+            raw[at - distance] = known(at - distance, 0.0) + score * share
+            raw[at + distance] = known(at + distance, 0.0) + score * share
+    best = sorted(zip(raw.values(), raw, strict=True), reverse=True)
+    return [at for _, at in best[:limit]]

@@ -32,8 +32,11 @@ def find_duplicates(texts: Sequence[str], threshold: float) -> dict[int, int]:
     kept = _All() if len(held) <= FEW else _Sharing(threshold)
     duplicates: dict[int, int] = {}
     for index, own in enumerate(held):
+        size = len(own)
+        least = max(threshold * size - _ROUNDING, 0.0)
         for other in kept.like(own):
-            if similarity(own, held[other], threshold) >= threshold:
+            shared = len(own & held[other])
+            if shared > least and shared / (size + len(held[other]) - shared) >= threshold:
                 duplicates[index] = other
                 break
         else:
@@ -79,15 +82,3 @@ def _first(held: frozenset[str], threshold: float) -> list[str]:
     size = len(held)
     ordered = sorted(sorted(held, key=hash), key=len, reverse=True)
     return ordered[: size - ceil(threshold * size - _ROUNDING) + 1] if size else []
-
-
-def similarity(one: frozenset[str], other: frozenset[str], threshold: float = 0.0) -> float:
-    """Jaccard similarity; 0.0 at once where the sizes alone keep it below `threshold`."""
-    small, large = len(one), len(other)
-    if small > large:
-        small, large = large, small
-    if small < threshold * large - _ROUNDING:
-        return 0.0
-    shared = len(one & other)
-    union = small + large - shared
-    return shared / union if union else 0.0

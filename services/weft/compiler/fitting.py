@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
@@ -32,9 +33,9 @@ def fit(
 ) -> Forms:
     """The longest run of additions that fits beside `base`, then later ones that still fit."""
     order = _Order(additions, shapes)
-    taken = _longest(additions, lambda count: size({**base, **order.forms(count)}), budget)
+    taken, used = _longest(additions, lambda count: size({**base, **order.forms(count)}), budget)
     forms = {**base, **order.forms(taken)}
-    room = budget - size(forms)
+    room = budget - used
     if room < 0:
         return dict(base)
     tried = 0
@@ -88,9 +89,11 @@ def _alone(addition: Addition, shapes: Mapping[int, Shape]) -> Forms:
     }
 
 
-def _longest(additions: Sequence[Addition], size: Callable[[int], int], budget: int) -> int:
-    """How many of the additions fit: guesses by proportion between what fits and what does not,
-    then bisection."""
+def _longest(
+    additions: Sequence[Addition], size: Callable[[int], int], budget: int
+) -> tuple[int, int]:
+    """How many of the additions fit, and the size of so many: guesses by proportion between what
+    fits and what does not, then bisection."""
     estimates = [0.0, *accumulate(addition.tokens for addition in additions)]
     low, below = 0, size(0)
     high, above = len(additions), 0
@@ -100,7 +103,7 @@ def _longest(additions: Sequence[Addition], size: Callable[[int], int], budget: 
         if guesses < GUESSES:
             share = (budget - below) / (above - below) if above else 1.0
             span = estimates[high + 1] - estimates[low] if above else budget - below
-            guess = _place(estimates, estimates[low] + share * span)
+            guess = bisect_right(estimates, estimates[low] + share * span) - 1
         guess = min(max(guess, low + 1), high)
         guesses += 1
         used = size(guess)
@@ -110,15 +113,4 @@ def _longest(additions: Sequence[Addition], size: Callable[[int], int], budget: 
             low, below = guess, used
             if used >= CLOSE * budget:
                 break
-    return low
-
-
-def _place(estimates: Sequence[float], target: float) -> int:
-    low, high = 0, len(estimates) - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if estimates[middle] <= target:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return low, below

@@ -26,8 +26,10 @@ REMEMBERED = 512
 
 _SENTENCE = re.compile(r"([.!?;])\s+(?=\S)")
 _LINE = re.compile(r"\s*\n\s*|(?:\\n)+\s*")
-_LABELLED = re.compile(r"\s*(?:[-*]\s+)?[\"']?(\w[\w.-]*)[\"']?\s*[:=]\s+(?=\S)")
+_LABELLED = re.compile(r"\s*+(?:[-*]\s++)?[\"']?(\w[\w.-]*+)[\"']?\s*+[:=]\s++(?=\S)")
 """`key: value`: a line of YAML, a log or a head."""
+_SENTENCE_ENDS, _CLAUSE_ENDS = ".!?;", ",:;}]>"
+"""A text without any of these is looked for them in a tenth of the time."""
 _CLAUSE = re.compile(r"([,:;}\]>])(?:(?<=[,:;])\s+|(?<=[}\]>]),?\s*)")
 
 
@@ -93,7 +95,7 @@ def sentences(text: str) -> list[str]:
 
 def _lines(text: str) -> list[str]:
     """Cut after the end of a sentence and at line breaks, real ones and written ones (`\\n`)."""
-    cut = _SENTENCE.sub(r"\1\n", text)
+    cut = _SENTENCE.sub(r"\1\n", text) if any(sign in text for sign in _SENTENCE_ENDS) else text
     if "\\n" in cut:
         return _LINE.split(cut)
     first, *rest = cut.split("\n")
@@ -104,7 +106,8 @@ def _lines(text: str) -> list[str]:
 
 def _clauses(sentence: str) -> list[str]:
     cut: list[str] = []
-    for clause in _CLAUSE.sub(r"\1\n", sentence).split("\n"):
+    ends = any(sign in sentence for sign in _CLAUSE_ENDS)
+    for clause in (_CLAUSE.sub(r"\1\n", sentence) if ends else sentence).split("\n"):
         for start in range(0, len(clause), LONGEST_PART):
             cut.append(clause[start : start + LONGEST_PART])
     joined: list[str] = []

@@ -95,16 +95,21 @@ def score_groups(
     rows.sort(key=lambda row: row.ordinal)
     relevance = relevance_of(rows, matches, question, emphasis.cues)
     called = max((group.key for group in groups if len(group.rows) > 1), default=None)
-    weights = {kind: rule.weights.get(kind, 1.0) ** emphasis.tie for kind in ItemKind}
+    kinds = {row.kind for row in rows}
+    weights = {kind: rule.weights.get(kind, 1.0) ** emphasis.tie for kind in kinds}
     scores = {}
     for age, group in enumerate(reversed(groups)):
-        score = emphasis.relevance * max([relevance[row.sequence] for row in group.rows])
-        score += emphasis.recency * decay(age, emphasis.half_life)
+        held = group.rows
+        weight, best = weights[held[0].kind], relevance[held[0].sequence]
+        if len(held) > 1:
+            weight = max([weights[row.kind] for row in held])
+            best = max([relevance[row.sequence] for row in held])
+        score = emphasis.relevance * best + emphasis.recency * decay(age, emphasis.half_life)
         if latest_user is not None and group.key > latest_user:
             score += emphasis.exchange
         if group.key == called:
             score += emphasis.newest
-        scores[group.key] = max([weights[row.kind] for row in group.rows]) * score + 1e-6
+        scores[group.key] = weight * score + 1e-6
     return scores
 
 
@@ -117,12 +122,14 @@ def relevance_of(
     rows: Sequence[ItemRow], matches: Mapping[int, float], question: Question, surface: bool
 ) -> dict[int, float]:
     """Relevance by sequence, the best 1. `rows` come by ordinal; `surface` lets cues count."""
-    signs = [cues(row.text) if surface and row.kind in SAID else _NO_CUES for row in rows]
-    occurred = [str(row.metadata.get("occurred_at") or "") for row in rows]
+    signs = [_NO_CUES] * len(rows)
+    if surface:
+        signs = [cues(row.text) if row.kind in SAID else _NO_CUES for row in rows]
+    occurred = _told(rows, "occurred_at")
     raw = _with_neighbours(rows, matches, signs, occurred)
     top = max(raw, default=0.0) or 1.0
     days = _days(rows, matches, occurred)
-    authors = [_author(row) for row in rows]
+    authors = [author.casefold() for author in _told(rows, "author")]
     people = frozenset(authors) - {""}
     asked = people & question.names
     name = NAMED_WANTED if _WANTS_NAME.search(question.text) else NAMED
@@ -130,10 +137,17 @@ def relevance_of(
     times, terms = times_in(question.text), frozenset(question.terms)
     found: dict[int, float] = {}
     for row, score, sign, day, author in zip(rows, raw, signs, occurred, authors, strict=True):
-        worth = score / top + DAY * days.get(day, 0.0) + dated * sign.dated
-        worth += PERSONAL * sign.personal + LONG * min(len(row.text) / LONG_TEXT, 1.0)
-        if sign.names - people:
-            worth += name
+        worth = score / top
+        if days:
+            worth += DAY * days.get(day, 0.0)
+        long = LONG * min(len(row.text) / LONG_TEXT, 1.0)
+        if sign is _NO_CUES:
+            worth += long
+        else:
+            worth += dated * sign.dated
+            worth += PERSONAL * sign.personal + long
+            if sign.names - people:
+                worth += name
         if len(asked) == 1 and author in asked:
             worth *= spoken
         if times:
@@ -190,5 +204,6 @@ def _share(terms: Collection[str], asked: Collection[str]) -> float:
     return sum(term in asked for term in terms) / len(terms) if terms else 0.0
 
 
-def _author(row: ItemRow) -> str:
-    return str(row.metadata.get("author") or "").casefold()
+def _told(rows: Sequence[ItemRow], name: str) -> list[str]:
+    """What the items' metadata say under this name, empty where nothing."""
+    return [str(row.metadata.get(name) or "") if row.metadata else "" for row in rows]

@@ -27,9 +27,10 @@ def apply_floor(groups: Iterable[Group], policy: ContextPolicy) -> Cleared:
     floor = policy.sensitivity_floor
     if policy.sensitivity_action is SensitivityAction.REDACT:
         return _redacted(groups, floor, redaction_hook(policy.redaction_hook))
+    subject = frozenset(level for level in Sensitivity if level.reaches(floor))
     kept, dropped = [], []
     for group in groups:
-        if any(row.sensitivity.reaches(floor) for row in group.rows):
+        if not subject.isdisjoint([row.sensitivity for row in group.rows]):
             dropped += [_drop(row, floor) for row in group.rows]
         else:
             kept.append(group)
