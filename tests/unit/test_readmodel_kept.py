@@ -94,7 +94,7 @@ def test_many_changes_at_once_forget_everything(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_kept_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "KEPT", 1_000)
+    monkeypatch.setattr(kept, "KEPT", 7_000)
     log = Log()
     for session in ("a", "b", "c", "d"):
         log.append(*(turn(f"u{at}", "x" * 100) for at in range(4)), session=session)
@@ -104,10 +104,13 @@ def test_what_is_kept_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     log.append(*(turn(f"u{at}", "x" * 100) for at in range(20)), session="long")
     assert len(log.texts("long")) == 20
     assert len(log.texts("long")) == 20
-    rows = log.reader._kept.of(log.reader.db, 1, Newest())
-    held = sum(one.characters for one in log.reader._kept._sessions.values())
-    assert held <= 1_000
-    assert rows.characters == sum(len(row.text) for row in rows.by_sequence.values())
+    held = log.reader._kept._sessions.values()
+    assert sum(one.size for one in held) <= 7_000
+    for number in range(20):
+        log.texts(f"empty {number}")
+        log.append(result("r", parent_id="u"), session=f"waiting {number}")
+        assert log.texts(f"waiting {number}") == [""]
+    assert len(held) <= 7
 
 
 def test_an_unknown_session_has_no_rows() -> None:

@@ -125,11 +125,11 @@ def relevance_of(
     signs = [_NO_CUES] * len(rows)
     if surface:
         signs = [cues(row.text) if row.kind in SAID else _NO_CUES for row in rows]
-    occurred = _told(rows, "occurred_at")
+    occurred = _noted(rows, "occurred_at")
     raw = _with_neighbours(rows, matches, signs, occurred)
     top = max(raw, default=0.0) or 1.0
     days = _days(rows, matches, occurred)
-    authors = [author.casefold() for author in _told(rows, "author")]
+    authors = [author.casefold() for author in _noted(rows, "author")]
     people = frozenset(authors) - {""}
     asked = people & question.names
     name = NAMED_WANTED if _WANTS_NAME.search(question.text) else NAMED
@@ -204,6 +204,6 @@ def _share(terms: Collection[str], asked: Collection[str]) -> float:
     return sum(term in asked for term in terms) / len(terms) if terms else 0.0
 
 
-def _told(rows: Sequence[ItemRow], name: str) -> list[str]:
+def _noted(rows: Sequence[ItemRow], name: str) -> list[str]:
     """What the items' metadata say under this name, empty where nothing."""
     return [str(row.metadata.get(name) or "") if row.metadata else "" for row in rows]

@@ -115,7 +115,8 @@ class Sheet:
         if held is None:
             row = self.rows[sequence]
             made = self._make(row, form)
-            if made.text == row.text and row.tokens > 0:
+            # Of an envelope's text the worker that made it says how many tokens it has.
+            if made.text == row.text and row.tokens > 0 and row.envelope is None:
                 self._learn(row.text, row.tokens)
             held = self._entries[id(form)] = form, made, _cost(made, self._count)
         return held

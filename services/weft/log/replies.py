@@ -49,9 +49,7 @@ class Replies:
         if len(payload) > connection.max_payload:
             raise nats.errors.MaxPayloadError
         if not self._inbox:
-            self._inbox = connection.new_inbox()
-            connection.on_reconnect(self._send_unsent)
-            await connection.listen(f"{self._inbox}.*", self._replied)
+            await self._open()
         self._last += 1
         token = self._last
         command = publish_command(subject, f"{self._inbox}.{token}", b"", payload)
@@ -62,6 +60,15 @@ class Replies:
         else:
             self._unsent[token] = command
         return reply
+
+    async def _open(self) -> None:
+        self._inbox = self._connection.new_inbox()
+        try:
+            await self._connection.listen(f"{self._inbox}.*", self._replied)
+        except BaseException:
+            self._inbox = ""
+            raise
+        self._connection.on_reconnect(self._send_unsent)
 
     def _replied(self, subject: bytes, _: bytes, payload: bytes, headers: bytes | None) -> None:
         reply = self._waiting.get(int(subject[len(self._inbox) + 1 :]))

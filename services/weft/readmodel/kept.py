@@ -12,7 +12,9 @@ from weft.readmodel.rows import ItemRow
 from weft.readmodel.sql import statements
 
 KEPT = 1_000_000
-"""Characters of text in the rows that a connection keeps; with all else some 3 MB."""
+"""Of what a connection keeps, with its text counted in characters: some 2 MB."""
+ROW, SESSION = 300, 1_000
+"""What a row takes beside its text, and a session beside its rows."""
 MOST_CHANGED = 100
 """Changed items that are looked for one by one; with more of them everything is forgotten."""
 
@@ -33,17 +35,17 @@ class Rows:
     def __init__(self) -> None:
         self.by_sequence: dict[int, ItemRow] = {}
         self.by_ordinal: dict[int, ItemRow] = {}
-        self.characters = 0
+        self.size = SESSION
 
     def add(self, row: ItemRow) -> None:
         self.by_sequence[row.sequence] = self.by_ordinal[row.ordinal] = row
-        self.characters += len(row.text)
+        self.size += len(row.text) + ROW
 
     def forget(self, sequence: int) -> None:
         row = self.by_sequence.pop(sequence, None)
         if row is not None:
             del self.by_ordinal[row.ordinal]
-            self.characters -= len(row.text)
+            self.size -= len(row.text) + ROW
 
 
 class Kept:
@@ -61,10 +63,10 @@ class Kept:
             self._newest = newest
         rows = self._sessions.pop(session, None) or Rows()
         self._sessions[session] = rows
-        characters = sum(one.characters for one in self._sessions.values())
-        while characters > KEPT:
+        size = sum(one.size for one in self._sessions.values())
+        while size > KEPT:
             _, oldest = self._sessions.popitem(last=False)
-            characters -= oldest.characters
+            size -= oldest.size
         return rows
 
     def _forget_changed(self, db: sqlite3.Connection, newest: Newest) -> None:
