@@ -33,8 +33,8 @@ class Replica:
         self._data_dir = data_dir
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._turn = asyncio.Lock()
-        self._queued = 0
-        """Short reads that wait for their turn."""
+        self._has_read = False
+        """Whether a short read was done in this turn of the event loop."""
         self._idle: list[Reader] = []
         self._checkpoint = Reader(data_dir)
         self._look: asyncio.Task[int] | None = None
@@ -95,14 +95,16 @@ class Replica:
         a look at the connection between two: threads that wait for the interpreter's lock and for
         each other take a third of what a process can do, and 5 % of a single compile's time."""
         if short:
-            self._queued += 1
             async with self._turn:
-                self._queued -= 1
-                done = self._read(work)
-                if self._queued:
+                if self._has_read:
                     await asyncio.sleep(0)
-            return done
+                self._has_read = True
+                asyncio.get_running_loop().call_soon(self._begin_turn)
+                return self._read(work)
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, work)
+
+    def _begin_turn(self) -> None:
+        self._has_read = False
 
     def _read(self, work: Callable[[ReadModel], T]) -> T:
         try:
