@@ -74,7 +74,8 @@ def find_candidates(
     fits = _fitting(recent, budget)
     found = {row.sequence: row for row in recent}
     _add(found, _further_back(view, recent, min(rules.recent, int(reach.recent * fits))))
-    users = view.of_kind(ItemKind.USER_TURN, 1)
+    users = [row for row in recent if row.kind is ItemKind.USER_TURN][:1]
+    users = users or view.of_kind(ItemKind.USER_TURN, 1)
     _add(found, users)
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))

@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -42,6 +42,28 @@ _fact = msgspec.json.Decoder(MemoryFact)
 _episode = msgspec.json.Decoder(EpisodeEvent)
 _policy = msgspec.json.Decoder(ContextPolicy)
 _catalog = msgspec.json.Decoder(Catalog)
+_DEFAULT_POLICY = ContextPolicy()
+
+
+class _Begin(NamedTuple):
+    """What one query says of a session, and whether others would find anything."""
+
+    checkpoint: int | None
+    encoding: str | None
+    number: int
+    """Of the session; 0 where it is unknown."""
+    items: int
+    envelope: int
+    """The newest envelope's version, as `kept.Newest` wants it."""
+    summary: int
+    tombstone: int
+    has_policies: int
+    """Whether the tenant has any, 0 or 1, as below."""
+    has_memories: int
+    has_scopes: int
+    """Whether an item of the session named any."""
+    has_waiting: int
+    """Whether an item of the session waits for its envelope now."""
 
 
 class View:
@@ -65,16 +87,17 @@ class View:
         self.session = session
         with snapshot(db):
             place = {"tenant": tenant, "session": session}
-            checkpoint, encoding, number, items, *newest = db.execute(_sql.begin, place).fetchone()
-            folded = int(checkpoint or 0)
+            self._begin = begin = _Begin(*db.execute(_sql.begin, place).fetchone())
+            folded = begin.checkpoint or 0
             self.sequence = folded if as_of is None else max(0, min(as_of, folded))
             self._is_newest = self.sequence == folded
-            self.encoding = str(encoding or "")
-            self._number: int = number or 0
-            self._count = self._items_until(items or 0)
+            self.encoding = begin.encoding or ""
+            self._number = begin.number
+            self._count = self._items_until(begin.items)
             # What is read of the past is of no use to another view.
             keep = self._keep if self._is_newest else Kept()
-            self._known = keep.of(db, self._number, Newest(*(version or 0 for version in newest)))
+            newest = Newest(begin.envelope, begin.summary, begin.tombstone)
+            self._known = keep.of(db, self._number, newest)
         self._in_snapshot = db.in_transaction
 
     def item_count(self) -> int:
@@ -119,6 +142,8 @@ class View:
         return self._items(_CHILDREN, ids=json.dumps(list(ids)))
 
     def pending(self) -> list[ItemRow]:
+        if self._is_newest and not self._begin.has_waiting:
+            return []
         at = {"session": self._number, "at": self.sequence}
         waiting = [item for (item,) in self._db.execute(_sql.pending, at)]
         return self.rows(sorted(waiting)) if waiting else []
@@ -136,7 +161,7 @@ class View:
             best = best_documents(
                 self._db, self._number, terms, self.sequence, limit, tail, postings, weights
             )
-            wanted = json.dumps([document for document, _ in best])
+            wanted = _written([document for document, _ in best])
             items = dict(self._db.execute(_postings.items_of_documents, (wanted, self._number)))
             ordinals = {row.sequence: row.ordinal for row in self.rows(items.values())}
         matches = [
@@ -176,7 +201,9 @@ class View:
 
     @cached_property
     def _scopes(self) -> dict[str, None]:
-        named = self._db.execute(_sql.scopes, (self._number, self.sequence))
+        named: list[tuple[str]] = []
+        if self._begin.has_scopes:
+            named = self._db.execute(_sql.scopes, (self._number, self.sequence)).fetchall()
         return dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)])
 
     def policy(self) -> tuple[int, ContextPolicy]:
@@ -184,9 +211,11 @@ class View:
 
     @cached_property
     def _policy(self) -> tuple[int, ContextPolicy]:
-        place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
-        row = self._db.execute(_sql.policy, place).fetchone()
-        return (0, ContextPolicy()) if row is None else (row[0], _policy.decode(row[1]))
+        row = None
+        if self._begin.has_policies:
+            place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
+            row = self._db.execute(_sql.policy, place).fetchone()
+        return (0, _DEFAULT_POLICY) if row is None else (row[0], _policy.decode(row[1]))
 
     def catalog(self, name: str) -> tuple[int, Catalog] | None:
         place = {"tenant": self.tenant, "name": name, "at": self.sequence}
@@ -211,7 +240,7 @@ class View:
 
     def _new(self, sql: str, **wanted: list[int]) -> list[ItemRow]:
         """What a query for these finds; nothing is asked where there is none."""
-        values = {name: json.dumps(numbers) for name, numbers in wanted.items() if numbers}
+        values = {name: _written(numbers) for name, numbers in wanted.items() if numbers}
         return self._items(sql, **values) if values else []
 
     def _items(self, sql: str, **values: int | str) -> list[ItemRow]:
@@ -229,6 +258,8 @@ class View:
 
     def _memories(self, kind: str, scope: str, limit: int) -> list[tuple[Any, ...]]:
         """What is in force of a scope, the newest, ties by name."""
+        if not self._begin.has_memories:
+            return []
         values = {
             "tenant": self.tenant, "type": kind, "scope": scope, "limit": limit,
             "at": self.sequence, "open": OPEN,
@@ -275,3 +306,8 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         summary_tokens=summary_tokens or 0,
         summary_version=summary_version or 0,
     )
+
+
+def _written(numbers: list[int]) -> str:
+    """As SQLite's `json_each` reads them."""
+    return msgspec.json.encode(numbers).decode()

@@ -1,11 +1,17 @@
--- What every view begins with: how far is folded, the encoding, the session, how many items it has
--- now, and what `kept.Newest` says.
+-- What every view begins with, see `view._Begin`.
 -- name: begin
-SELECT (SELECT value FROM meta WHERE name = 'checkpoint'),
-    (SELECT value FROM meta WHERE name = 'encoding'), s.number, s.items,
-    (SELECT max(version) FROM envelopes), (SELECT max(version) FROM summaries),
-    (SELECT max(version) FROM tombstones)
-FROM (SELECT 1) LEFT JOIN sessions s ON s.tenant = :tenant AND s.session = :session
+SELECT m.value, (SELECT value FROM meta WHERE name = 'encoding'),
+    coalesce(s.number, 0), coalesce(s.items, 0),
+    coalesce((SELECT max(version) FROM envelopes), 0),
+    coalesce((SELECT max(version) FROM summaries), 0),
+    coalesce((SELECT max(version) FROM tombstones), 0),
+    EXISTS (SELECT 1 FROM policies WHERE tenant = :tenant),
+    EXISTS (SELECT 1 FROM memories WHERE tenant = :tenant),
+    EXISTS (SELECT 1 FROM scopes WHERE session = s.number),
+    EXISTS (SELECT 1 FROM waits WHERE session = s.number AND until > m.value)
+FROM (SELECT 1)
+LEFT JOIN meta m ON m.name = 'checkpoint'
+LEFT JOIN sessions s ON s.tenant = :tenant AND s.session = :session
 
 -- Items whose rows derived events have changed.
 -- name: changed
