@@ -4,13 +4,13 @@ That they say what a fresh reader finds is a property test (test_readmodel_repla
 from __future__ import annotations
 
 import pytest
-from tests.folded import envelope, result, turn
+from tests.folded import envelope, fact, result, turn
 
 from weft.readmodel import kept
 from weft.readmodel.fold import Fold
 from weft.readmodel.kept import Kept, Newest
 from weft.readmodel.model import ReadModel, records_of
-from weft.readmodel.store import open_writer
+from weft.readmodel.store import open_writer, snapshot
 from weft_schemas.events import ErasedEvent, Event, Origin, SummaryEvent
 
 
@@ -26,15 +26,18 @@ class Log:
         self._fold.apply(records_of(events, "t", session, self._sequence + 1))
         self._sequence += len(events)
 
-    def texts(self, session: str = "s") -> list[str]:
-        return [row.text for row in self.reader.view("t", session).recent(1_000)][::-1]
+    def texts(self, session: str = "s", at: int | None = None) -> list[str]:
+        with snapshot(self.reader.db):
+            return [row.text for row in self.reader.view("t", session, at).recent(1_000)][::-1]
 
     def asked(self, session: str = "s") -> list[str]:
         """The statements that reading the recent items takes beside those of every view."""
-        view, statements = self.reader.view("t", session), list[str]()
-        self.reader.db.set_trace_callback(statements.append)
-        view.recent(1_000)
-        self.reader.db.set_trace_callback(None)
+        statements: list[str] = []
+        with snapshot(self.reader.db):
+            view = self.reader.view("t", session)
+            self.reader.db.set_trace_callback(statements.append)
+            view.recent(1_000)
+            self.reader.db.set_trace_callback(None)
         return [sql for sql in statements if "FROM items" in sql]
 
 
@@ -68,8 +71,20 @@ def test_a_past_view_is_not_told_what_came_later() -> None:
     log = Log()
     log.append(turn("u"), result("r", parent_id="u"), envelope(2, "r", "seen"))
     assert log.texts() == ["turn u", "seen"]
-    assert [row.text for row in log.reader.view("t", "s", 2).recent(9)] == ["", "turn u"]
+    assert log.texts(at=2) == ["turn u", ""]
     assert log.texts() == ["turn u", "seen"]
+
+
+def test_a_view_that_no_snapshot_holds_does_not_change_under_its_reader() -> None:
+    log = Log()
+    log.append(turn("u"), result("r", parent_id="u"), envelope(2, "r", "first"))
+    log.append(fact(1, "u", "tz", "CET"))
+    assert log.texts() == ["turn u", "first"]
+    view = log.reader.view("t", "s")
+    log.append(envelope(2, "r", "second", run="again"), fact(1, "u", "tz", "UTC", run="again"))
+    assert log.texts() == ["turn u", "second"]
+    assert [row.text for row in view.recent(9)] == ["first", "turn u"]
+    assert [known.value for known in view.facts(["u"])] == ["CET"]
 
 
 def test_nothing_is_kept_over_an_erasure() -> None:

@@ -85,20 +85,20 @@ class View:
         self._keep = Kept() if keep is None else keep
         self.tenant = tenant
         self.session = session
+        self._in_snapshot = db.in_transaction
         with snapshot(db):
             place = {"tenant": tenant, "session": session}
             self._begin = begin = _Begin(*db.execute(_sql.begin, place).fetchone())
             folded = begin.checkpoint or 0
             self.sequence = folded if as_of is None else max(0, min(as_of, folded))
-            self._is_newest = self.sequence == folded
             self.encoding = begin.encoding or ""
             self._number = begin.number
-            self._count = self._items_until(begin.items)
-            # What is read of the past is of no use to another view.
-            keep = self._keep if self._is_newest else Kept()
+            self._count = self._items_until(begin.items, folded)
+            # What is shared or of now could change under a view that no snapshot holds.
+            self._is_now = self._in_snapshot and self.sequence == folded
+            keep = self._keep if self._is_now else Kept()
             newest = Newest(begin.envelope, begin.summary, begin.tombstone)
             self._known = keep.of(db, self._number, newest)
-        self._in_snapshot = db.in_transaction
 
     def item_count(self) -> int:
         return self._count
@@ -142,7 +142,7 @@ class View:
         return self._items(_CHILDREN, ids=json.dumps(list(ids)))
 
     def pending(self) -> list[ItemRow]:
-        if self._is_newest and not self._begin.has_waiting:
+        if self._is_now and not self._begin.has_waiting:
             return []
         at = {"session": self._number, "at": self.sequence}
         waiting = [item for (item,) in self._db.execute(_sql.pending, at)]
@@ -226,9 +226,9 @@ class View:
     def _tail(self) -> Tail:
         return self._tails.of(self._db, self._number)
 
-    def _items_until(self, items: int) -> int:
-        """How many items stand at or before the sequence read, of those that there are now."""
-        if self._is_newest or not items:
+    def _items_until(self, items: int, folded: int) -> int:
+        """How many items stand at or before the sequence read, of those until `folded`."""
+        if self.sequence == folded or not items:
             return items
 
         def sequence_of(ordinal: int) -> int:
@@ -264,7 +264,7 @@ class View:
             "tenant": self.tenant, "type": kind, "scope": scope, "limit": limit,
             "at": self.sequence, "open": OPEN,
         }  # fmt: skip
-        sql = _sql.memories_now if self._is_newest else _sql.memories
+        sql = _sql.memories_now if self._is_now else _sql.memories
         found = self._db.execute(sql, values).fetchall()
         return sorted(found, key=lambda row: (-row[1], -row[2], row[5]))
 
