@@ -144,9 +144,7 @@ def test_a_text_that_comes_again_elsewhere_is_counted_as_tiktoken_encodes_it(nam
 
 
 def test_what_is_learned_is_not_counted_again() -> None:
-    text = "some words that stand in this test and nowhere else, " * 3
-    right = tokens.count(f"agent: {text[::-1]}")  # counts something, so that nothing is left to do
-    assert right > 0
-    tokens.learn(text.strip(), 1_000)
-    assert tokens.count(f" {text.strip()}") > 900
-    assert tokens.count(text.strip()) == 1_000
+    text = "some words that stand in this test and nowhere else," + " and so on" * 9
+    tokens.learn(text, 1_000)
+    assert tokens.count(text) == 1_000
+    assert tokens.count(f" {text}\n") > 900
