@@ -6,20 +6,21 @@ import msgspec
 import pytest
 from tests.session_view import ListView
 
-from weft import tokens
 from weft.compiler.blocks import entry
-from weft.compiler.counting import counter
+from weft.compiler.counting import counter, learn
 from weft.compiler.forms import whole
 from weft.compiler.sheet import Sheet
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ContextItem, ItemKind
+
+LEARN = functools.partial(learn, encoding="cl100k_base")
 
 
 def test_forms_that_lose_an_item_weigh_less() -> None:
     said = [ContextItem(f"u{n}", ItemKind.USER_TURN, f"Order {n} left.") for n in range(3)]
     rows = {row.sequence: row for row in ListView(said).recent(3)}
     make = functools.partial(entry, key=b"", section="context", untrusted=False)
-    sheet = Sheet((), rows, make, counter("cl100k_base"), tokens.learn)
+    sheet = Sheet((), rows, make, counter("cl100k_base"), LEARN)
     forms = {sequence: whole(row) for sequence, row in rows.items()}
     heavy = sheet.exact(forms)
     del forms[max(forms)]
@@ -34,5 +35,5 @@ def test_only_counts_of_our_own_are_believed(worker: bool) -> None:
     envelope = ResultEnvelope(text.strip(), passthrough=True) if worker else None
     row = msgspec.structs.replace(row, text=text.strip(), tokens=1, envelope=envelope)
     make = functools.partial(entry, key=b"", section="context", untrusted=False)
-    sheet = Sheet((), {row.sequence: row}, make, counter("cl100k_base"), tokens.learn)
+    sheet = Sheet((), {row.sequence: row}, make, counter("cl100k_base"), LEARN)
     assert (sheet.exact({row.sequence: whole(row)}) > 40) is worker

@@ -9,13 +9,12 @@ from functools import partial
 
 import msgspec
 
-from weft import tokens
 from weft.compiler.auditing import audit_of, manifest_of
 from weft.compiler.blocks import entry
 from weft.compiler.candidates import LABEL
 from weft.compiler.closure import Closed
 from weft.compiler.considering import Considered, consider
-from weft.compiler.counting import Count, counter
+from weft.compiler.counting import Count, counter, learn
 from weft.compiler.forms import Form
 from weft.compiler.header import frozen_header, memory_header
 from weft.compiler.phases import LOOKS
@@ -109,7 +108,7 @@ def _sheet(
     frozen = base if considered.kept.forms else None
     above = _above(view, request, considered.question, policy, budget, count, frozen, told)
     make = _maker(policy, key, considered.latest_user)
-    return Sheet(above, rows, make, count, partial(tokens.learn, name=view.encoding))
+    return Sheet(above, rows, make, count, partial(learn, encoding=view.encoding))
 
 
 def _choice(

@@ -12,7 +12,9 @@ from weft import tokens
 from weft.adapters import anthropic, openai
 from weft.adapters.conversation import conversation
 from weft.adapters.drafting import compact
+from weft.compiler.forms import Form
 from weft.compiler.rendering import blocks
+from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
 
 MESSAGE = 3
@@ -50,6 +52,17 @@ def counter(encoding: str) -> Count:
         return line(text)
 
     return count
+
+
+def learn(row: ItemRow, form: Form, encoding: str) -> None:
+    """Take over what the read model knows of a form's tokens. Of an envelope's text the worker that
+    made it says how many it has, which is not taken."""
+    is_whole = form.text == row.text
+    if row.words and (is_whole or form.stretches):
+        stretches = (row.text,) if is_whole else form.stretches
+        tokens.learn_stretches(stretches, row.text, row.words, encoding)
+    elif is_whole and row.tokens > 0 and row.envelope is None:
+        tokens.learn(row.text, row.tokens, encoding)
 
 
 def _lines(text: str) -> list[str]:

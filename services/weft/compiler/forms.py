@@ -3,7 +3,7 @@ raw body is not here at all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -30,6 +30,8 @@ class Form(msgspec.Struct, frozen=True):
     text: str
     arguments: dict[str, Any] | None = None
     """Of a call, as far as shown."""
+    stretches: Sequence[str] = ()
+    """Of `text`, whose tokens can be counted one by one; none where that is not known."""
     recipe: str = ""
     """How the view was cut, for `reread`: `0-3,7` are parts, `<40` is a head in tokens."""
 
@@ -72,6 +74,9 @@ def parted(row: ItemRow, form: Form) -> Shape:
     def choose(chosen: Collection[int]) -> Form:
         if len(chosen) == len(parts) and not inner.structured:
             return form
+        if row.words and inner.stretches:
+            stretches = inner.stretches(chosen)
+            return Form(SHORTENED, "".join(stretches), None, stretches, ranges(chosen))
         return Form(SHORTENED, _assembled(inner, parts, chosen), recipe=ranges(chosen))
 
     return Shape(parts, choose)
@@ -169,7 +174,7 @@ def _parted_call(name: str, form: Form) -> Shape:
                 texts.append(text)
                 kept[key] = arguments[key] if len(mine) == len(indexes) else _value(text, key)
         shown = " ".join([*texts, GAP])
-        return Form(SHORTENED, f"{name}({shown})", kept, ranges(chosen))
+        return Form(SHORTENED, f"{name}({shown})", kept, recipe=ranges(chosen))
 
     return Shape(tuple(parts), choose)
 

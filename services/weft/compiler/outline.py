@@ -48,6 +48,8 @@ class Outline(msgspec.Struct, frozen=True):
     parts: tuple[Part, ...]
     assemble: Assemble
     """From the indexes of the chosen parts; gaps are marked with `…`."""
+    stretches: Callable[[Collection[int]], list[str]] | None = None
+    """Of prose: what `assemble` gives in stretches whose tokens can be counted one by one."""
     structured: bool = False
     """Rewritten as fields: all parts together say what the text says, in other punctuation."""
 
@@ -121,10 +123,13 @@ def _clauses(sentence: str) -> list[str]:
 
 def _prose(text: str) -> Outline:
     pieces = sentences(text)
-    return Outline(
-        tuple(_line(piece) for piece in pieces),
-        lambda chosen: _join(pieces, range(len(pieces)), chosen, "\n" if "\n" in text else " "),
-    )
+    gap = "\n" if "\n" in text else " "
+
+    def stretches(chosen: Collection[int]) -> list[str]:
+        return _stretches(pieces, range(len(pieces)), chosen, gap)
+
+    parts = tuple(_line(piece) for piece in pieces)
+    return Outline(parts, lambda chosen: "".join(stretches(chosen)), stretches)
 
 
 def _line(piece: str) -> Part:
@@ -132,19 +137,29 @@ def _line(piece: str) -> Part:
     return Part(piece, label[1]) if label else Part(piece)
 
 
-def _join(pieces: list[str], indexes: range, chosen: Collection[int], gap: str) -> str:
-    """Chosen pieces in order; one mark where some are missing between or after them."""
-    out: list[str] = []
+def _stretches(pieces: list[str], indexes: range, chosen: Collection[int], gap: str) -> list[str]:
+    """Chosen pieces in order, what parts them included; one mark where some are missing between or
+    after them. No token goes over from one to the next: a blank begins one, a line break ends one.
+    """
+    found: list[str] = []
     missing = False
+
+    def add(piece: str, apart: str) -> None:
+        if apart == "\n" and found:
+            found[-1] += apart
+        found.append(piece if apart == "\n" or not found else f"{apart}{piece}")
+
     for piece, index in zip(pieces, indexes, strict=True):
-        if index in chosen:
-            out.append(f"{GAP} {piece}" if missing else piece)
-            missing = False
-        else:
+        if index not in chosen:
             missing = True
+            continue
+        if missing:
+            add(GAP, gap)
+        add(piece, " " if missing else gap)
+        missing = False
     if missing:
-        out.append(GAP)
-    return gap.join(out)
+        add(GAP, gap)
+    return found
 
 
 Node = Callable[[Collection[int]], str]
@@ -189,7 +204,7 @@ def _prose_node(value: str, key: str, parts: list[Part]) -> Node:
     def render(chosen: Collection[int]) -> str:
         if not any(index in chosen for index in indexes):
             return ""
-        return f"{key}={_join(pieces, indexes, chosen, ' ')}"
+        return f"{key}={''.join(_stretches(pieces, indexes, chosen, ' '))}"
 
     return render
 

@@ -60,9 +60,9 @@ class Sheet:
         rows: Mapping[int, ItemRow],
         make: Callable[[ItemRow, Form], PackEntry],
         count: Count,
-        learn: Callable[[str, int], None],
+        learn: Callable[[ItemRow, Form], None],
     ) -> None:
-        """`learn` is told what `count` would say of a text."""
+        """`learn` is shown what will be counted."""
         self.above = tuple(above)
         self.rows = rows
         self._make = make
@@ -115,9 +115,8 @@ class Sheet:
         if held is None:
             row = self.rows[sequence]
             made = self._make(row, form)
-            # Of an envelope's text the worker that made it says how many tokens it has.
-            if made.text == row.text and row.tokens > 0 and row.envelope is None:
-                self._learn(row.text, row.tokens)
+            if made.text == form.text:
+                self._learn(row, form)
             held = self._entries[id(form)] = form, made, _cost(made, self._count)
         return held
 

@@ -11,9 +11,9 @@ UPDATE sessions SET items = ?, documents = ?, words = ?, duplicates = duplicates
 WHERE number = ?
 
 -- name: add_item
-INSERT OR IGNORE INTO items (sequence, session, ordinal, id, parent_id, kind, text, tokens, size,
+INSERT OR IGNORE INTO items (sequence, session, ordinal, id, parent_id, kind, text, tokens, words, size,
     sensitivity, untrusted, metadata, published_ns, hash, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: item_hash
 SELECT hash FROM items WHERE session = ? AND id = ?

@@ -26,6 +26,8 @@ _sql = statements("fold")
 _json = msgspec.json.Encoder(order="deterministic")
 _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments"}
 """Metadata kept of an untrusted item: short keys whose meaning weft fixes."""
+LONG = 100
+"""Characters up to which a text is shown whole or counted in no time."""
 _MOST_SESSIONS = 20_000
 """Whose policy is remembered between records."""
 
@@ -82,6 +84,7 @@ class ItemFold:
         if untrusted:
             metadata = {key: metadata[key] for key in metadata if key in _STUB_METADATA}
         text = "" if untrusted else item.text
+        count, words = tokens.count_words(text, self._encoding)
         size = bounded(item.body.size) if item.body else len(item.text.encode())
         return (
             record.sequence,
@@ -91,7 +94,8 @@ class ItemFold:
             item.parent_id,
             item.kind.value,
             text,
-            tokens.count(text, self._encoding),
+            count,
+            words if len(text) > LONG else b"",
             size,
             item.sensitivity.value,
             untrusted,

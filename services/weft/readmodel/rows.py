@@ -33,6 +33,9 @@ class ItemRow(msgspec.Struct, frozen=True):
     """Effective: the publisher's, or raised by its envelope."""
     metadata: Mapping[str, Any]
     published_ns: int
+    words: bytes = b""
+    """Tokens of each word of `text`, as `tokens.count_words` gives them; empty where that is not
+    known."""
     pending: bool = False
     """Untrusted and without an envelope at this sequence."""
     parked: bool = False

@@ -7,6 +7,8 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import compress, repeat
+from operator import is_
 from typing import Any, NamedTuple
 
 import msgspec
@@ -113,20 +115,25 @@ class View:
         return View(self._db, self.tenant, self.session, sequence, self._tails, self._keep)
 
     def recent(self, limit: int) -> list[ItemRow]:
-        return self.places(range(max(self._count - limit, 0), self._count))[::-1]
+        return self._placed(range(max(self._count - limit, 0), self._count))[::-1]
 
     def of_kind(self, kind: ItemKind, limit: int) -> list[ItemRow]:
         return self._items(_OF_KIND, kind=kind.value, limit=limit)
 
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
-        return self.places(range(max(first_ordinal, 0), min(last_ordinal + 1, self._count)))
+        return self._placed(range(max(first_ordinal, 0), min(last_ordinal + 1, self._count)))
 
     def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
-        known, wanted = self._known.by_ordinal, sorted(set(ordinals))
-        new = [ordinal for ordinal in wanted if ordinal not in known]
+        return self._placed(sorted(set(ordinals)))
+
+    def _placed(self, wanted: Sequence[int]) -> list[ItemRow]:
+        """Of these ordinals, which ascend."""
+        known = list(map(self._known.by_ordinal.get, wanted))
+        if None not in known:
+            return known  # type: ignore[return-value]
+        new = list(compress(wanted, map(is_, known, repeat(None))))
         read = {row.ordinal: row for row in self._new(_PLACES, ordinals=new)}
-        found = [known.get(ordinal) or read.get(ordinal) for ordinal in wanted]
-        return [row for row in found if row is not None]
+        return [row or read[at] for at, row in zip(wanted, known, strict=True) if row or at in read]
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
         known, wanted = self._known.by_sequence, sorted(set(sequences))
@@ -162,11 +169,9 @@ class View:
                 self._db, self._number, terms, self.sequence, limit, tail, postings, weights
             )
             wanted = _written([document for document, _ in best])
-            items = dict(self._db.execute(_postings.items_of_documents, (wanted, self._number)))
-            ordinals = {row.sequence: row.ordinal for row in self.rows(items.values())}
-        matches = [
-            Match(items[document], ordinals[items[document]], score) for document, score in best
-        ]
+            found = self._db.execute(_postings.items_of_documents, (wanted, self._number))
+            items = {document: (item, ordinal) for document, item, ordinal in found}
+        matches = [Match(*items[document], score) for document, score in best]
         return sorted(matches, key=lambda match: (-match.score, -match.sequence))
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
@@ -272,8 +277,8 @@ class View:
 def item_row(row: tuple[Any, ...]) -> ItemRow:
     """An `ItemRow` from the columns of the query `item`."""
     (
-        sequence, ordinal, id, kind, text, tokens, parent_id, sensitivity, metadata, published_ns,
-        untrusted, envelope_version, envelope_tokens, envelope_body,
+        sequence, ordinal, id, kind, text, tokens, words, parent_id, sensitivity, metadata,
+        published_ns, untrusted, envelope_version, envelope_tokens, envelope_body,
         summary_version, summary_tokens, summary, waits,
     ) = row  # fmt: skip
     version, level, envelope = sequence, _levels[sensitivity], None
@@ -281,11 +286,12 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
     if envelope_version is None and summary_version is None and not untrusted:  # as most are
         return ItemRow(
             sequence, ordinal, id, _kinds[kind], text, tokens, version, parent_id, level, known,
-            published_ns,
+            published_ns, words=words or b"",
         )  # fmt: skip
     if envelope_version is not None:
         envelope = _envelope.decode(envelope_body)
         version, text, tokens = envelope_version, envelope.summary, envelope_tokens
+        words = None
         level = level.raised_to(envelope.sensitivity)
     return ItemRow(
         sequence=sequence,
@@ -299,6 +305,7 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         sensitivity=level,
         metadata=known,
         published_ns=published_ns,
+        words=words or b"",
         pending=bool(waits),
         parked=bool(untrusted and envelope is None and not waits),
         envelope=envelope,

@@ -20,7 +20,7 @@ UNION ALL SELECT item FROM summaries WHERE version > :summary
 LIMIT :most
 
 -- name: item
-SELECT i.sequence, i.ordinal, i.id, i.kind, i.text, i.tokens, i.parent_id, i.sensitivity,
+SELECT i.sequence, i.ordinal, i.id, i.kind, i.text, i.tokens, i.words, i.parent_id, i.sensitivity,
     i.metadata, i.published_ns, i.untrusted,
     e.version, e.tokens, e.body, s.version, s.tokens, s.text,
     CASE WHEN i.untrusted AND e.version IS NULL THEN EXISTS (

@@ -1,0 +1,77 @@
+"""Counting tokens without network: tiktoken over ranks that an installed package carries.
+
+Counts are a pure function of the text and the encoding's name. Text that would make the tokenizer
+slow (one letter a million times) is counted in pieces, so that time stays linear in length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.tokens.encodings import DEFAULT_ENCODING, ENCODINGS, encoding
+from weft.tokens.texts import counter
+
+__all__ = [
+    "DEFAULT_ENCODING",
+    "ENCODINGS",
+    "count",
+    "count_words",
+    "encoding",
+    "learn",
+    "learn_stretches",
+    "truncate",
+]
+
+_PIECE = 100_000
+"""Characters per piece of a long text: bounds what one pathological run can cost. A cut can add a
+token or so per piece, the same on every machine."""
+
+
+def count(text: str, name: str = DEFAULT_ENCODING) -> int:
+    """Tokens of `text`; text that looks like a special token is counted as plain text."""
+    if len(text) > _PIECE:
+        pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+        return sum(count(piece, name) for piece in pieces)
+    return counter(name).count(text)
+
+
+def count_words(text: str, name: str = DEFAULT_ENCODING) -> tuple[int, bytes]:
+    """Tokens of `text`, as `count` says, and of its words, a byte for each: of the first one behind
+    a blank, as it stands behind a label, then of each with the blanks before it. No bytes where the
+    words cannot be counted one by one."""
+    if not text or len(text) > _PIECE:
+        return count(text, name), b""
+    return counter(name).count_words(text)
+
+
+def learn(text: str, tokens: int, name: str = DEFAULT_ENCODING) -> None:
+    """Remember that `text` has so many tokens, as `count` said before: in another process, too."""
+    counter(name).learn(text, tokens)
+
+
+def learn_stretches(
+    stretches: Sequence[str], text: str, words: bytes, name: str = DEFAULT_ENCODING
+) -> None:
+    """Remember how many tokens these stretches have as one text: parts of `text` in its order, each
+    with a blank before or a line break behind it at most, and gaps. `words` is what `count_words`
+    said of `text`."""
+    counter(name).learn_stretches(stretches, text, words)
+
+
+def truncate(text: str, limit: int, name: str = DEFAULT_ENCODING) -> str:
+    """The longest prefix of at most `limit` tokens that ends at a whole character."""
+    if limit <= 0:
+        return ""
+    encoder = encoding(name)
+    # No token of either encoding is longer than 128 bytes, so more text than this cannot matter.
+    head = text[: limit * 128]
+    tokens = encoder.encode_ordinary(head)
+    if len(tokens) <= limit and len(head) == len(text):
+        return text
+    end = limit
+    while end > 0:
+        prefix = encoder.decode_bytes(tokens[:end]).decode("utf-8", "ignore")
+        if count(prefix, name) <= limit:
+            return prefix
+        end -= 1
+    return ""

@@ -1,0 +1,78 @@
+"""The encodings, from ranks that an installed package carries."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import tiktoken
+
+from weft_schemas.errors import ConfigurationError
+
+DEFAULT_ENCODING = "cl100k_base"
+
+_PATTERNS = {
+    "cl100k_base": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|"
+        r"\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+    ),
+    "o200k_base": "|".join(
+        [
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+            r"\p{N}{1,3}",
+            r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+            r"\s*[\r\n]+",
+            r"\s+(?!\S)",
+            r"\s+",
+        ]
+    ),
+}
+"""The split patterns that tiktoken's own `tiktoken_ext.openai_public` defines."""
+
+_RANK_HASHES = {
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+}
+"""SHA-256 that tiktoken itself expects of the rank files."""
+
+ENCODINGS = tuple(_PATTERNS)
+
+
+@cache
+def encoding(name: str = DEFAULT_ENCODING) -> tiktoken.Encoding:
+    """The encoding, built from ranks on disk. Raises `ConfigurationError`."""
+    if name not in _PATTERNS:
+        raise ConfigurationError(f"encoding {name!r} is unknown; use one of {', '.join(ENCODINGS)}")
+    return tiktoken.Encoding(
+        name=name,
+        pat_str=_PATTERNS[name],
+        mergeable_ranks=ranks_of(name),
+        special_tokens={},
+    )
+
+
+def ranks_of(name: str) -> dict[bytes, int]:
+    """Token by its bytes, read from disk. Raises `ConfigurationError`."""
+    spec = find_spec("bpe_openai")
+    if spec is None or spec.origin is None:
+        raise ConfigurationError(
+            "no token ranks are installed; install weft[workers], which carries them"
+        )
+    packed = Path(spec.origin).parent / "data" / f"{name}.tiktoken.gz"
+    try:
+        content = gzip.decompress(packed.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(
+            f"token ranks {packed.name} cannot be read: {error}; reinstall bpe-openai"
+        ) from None
+    if hashlib.sha256(content).hexdigest() != _RANK_HASHES[name]:
+        raise ConfigurationError(f"token ranks {packed.name} are damaged; reinstall bpe-openai")
+    pairs = (line.split() for line in content.splitlines() if line)
+    return {base64.b64decode(token): int(rank) for token, rank in pairs}

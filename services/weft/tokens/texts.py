@@ -1,0 +1,209 @@
+"""Tokens of texts, from what was counted before: words, insides of texts, and their ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from weft.tokens.encodings import encoding
+from weft.tokens.words import LONGEST, MOST, Known
+
+_LABEL = 16
+"""Characters up to which a text is remembered as it is: labels and ids."""
+_SHORT, _LONG, _REMEMBERED = 100, 2_000, 1_024
+"""Characters from and up to which the inside of a text is remembered, and how many: at most 2 MB.
+The same text is counted behind its label, as a message and by itself: only its ends differ."""
+_GAP = "\u2026"
+"""What stands for left-out text in a prompt: neither letter nor digit nor blank, as ASCII's other
+characters are."""
+_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+_OTHER_BLANKS = b"\t\r\v\f"
+_PIECES = re.compile(rb"\s*+\S++(?:[\r\n](?:\s*[\r\n])?)?|\s++")
+"""Line breaks behind other characters go with them, since some of those are one word with them."""
+_OTHER_PIECES = re.compile(_PIECES.pattern.decode(), re.ASCII)
+_OTHER_SPACES = re.compile(r"[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+"""Blanks that the encodings know and the pattern of pieces does not."""
+_JOINED: dict[str, tuple[str, ...]] = {"cl100k_base": (), "o200k_base": ("\n/", "\r/")}
+"""What lies within one word of an encoding although a piece ends there."""
+
+
+class Counter:
+    """Counts text, of which most was seen before: new text takes about tiktoken's time, the same
+    text again two fifths of it or less."""
+
+    def __init__(self, name: str) -> None:
+        self._encoder = encoding(name)
+        self._pieces: Known[bytes] = Known(self._encoder, bytes.decode)
+        self._spaced = Known(self._encoder, _spaced)
+        self._other: Known[str] = Known(self._encoder, str)
+        self._joined = _JOINED[name]
+        self._inner: dict[str, int] = {}
+        self._ends: dict[str, int] = {}
+        """Both of texts of ASCII and gaps alone."""
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        if len(text) <= _LABEL:
+            return self._other[text]
+        start, end = _inside(text)
+        if start < end and (inner := self._inner.get(text[start:end])) is not None:
+            before, behind = self._ends.get(text[:start]), self._ends.get(text[end:])
+            if before is not None and behind is not None:
+                return before + inner + behind
+        if self._is_joined(text):
+            return len(self._encoder.encode_ordinary(text))
+        if _is_ascii(text):
+            return self._ascii(text, start, end)
+        if _OTHER_SPACES.search(text):
+            return len(self._encoder.encode_ordinary(text))
+        return sum(self._other.each(_OTHER_PIECES.findall(text)))
+
+    def count_words(self, text: str) -> tuple[int, bytes]:
+        """What `tokens.count_words` says."""
+        if not text.isascii() or self._is_joined(text):
+            return self.count(text), b""
+        counts, words = self._each(text), text.encode().split()
+        if len(counts) != len(words):  # it begins or ends with a blank
+            return sum(counts), b""
+        behind_blank = self._end(f" {words[0].decode()}")
+        if max(behind_blank, *counts) > 255:
+            return sum(counts), b""
+        return sum(counts), bytes([behind_blank, *counts])
+
+    def learn(self, text: str, tokens: int) -> None:
+        """What `tokens.learn` says."""
+        if text.isascii() and not self._is_joined(text):
+            self._learn(text, tokens)
+
+    def learn_stretches(self, stretches: Sequence[str], text: str, words: bytes) -> None:
+        """What `tokens.learn_stretches` says."""
+        together = "".join(stretches)
+        apart = all(map(_is_apart, stretches, stretches[1:]))
+        if not words or not apart or self._is_joined(together):
+            return
+        data = text.encode()
+        self._learn_first(data, words)
+        total = at = first = 0
+        for stretch in stretches:
+            part = stretch.strip()
+            place = text.find(part, at) if len(part) > _LABEL else -1
+            if place < 0 or not _stands_alike(stretch, part, text, place):
+                total += self.count(stretch)
+                continue
+            first += len(data[at:place].split())
+            at = place + len(part)
+            last = first + len(data[place:at].split())
+            total += sum(words[first + 1 : last + 1])
+            first = last
+        self._learn(together, total)
+
+    def _learn_first(self, text: bytes, words: bytes) -> None:
+        """A text's first word, alone and behind a blank."""
+        first, _, _ = text.partition(b" ")
+        if first.split() == [first]:
+            self._remember_end(first.decode(), words[1])
+            self._remember_end(f" {first.decode()}", words[0])
+
+    def _is_joined(self, text: str) -> bool:
+        return any(pair in text for pair in self._joined) if self._joined else False
+
+    def _ascii(self, text: str, start: int, end: int) -> int:
+        if start == end:
+            return sum(self._each(text))
+        inner = text[start:end]
+        known = self._inner.get(inner)
+        if known is None:
+            known = sum(self._each(inner))
+            self._remember_inner(inner, known)
+        return self._end(text[:start]) + known + self._end(text[end:])
+
+    def _learn(self, text: str, tokens: int) -> None:
+        start, end = _inside(text)
+        inner = text[start:end]
+        if inner and inner not in self._inner:
+            rest = self._end(text[:start]) + self._end(text[end:])
+            self._remember_inner(inner, tokens - rest)
+
+    def _remember_inner(self, inner: str, tokens: int) -> None:
+        if len(self._inner) >= _REMEMBERED:
+            self._inner.clear()
+        self._inner[inner] = tokens
+
+    def _end(self, text: str) -> int:
+        known = self._ends.get(text)
+        if known is None:
+            known = self._new_end(text)
+            self._remember_end(text, known)
+        return known
+
+    def _remember_end(self, text: str, tokens: int) -> None:
+        if len(self._ends) >= MOST:
+            self._ends.clear()
+        if len(text) <= LONGEST:
+            self._ends[text] = tokens
+
+    def _new_end(self, text: str) -> int:
+        """Tokens of what is before or behind the inside of a text, mostly a word. A line break is a
+        token of its own behind a letter or a digit."""
+        broken = text[-1] == "\n" and text[-2:-1].isalnum()
+        data = text.encode().translate(_ZEROS)
+        word = data[:-1] if broken else data
+        known = self._spaced[word[1:]] if word[:1] == b" " else self._pieces[word]
+        return known + broken
+
+    def _each(self, text: str) -> list[int]:
+        """Tokens of a text's words, and of the blanks around them."""
+        # Up to three digits are a token of their own, so that any digits count as others do.
+        data = text.encode().translate(_ZEROS)
+        lines = data.find(b"\n", 0, -1) >= 0
+        if lines or b"  " in data or len(data.translate(None, _OTHER_BLANKS)) < len(data):
+            return self._pieces.each(_PIECES.findall(data))
+        first, *others = data.split(b" ")
+        return [self._pieces[first], *self._spaced.each(others)]
+
+
+def _is_ascii(text: str) -> bool:
+    """Whether it is, but for gaps."""
+    return text.isascii() or text.replace(_GAP, "").isascii()
+
+
+def _is_apart(before: str, after: str) -> bool:
+    """Whether no token goes over from one stretch of ASCII and gaps to the next."""
+    return after[0] == " " or (before[-1] == "\n" and after[0] > " ")
+
+
+def _stands_alike(stretch: str, part: str, text: str, place: int) -> bool:
+    """Whether the first and the last word of `part` have as many tokens in `stretch`, which is it
+    and blanks around it, as they have at its place in `text`."""
+    before, after = text[max(place - 2, 0) : place], text[place + len(part) :][:2]
+    if stretch.startswith(" "):
+        begins = len(before) == 2 and before[1] == " " < before[0]
+    else:
+        begins = not before or (before[-1] == "\n" and before[0] > " ")
+    if stretch.endswith("\n"):
+        ends = len(after) == 2 and after[0] == "\n" and after[1] > " "
+    else:
+        ends = not after or after[0] == " "
+    around = stretch.startswith(" ") + stretch.endswith("\n")
+    return begins and ends and len(stretch) == len(part) + around
+
+
+def _inside(text: str) -> tuple[int, int]:
+    """Where the inside of a text begins and ends, at blanks at which it can be cut: no token goes
+    over from another character to a blank. Twice the same place where it has none."""
+    if not _SHORT < len(text) < _LONG:
+        return 0, 0
+    start, end = text.find(" ", 1), text.rfind(" ")
+    if text[end - 1] == " ":
+        end -= 1
+    if 0 < start < end and text[start - 1] > " " and text[end - 1] > " ":
+        return start, end
+    return 0, 0
+
+
+def _spaced(piece: bytes) -> str:
+    return f" {piece.decode()}"
+
+
+counter = cache(Counter)
