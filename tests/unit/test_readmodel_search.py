@@ -60,6 +60,19 @@ def test_scores_are_those_of_bm25_over_the_session(count: int, asked: list[str])
     assert matches == sorted(matches, key=lambda match: (-match.score, -match.sequence))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_few_are_the_first_of_all(seed: int) -> None:
+    """Common terms that come last no longer bring in documents, and lose none."""
+    read = ReadModel.in_memory(records_of(items(texts(1_500, seed)), "t", "s"))
+    chance = random.Random(seed)
+    for _ in range(40):
+        asked = [*chance.sample(WORDS[20:], 3), *chance.sample(WORDS[:4], 2)]
+        query = list(analyse(" ".join(asked)))
+        everything = read.view("t", "s").search(query, 1_500, 10_000)
+        for limit in (1, 5, 17, 100):
+            assert read.view("t", "s").search(query, limit, 10_000) == everything[:limit]
+
+
 def test_as_of_a_sequence_only_what_was_there_counts() -> None:
     written = texts(2 * SEGMENT + 50)
     read = ReadModel.in_memory(records_of(items(written), "t", "s"))

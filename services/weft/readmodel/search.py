@@ -34,6 +34,9 @@ K1 = 1.2
 B = 0.75
 """The usual BM25 constants (Robertson and Zaragoza 2009, section 3.4)."""
 
+_ROUNDING = 1e-9
+"""Keeps a document whose bound is exact."""
+
 _sql = statements("postings")
 
 
@@ -72,8 +75,10 @@ def best_documents(
     if weights is not None:
         found = _telling(found, weights, count)
     found.sort(key=lambda term: (term.documents, term.text))
-    scores = _score(db, session, found, count, words / count, postings, tail)
-    if db.execute(_sql.any_superseded, (session, at)).fetchone() is None:
+    is_superseded = db.execute(_sql.any_superseded, (session, at)).fetchone() is not None
+    wanted_best = count if is_superseded else limit
+    scores = _score(db, session, found, count, words / count, postings, tail, wanted_best)
+    if not is_superseded:
         return _ranked(scores, limit)
     valid = (
         entry
@@ -130,17 +135,28 @@ def _score(
     average: float,
     room: int,
     tail: Tail,
+    limit: int,
 ) -> dict[int, float]:
-    """Of each document, the sum over its terms: a C loop over the postings of a term, and one of
-    Python's over the few documents that have had another."""
+    """Of each document that can be among the `limit` best, the sum over its terms: a C loop over
+    the postings of a term, and one of Python's over the few documents that have had another."""
     saturation = _Saturation(average)
+    weights = [term.asked * _rarity(term, count) for term in terms]
     scores: dict[int, float] = {}
-    for term in terms:
+    is_closed = False
+    for at, (term, idf) in enumerate(zip(terms, weights, strict=True)):
         if room <= 0:
             break
-        idf = term.asked * _rarity(term, count)
+        if not is_closed:
+            hopeful = _hopeful(scores, sum(weights[at:]) * (K1 + 1), limit)
+            is_closed = hopeful is not None
+            scores = scores if hopeful is None else hopeful
         for base, found in _postings(db, session, term, count, tail, room):
             documents = map(add, repeat(base), found[1::2])
+            if is_closed:
+                codes = dict(zip(documents, found[::2], strict=True))
+                for document in scores.keys() & codes.keys():
+                    scores[document] += idf * saturation[codes[document]]
+                continue
             worths = map(mul, repeat(idf), map(saturation.__getitem__, found[::2]))
             more = dict(zip(documents, worths, strict=True))
             if len(more) > len(scores):
@@ -150,6 +166,17 @@ def _score(
             scores.update(more)
         room -= term.documents
     return scores
+
+
+def _hopeful(scores: dict[int, float], most: float, limit: int) -> dict[int, float] | None:
+    """The documents that can still be among the `limit` best where each can gain at most so much;
+    null as long as others can, too. (MaxScore: Turtle and Flood 1995.)"""
+    if len(scores) < limit:
+        return None
+    least = sorted(scores.values())[-limit] * (1 - _ROUNDING)
+    if most >= least:
+        return None
+    return dict(compress(scores.items(), map(ge, scores.values(), repeat(least - most))))
 
 
 def _telling(found: list[_Term], weights: Mapping[str, float], count: int) -> list[_Term]:
