@@ -4,12 +4,14 @@ costs half the tokens of a numeric date."""
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?!\d)", re.ASCII)
 
 
+@lru_cache(maxsize=4096)
 def day_of(occurred_at: str | None) -> str:
     """The date part of an RFC 3339 time, empty where there is none."""
     found = _DATE.match(occurred_at) if occurred_at else None

@@ -9,7 +9,7 @@ from math import ceil
 
 REMEMBERED = 256
 """Texts whose words are kept: the recent items of a few sessions."""
-FEW = 24
+FEW = 64
 """Texts of which every pair is compared: to look for the pairs that can be alike takes longer."""
 _ROUNDING = 1e-9
 """Keeps a float threshold from pushing an exact bound up by one."""
@@ -29,14 +29,17 @@ def find_duplicates(texts: Sequence[str], threshold: float) -> dict[int, int]:
     (above 0) with its own. Texts without words repeat nothing.
     """
     held = [words(text) for text in texts]
+    sizes = list(map(len, held))
     kept = _All() if len(held) <= FEW else _Sharing(threshold)
     duplicates: dict[int, int] = {}
     for index, own in enumerate(held):
-        size = len(own)
-        least = max(threshold * size - _ROUNDING, 0.0)
+        size = sizes[index]
+        least, most = max(threshold * size - _ROUNDING, 0.0), size / threshold + _ROUNDING
         for other in kept.like(own):
+            if not least < sizes[other] <= most:
+                continue
             shared = len(own & held[other])
-            if shared > least and shared / (size + len(held[other]) - shared) >= threshold:
+            if shared > least and shared / (size + sizes[other] - shared) >= threshold:
                 duplicates[index] = other
                 break
         else:

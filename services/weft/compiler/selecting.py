@@ -115,6 +115,8 @@ def fit_exactly(
 def _with_current(pinned: Forms, choice: Choice) -> Forms:
     """The pinned, and of the current results as many whole as their share takes."""
     sheet = choice.sheet
+    if not choice.current:
+        return dict(pinned)
     limit = min(choice.budget, sheet.exact(pinned) + int(choice.budget * choice.current_share))
     forms, taken = dict(pinned), []
     for group in choice.current:

@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import compress
 from operator import and_, not_
+from string import ascii_lowercase
 
 _SIGNS = "\"'`(){}[]<>,;=|\\*"
 _BETWEEN = str.maketrans(dict.fromkeys(_SIGNS, " "))
-_BETWEEN_ASCII = bytes.maketrans(_SIGNS.encode(), b" " * len(_SIGNS))
+_PARTING = f"{_SIGNS}\t\n\r\v\f\x1c\x1d\x1e\x1f".encode()
+"""These and what parts words beside a blank, in ASCII."""
+_BETWEEN_ASCII = bytes.maketrans(_PARTING, b" " * len(_PARTING))
+_LOWER = ascii_lowercase.encode()
 _EDGE = ".:!?-#\u2013\u2014\u2026"
 """Punctuation around a value, dashes and dots of typesetting too."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -57,11 +61,13 @@ def values(text: str) -> dict[str, float]:
 
 def _telling(text: str) -> Iterator[str]:
     """Its words without those that are lower-case letters alone, which most are."""
-    if text.isascii():  # in a fourth of the time
-        text = text.encode().translate(_BETWEEN_ASCII).decode()
-    else:
-        text = text.translate(_BETWEEN)
-    words = text.split()
+    if text.isascii():  # in a third of the time
+        data = text.encode().translate(_BETWEEN_ASCII)
+        rest = data.translate(None, _LOWER)
+        if not rest.strip():
+            return iter(())
+        return compress(data.decode().split(" "), rest.split(b" "))
+    words = text.translate(_BETWEEN).split()
     plain = map(and_, map(str.isalpha, words), map(str.islower, words))
     return compress(words, map(not_, plain))
 
