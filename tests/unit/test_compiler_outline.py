@@ -56,6 +56,15 @@ def test_a_long_sentence_is_cut_at_its_clauses() -> None:
     assert len(pieces) > 3
 
 
+def test_a_long_sentence_without_clauses_is_cut_at_blanks() -> None:
+    text = " ".join(f"word-{n}" for n in range(100)) + " " + "x" * 700
+    pieces = sentences(text)
+    assert max(map(len, pieces)) <= 320
+    assert set(text.split()[:100]) <= {word for piece in pieces for word in piece.split()}
+    made = outline(text)
+    assert made.assemble(range(len(made.parts)))[: text.index("xxx")] == text[: text.index("xxx")]
+
+
 def test_broken_json_and_deep_json_are_taken_as_text_or_whole() -> None:
     assert outline('{"a": 1').parts
     assert outline("[" * 5_000).parts

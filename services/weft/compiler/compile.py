@@ -39,7 +39,7 @@ from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
 
-CODE_VERSION = "7"
+CODE_VERSION = "8"
 """Changes whenever the same view and request would give another selection."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -110,8 +110,7 @@ def _clauses(sentence: str) -> list[str]:
     cut: list[str] = []
     ends = any(sign in sentence for sign in _CLAUSE_ENDS)
     for clause in (_CLAUSE.sub(r"\1\n", sentence) if ends else sentence).split("\n"):
-        for start in range(0, len(clause), LONGEST_PART):
-            cut.append(clause[start : start + LONGEST_PART])
+        cut += _cut(clause)
     joined: list[str] = []
     for clause in cut:
         if joined and len(joined[-1]) + len(clause) < LONGEST_PART // 2:
@@ -119,6 +118,17 @@ def _clauses(sentence: str) -> list[str]:
         elif clause:
             joined.append(clause)
     return joined
+
+
+def _cut(clause: str) -> Iterator[str]:
+    """What is too long for a part, cut at blanks: nothing that is written as one word is parted if
+    it is not too long itself."""
+    while len(clause) > LONGEST_PART:
+        end = clause.rfind(" ", 1, LONGEST_PART + 1)
+        end = end if end > 0 else LONGEST_PART
+        yield clause[:end].rstrip()
+        clause = clause[end:].lstrip()
+    yield clause
 
 
 def _prose(text: str) -> Outline:
