@@ -10,8 +10,8 @@ from weft.days import day_of, written
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
-RENDER_VERSION = "1"
-"""Changes whenever the same entries would give another prompt."""
+RENDER_VERSION = "2"
+"""Changes whenever the same entries would give another prompt, or the same views other entries."""
 
 LABELS = {
     ItemKind.USER_TURN: "user",
