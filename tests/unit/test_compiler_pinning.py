@@ -18,7 +18,8 @@ def size(forms: Mapping[int, Form]) -> int:
 
 def pinned(items: list[ContextItem], budget: int) -> Pins:
     view = ListView(items)
-    return pin(view.span(0, len(items)), frozenset(), size, budget, "cl100k_base")
+    rows = view.span(0, len(items))
+    return pin(rows, frozenset(), size, budget, "cl100k_base", lambda f, most: size(f) <= most)
 
 
 def test_more_budget_never_loses_one_and_never_shortens_what_was_whole() -> None:

@@ -38,18 +38,20 @@ _LONG_LINES = 100
 def counter(encoding: str) -> Count:
     """Counts text in this encoding and remembers the latest counts, of texts and of their lines."""
 
-    @lru_cache(maxsize=REMEMBERED)
-    def line(text: str) -> int:
+    plain = tokens.counter(encoding).count
+
+    def new(text: str) -> int:
         end = text.find("] " if text.startswith("[") else ": ", 0, _LONGEST_LABEL) + 1
-        label = tokens.count(text[:end], encoding) if end else 0
-        return label + tokens.count(text[end:], encoding)
+        return plain(text[:end]) + plain(text[end:]) if end else plain(text)
+
+    line = lru_cache(maxsize=REMEMBERED)(new)
 
     @lru_cache(maxsize=REMEMBERED)
     def count(text: str) -> int:
         breaks = text.count("\n", 0, -1)
         if breaks and breaks * _LONG_LINES < len(text):
             return sum(map(line, _lines(text)))
-        return line(text)
+        return new(text)
 
     return count
 

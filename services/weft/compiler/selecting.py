@@ -70,7 +70,8 @@ def everything_whole(choice: Choice) -> Forms | None:
 def pins_of(choice: Choice) -> Pins:
     """What stands in every prompt."""
     rows = [group.rows[0] for group in choice.groups if group.key in choice.pinned]
-    return pin(rows, choice.redacted, choice.sheet.exact, choice.budget, choice.encoding)
+    sheet, redacted = choice.sheet, choice.redacted
+    return pin(rows, redacted, sheet.exact, choice.budget, choice.encoding, sheet.fits)
 
 
 def fill(choice: Choice, base: Forms, groups: Sequence[Group], budget: int) -> Forms:

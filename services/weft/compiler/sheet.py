@@ -25,6 +25,9 @@ FILLERS = 12
 CALL_IDS = 6
 """Tokens of a call's id, with the call and with its result, and of what stands around them."""
 
+FAR = 64
+"""With it, twice the sum of the blocks is more than any provider's messages take."""
+
 
 class Cost(NamedTuple):
     """Tokens of one entry, and what those of others hang on."""
@@ -93,6 +96,10 @@ class Sheet:
         """Tokens of the prompt, or of the longest provider's messages where that is more."""
         weighed = self.weigh(forms)
         return max(weighed.prompt, *weighed.messages.values(), 0)
+
+    def fits(self, forms: Mapping[int, Form], limit: int) -> bool:
+        """Whether that is at most so much; what is far below needs no exact count."""
+        return self.size(forms) * 2 + FAR <= limit or self.exact(forms) <= limit
 
     def size(self, forms: Mapping[int, Form]) -> int:
         """The same, added up from the blocks: exact for the prompt, close for messages."""

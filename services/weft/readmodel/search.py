@@ -150,21 +150,24 @@ def _score(
             hopeful = _hopeful(scores, sum(weights[at:]) * (K1 + 1), limit)
             is_closed = hopeful is not None
             scores = scores if hopeful is None else hopeful
-        for base, found in _postings(db, session, term, count, tail, room):
-            documents = map(add, repeat(base), found[1::2])
-            if is_closed:
-                codes = dict(zip(documents, found[::2], strict=True))
-                for document in scores.keys() & codes.keys():
-                    scores[document] += idf * saturation[codes[document]]
-                continue
-            worths = map(mul, repeat(idf), map(saturation.__getitem__, found[::2]))
-            more = dict(zip(documents, worths, strict=True))
-            if len(more) > len(scores):
-                scores, more = more, scores
-            for document in scores.keys() & more.keys():
-                more[document] += scores[document]
-            scores.update(more)
+        postings = _postings(db, session, term, count, tail, room)
         room -= term.documents
+        if is_closed:
+            codes: dict[int, int] = {}
+            for base, found in postings:
+                codes.update(zip(map(add, repeat(base), found[1::2]), found[::2], strict=True))
+            for document in scores.keys() & codes.keys():
+                scores[document] += idf * saturation[codes[document]]
+            continue
+        more: dict[int, float] = {}
+        for base, found in postings:
+            worths = map(mul, repeat(idf), map(saturation.__getitem__, found[::2]))
+            more.update(zip(map(add, repeat(base), found[1::2]), worths, strict=True))
+        if len(more) > len(scores):
+            scores, more = more, scores
+        for document in scores.keys() & more.keys():
+            more[document] += scores[document]
+        scores.update(more)
     return scores
 
 

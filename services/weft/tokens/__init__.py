@@ -16,22 +16,16 @@ __all__ = [
     "ENCODINGS",
     "count",
     "count_words",
+    "counter",
     "encoding",
     "learn",
     "learn_stretches",
     "truncate",
 ]
 
-_PIECE = 100_000
-"""Characters per piece of a long text: bounds what one pathological run can cost. A cut can add a
-token or so per piece, the same on every machine."""
-
 
 def count(text: str, name: str = DEFAULT_ENCODING) -> int:
     """Tokens of `text`; text that looks like a special token is counted as plain text."""
-    if len(text) > _PIECE:
-        pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
-        return sum(count(piece, name) for piece in pieces)
     return counter(name).count(text)
 
 
@@ -39,8 +33,6 @@ def count_words(text: str, name: str = DEFAULT_ENCODING) -> tuple[int, bytes]:
     """Tokens of `text`, as `count` says, and of its words, a byte for each: of the first one behind
     a blank, as it stands behind a label, then of each with the blanks before it. No bytes where the
     words cannot be counted one by one."""
-    if not text or len(text) > _PIECE:
-        return count(text, name), b""
     return counter(name).count_words(text)
 
 

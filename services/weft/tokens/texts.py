@@ -9,6 +9,9 @@ from functools import cache
 from weft.tokens.encodings import encoding
 from weft.tokens.words import LONGEST, MOST, Known
 
+_PIECE = 100_000
+"""Characters per piece of a long text: bounds what one pathological run can cost. A cut can add a
+token or so per piece, the same on every machine."""
 _LABEL = 16
 """Characters up to which a text is remembered as it is: labels and ids."""
 _SHORT, _LONG, _REMEMBERED = 100, 2_000, 1_024
@@ -46,6 +49,9 @@ class Counter:
         """Tokens of a text."""
         if len(text) <= _LABEL:
             return self._other[text]
+        if len(text) > _PIECE:
+            starts = range(0, len(text), _PIECE)
+            return sum(self.count(text[start : start + _PIECE]) for start in starts)
         start, end = _inside(text)
         if start < end and (inner := self._inner.get(text[start:end])) is not None:
             before, behind = self._ends.get(text[:start]), self._ends.get(text[end:])
@@ -61,7 +67,7 @@ class Counter:
 
     def count_words(self, text: str) -> tuple[int, bytes]:
         """What `tokens.count_words` says."""
-        if not text.isascii() or self._is_joined(text):
+        if not 0 < len(text) <= _PIECE or not text.isascii() or self._is_joined(text):
             return self.count(text), b""
         counts, words = self._each(text), text.encode().split()
         if len(counts) != len(words):  # it begins or ends with a blank
@@ -82,8 +88,8 @@ class Counter:
         apart = all(map(_is_apart, stretches, stretches[1:]))
         if not words or not apart or self._is_joined(together):
             return
-        data = text.encode()
-        self._learn_first(data, words)
+        self._learn_first(text, words)
+        is_plain = text.isprintable() and text.count(" ") == len(words) - 2
         total = at = first = 0
         for stretch in stretches:
             part = stretch.strip()
@@ -91,19 +97,18 @@ class Counter:
             if place < 0 or not _stands_alike(stretch, part, text, place):
                 total += self.count(stretch)
                 continue
-            first += len(data[at:place].split())
-            at = place + len(part)
-            last = first + len(data[place:at].split())
+            first += _words_in(text[at:place], is_plain)
+            last = first + _words_in(part, is_plain)
             total += sum(words[first + 1 : last + 1])
-            first = last
+            at, first = place + len(part), last
         self._learn(together, total)
 
-    def _learn_first(self, text: bytes, words: bytes) -> None:
+    def _learn_first(self, text: str, words: bytes) -> None:
         """A text's first word, alone and behind a blank."""
-        first, _, _ = text.partition(b" ")
-        if first.split() == [first]:
-            self._remember_end(first.decode(), words[1])
-            self._remember_end(f" {first.decode()}", words[0])
+        first, _, _ = text.partition(" ")
+        if first and first not in self._ends and first.isprintable():
+            self._remember_end(first, words[1])
+            self._remember_end(f" {first}", words[0])
 
     def _is_joined(self, text: str) -> bool:
         return any(pair in text for pair in self._joined) if self._joined else False
@@ -166,6 +171,13 @@ class Counter:
 def _is_ascii(text: str) -> bool:
     """Whether it is, but for gaps."""
     return text.isascii() or text.replace(_GAP, "").isascii()
+
+
+def _words_in(text: str, is_plain: bool) -> int:
+    """How many words; between those of a plain one stands one blank each."""
+    if not is_plain:
+        return len(text.encode().split())
+    return text.count(" ") + 1 - text.startswith(" ") - text.endswith(" ") if text else 0
 
 
 def _is_apart(before: str, after: str) -> bool:
