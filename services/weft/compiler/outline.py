@@ -97,7 +97,7 @@ def sentences(text: str) -> list[str]:
 
 def _lines(text: str) -> list[str]:
     """Cut after the end of a sentence and at line breaks, real ones and written ones (`\\n`)."""
-    cut = _SENTENCE.sub(r"\1\n", text) if any(sign in text for sign in _SENTENCE_ENDS) else text
+    cut = _SENTENCE.sub(r"\1\n", text) if any(map(text.__contains__, _SENTENCE_ENDS)) else text
     if "\\n" in cut:
         return _LINE.split(cut)
     first, *rest = cut.split("\n")
@@ -108,7 +108,7 @@ def _lines(text: str) -> list[str]:
 
 def _clauses(sentence: str) -> list[str]:
     cut: list[str] = []
-    ends = any(sign in sentence for sign in _CLAUSE_ENDS)
+    ends = any(map(sentence.__contains__, _CLAUSE_ENDS))
     for clause in (_CLAUSE.sub(r"\1\n", sentence) if ends else sentence).split("\n"):
         cut += _cut(clause)
     joined: list[str] = []
@@ -143,7 +143,7 @@ def _prose(text: str) -> Outline:
 
 
 def _line(piece: str) -> Part:
-    label = _LABELLED.match(piece)
+    label = _LABELLED.match(piece) if ":" in piece or "=" in piece else None
     return Part(piece, label[1]) if label else Part(piece)
 
 
