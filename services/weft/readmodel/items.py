@@ -26,8 +26,8 @@ _sql = statements("fold")
 _json = msgspec.json.Encoder(order="deterministic")
 _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments"}
 """Metadata kept of an untrusted item: short keys whose meaning weft fixes."""
-LONG = 100
-"""Characters up to which a text is shown whole or counted in no time."""
+SHORT = 100
+"""Characters up to which a text's words are counted in no time."""
 _MOST_SESSIONS = 20_000
 """Whose policy is remembered between records."""
 
@@ -84,7 +84,7 @@ class ItemFold:
         if untrusted:
             metadata = {key: metadata[key] for key in metadata if key in _STUB_METADATA}
         text = "" if untrusted else item.text
-        count, words = tokens.count_words(text, self._encoding)
+        count, words = _counted(item.kind, text, self._encoding)
         size = bounded(item.body.size) if item.body else len(item.text.encode())
         return (
             record.sequence,
@@ -95,7 +95,7 @@ class ItemFold:
             item.kind.value,
             text,
             count,
-            words if len(text) > LONG else b"",
+            words,
             size,
             item.sensitivity.value,
             untrusted,
@@ -127,6 +127,14 @@ class ItemFold:
             policy = msgspec.json.decode(found[1], type=ContextPolicy) if found else ContextPolicy()
             kinds = self._untrusted[key] = policy.firewall.untrusted_kinds
         return kinds
+
+
+def _counted(kind: ItemKind, text: str, encoding: str) -> tuple[int, bytes]:
+    """Tokens of a text, and of its words where a prompt may show parts of it: JSON and calls are
+    written anew for that."""
+    if len(text) <= SHORT or kind is ItemKind.TOOL_CALL or text[0] in "{[":
+        return tokens.count(text, encoding), b""
+    return tokens.count_words(text, encoding)
 
 
 def searchable(item: ContextItem) -> str:

@@ -28,7 +28,7 @@ CREATE TABLE items (
     kind TEXT NOT NULL,
     text TEXT NOT NULL,
     tokens INTEGER NOT NULL,
-    words BLOB,
+    words BLOB NOT NULL,
     size INTEGER NOT NULL,
     sensitivity TEXT NOT NULL,
     untrusted INTEGER NOT NULL,

@@ -286,12 +286,12 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
     if envelope_version is None and summary_version is None and not untrusted:  # as most are
         return ItemRow(
             sequence, ordinal, id, _kinds[kind], text, tokens, version, parent_id, level, known,
-            published_ns, words=words or b"",
+            published_ns, words=words,
         )  # fmt: skip
     if envelope_version is not None:
         envelope = _envelope.decode(envelope_body)
         version, text, tokens = envelope_version, envelope.summary, envelope_tokens
-        words = None
+        words = b""
         level = level.raised_to(envelope.sensitivity)
     return ItemRow(
         sequence=sequence,
@@ -305,7 +305,7 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         sensitivity=level,
         metadata=known,
         published_ns=published_ns,
-        words=words or b"",
+        words=words,
         pending=bool(waits),
         parked=bool(untrusted and envelope is None and not waits),
         envelope=envelope,
