@@ -83,6 +83,16 @@ def test_of_prose_the_tokens_of_each_word_are_kept() -> None:
     assert [row.words for row in others] == [b""] * 4
 
 
+@pytest.mark.parametrize("kind", [ItemKind.PLAN_STATE, ItemKind.POLICY])
+def test_items_of_a_kind_are_found_from_the_first_on(kind: ItemKind) -> None:
+    read = model(turn("a"), ContextItem("k", kind, "first"), turn("b"))
+    other = model(turn("a"), turn("b"), turn("c"))
+    assert [row.id for row in read.view("t", "s").of_kind(kind, 3)] == ["k"]
+    assert [row.id for row in read.view("t", "s", 2).of_kind(kind, 3)] == ["k"]
+    assert read.view("t", "s", 1).of_kind(kind, 3) == []
+    assert other.view("t", "s").of_kind(kind, 3) == []
+
+
 def test_the_policy_in_force_says_which_kinds_are_untrusted() -> None:
     strict = ContextPolicy(firewall=FirewallRules(untrusted_kinds=(ItemKind.DOC_SNIPPET,)))
     snippet = ContextItem("d", ItemKind.DOC_SNIPPET, "fetched")

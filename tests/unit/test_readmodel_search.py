@@ -8,12 +8,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.folded import envelope, model, result
 
 from weft.readmodel import search
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.postings import BLOCK, LENGTHS, SEGMENT, length_code
-from weft.readmodel.store import open_writer
+from weft.readmodel.store import open_writer, snapshot
 from weft.readmodel.terms import analyse
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -80,6 +81,24 @@ def test_as_of_a_sequence_only_what_was_there_counts() -> None:
     for at in (1, 5, SEGMENT, SEGMENT + 3, 2 * SEGMENT + 49):
         then = ReadModel.in_memory(records_of(items(written[:at]), "t", "s"))
         assert read.view("t", "s", at).search(query, 300) == then.view("t", "s").search(query, 300)
+
+
+def test_within_a_snapshot_the_same_is_found() -> None:
+    """There, what the view's first query said need not be asked again."""
+    written = texts(SEGMENT + 40)
+    read = model(*items(written), result("r", "raw"), envelope(SEGMENT + 41, "r", "word1 word9"))
+    for run in ("second", "third"):
+        query = list(analyse("word1 word9 word30"))
+        for at in (None, 3, SEGMENT, SEGMENT + 41):
+            alone = read.view("t", "s", at).search(query, 300)
+            with snapshot(read.db):
+                view = read.view("t", "s", at)
+                assert view.search(query, 300) == alone
+                assert view.search(query, 300) == alone
+        assert alone
+        more = envelope(SEGMENT + 41, "r", f"word1 word9 {run}", run)
+        Fold(read.db).apply(records_of([more], "t", "s", SEGMENT + 42 + len(run)))
+    assert read.db.execute("SELECT count(*) FROM superseded").fetchone()[0] > 0
 
 
 def test_other_sessions_change_nothing() -> None:

@@ -59,12 +59,13 @@ def best_documents(
     tail: Tail | None = None,
     postings: int = MAX_POSTINGS,
     weights: Mapping[str, float] | None = None,
+    is_superseded: bool = True,
 ) -> list[tuple[int, float]]:
     """The best documents with their scores, best first, ties by newer document.
 
     A term that comes twice counts twice. `tail` is the session's in this snapshot, where the
     caller has it; `postings` are read at most. Where terms have `weights`, only those are
-    read whose weight times rarity is greatest.
+    read whose weight times rarity is greatest. `is_superseded` is false where no document ever was.
     """
     tail = tail or Tails().of(db, session)
     count, words = extent(db, session, at, tail)
@@ -75,7 +76,8 @@ def best_documents(
     if weights is not None:
         found = _telling(found, weights, count)
     found.sort(key=lambda term: (term.documents, term.text))
-    is_superseded = db.execute(_sql.any_superseded, (session, at)).fetchone() is not None
+    if is_superseded:
+        is_superseded = db.execute(_sql.any_superseded, (session, at)).fetchone() is not None
     wanted_best = count if is_superseded else limit
     scores = _score(db, session, found, count, words / count, postings, tail, wanted_best)
     if not is_superseded:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.postings import BLOCK, SEGMENT, invert, posting
@@ -76,6 +77,15 @@ def _within(text: str, wanted: Collection[str]) -> Iterator[str]:
         yield from (term for term in wanted if f"\n{term}\n" in text)
 
 
+class Seen(NamedTuple):
+    """What a query of the same snapshot has said already."""
+
+    tombstone: int
+    """The newest."""
+    last: tuple[int, int, int] | None
+    """The session's last document, its version or 0, and the session's length in words."""
+
+
 class Tails:
     """The tails of the sessions that were last searched over one connection, which sees one commit
     after the other. Nothing is kept over an erasure: a session's number can come again."""
@@ -85,10 +95,13 @@ class Tails:
         self._characters = 0
         self._tombstone = 0
 
-    def of(self, db: sqlite3.Connection, session: int) -> Tail:
+    def of(self, db: sqlite3.Connection, session: int, seen: Seen | None = None) -> Tail:
         """The tail of a session, with all that the database holds of it now."""
-        self._forget_erased(db)
-        newest = db.execute(_sql.last_document, (session,)).fetchone()
+        if seen is None:
+            last = db.execute(_sql.last_document, (session,)).fetchone()
+            seen = Seen(newest_tombstone(db), last)
+        self._forget_erased(seen.tombstone)
+        newest = seen.last
         first = (newest[0] + 1) // SEGMENT * SEGMENT if newest else 0
         tail = self._taken(session)
         if tail is None or tail.first != first:
@@ -113,8 +126,7 @@ class Tails:
             _, oldest = self._kept.popitem(last=False)
             self._characters -= oldest.characters
 
-    def _forget_erased(self, db: sqlite3.Connection) -> None:
-        newest = newest_tombstone(db)
+    def _forget_erased(self, newest: int) -> None:
         if newest != self._tombstone:
             self._kept.clear()
             self._characters, self._tombstone = 0, newest

@@ -18,7 +18,7 @@ from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
 from weft.readmodel.search import MAX_POSTINGS, best_documents, count_until
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, snapshot
-from weft.readmodel.tail import Tail, Tails
+from weft.readmodel.tail import Seen, Tail, Tails
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EpisodeEvent, MemoryFact
 from weft_schemas.items import ItemKind, Sensitivity
@@ -55,6 +55,10 @@ class _Begin(NamedTuple):
     number: int
     """Of the session; 0 where it is unknown."""
     items: int
+    documents: int
+    """Of the text index, and"""
+    words: int
+    """their length."""
     envelope: int
     """The newest envelope's version, as `kept.Newest` wants it."""
     summary: int
@@ -66,6 +70,11 @@ class _Begin(NamedTuple):
     """Whether an item of the session named any."""
     has_waiting: int
     """Whether an item of the session waits for its envelope now."""
+    has_plans: int
+    has_rules: int
+    """Whether the session has items of these kinds, plans and policies."""
+    has_superseded: int
+    """Whether an item of the session has had another text."""
 
 
 class View:
@@ -118,6 +127,10 @@ class View:
         return self._placed(range(max(self._count - limit, 0), self._count))[::-1]
 
     def of_kind(self, kind: ItemKind, limit: int) -> list[ItemRow]:
+        if kind is ItemKind.PLAN_STATE and not self._begin.has_plans:
+            return []
+        if kind is ItemKind.POLICY and not self._begin.has_rules:
+            return []
         return self._items(_OF_KIND, kind=kind.value, limit=limit)
 
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
@@ -166,8 +179,9 @@ class View:
             # Searches of one snapshot share the tail; without one it could be sealed in between.
             tail = self._tail if self._in_snapshot else self._tails.of(self._db, self._number)
             best = best_documents(
-                self._db, self._number, terms, self.sequence, limit, tail, postings, weights
-            )
+                self._db, self._number, terms, self.sequence, limit, tail, postings, weights,
+                bool(self._begin.has_superseded),
+            )  # fmt: skip
             wanted = _written([document for document, _ in best])
             found = self._db.execute(_postings.items_of_documents, (wanted, self._number))
             items = {document: (item, ordinal) for document, item, ordinal in found}
@@ -229,7 +243,12 @@ class View:
 
     @cached_property
     def _tail(self) -> Tail:
-        return self._tails.of(self._db, self._number)
+        seen = None
+        if self._is_now:
+            begin = self._begin
+            last = (begin.documents - 1, 0, begin.words) if begin.documents else None
+            seen = Seen(begin.tombstone, last)
+        return self._tails.of(self._db, self._number, seen)
 
     def _items_until(self, items: int, folded: int) -> int:
         """How many items stand at or before the sequence read, of those until `folded`."""

@@ -1,14 +1,17 @@
 -- What every view begins with, see `view._Begin`.
 -- name: begin
 SELECT m.value, (SELECT value FROM meta WHERE name = 'encoding'),
-    coalesce(s.number, 0), coalesce(s.items, 0),
+    coalesce(s.number, 0), coalesce(s.items, 0), coalesce(s.documents, 0), coalesce(s.words, 0),
     coalesce((SELECT max(version) FROM envelopes), 0),
     coalesce((SELECT max(version) FROM summaries), 0),
     coalesce((SELECT max(version) FROM tombstones), 0),
     EXISTS (SELECT 1 FROM policies WHERE tenant = :tenant),
     EXISTS (SELECT 1 FROM memories WHERE tenant = :tenant),
     EXISTS (SELECT 1 FROM scopes WHERE session = s.number),
-    EXISTS (SELECT 1 FROM waits WHERE session = s.number AND until > m.value)
+    EXISTS (SELECT 1 FROM waits WHERE session = s.number AND until > m.value),
+    EXISTS (SELECT 1 FROM items WHERE session = s.number AND kind = 'plan_state'),
+    EXISTS (SELECT 1 FROM items WHERE session = s.number AND kind = 'policy'),
+    EXISTS (SELECT 1 FROM superseded WHERE session = s.number)
 FROM (SELECT 1)
 LEFT JOIN meta m ON m.name = 'checkpoint'
 LEFT JOIN sessions s ON s.tenant = :tenant AND s.session = :session
