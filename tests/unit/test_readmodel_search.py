@@ -101,6 +101,20 @@ def test_within_a_snapshot_the_same_is_found() -> None:
     assert read.db.execute("SELECT count(*) FROM superseded").fetchone()[0] > 0
 
 
+def test_views_of_one_snapshot_do_not_change_what_each_other_finds() -> None:
+    written = texts(2 * SEGMENT + 50)
+    read = ReadModel.in_memory(records_of(items(written), "t", "s"))
+    query = list(analyse("word1 word9"))
+    for at in (5, SEGMENT + 3, len(written) - 1):
+        then = ReadModel.in_memory(records_of(items(written[:at]), "t", "s"))
+        expected = then.view("t", "s").search(query, 300)
+        with snapshot(read.db):
+            past, now = read.view("t", "s", at), read.view("t", "s")
+            for _ in range(2):
+                assert past.search(query, 300) == expected
+                assert now.search(query, 300) != expected
+
+
 def test_other_sessions_change_nothing() -> None:
     own = records_of(items(texts(300)), "t", "s")
     others = records_of(items(texts(400, seed=2)), "t", "s2", first_sequence=301)

@@ -59,16 +59,18 @@ def best_documents(
     tail: Tail | None = None,
     postings: int = MAX_POSTINGS,
     weights: Mapping[str, float] | None = None,
+    documents: tuple[int, int] | None = None,
     is_superseded: bool = True,
 ) -> list[tuple[int, float]]:
     """The best documents with their scores, best first, ties by newer document.
 
     A term that comes twice counts twice. `tail` is the session's in this snapshot, where the
     caller has it; `postings` are read at most. Where terms have `weights`, only those are
-    read whose weight times rarity is greatest. `is_superseded` is false where no document ever was.
+    read whose weight times rarity is greatest. `documents` are as `extent` gives them, where that
+    is known; `is_superseded` is false where no document ever was.
     """
     tail = tail or Tails().of(db, session)
-    count, words = extent(db, session, at, tail)
+    count, words = extent(db, session, at, tail) if documents is None else documents
     if not count or limit <= 0:
         return []
     wanted = Counter(term[:MAX_TERM] for term in terms)

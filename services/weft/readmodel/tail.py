@@ -32,7 +32,8 @@ class Tail:
         self.end = first
         """The document after the last."""
         self.newest: tuple[int, int, int] | None = None
-        """The session's last document, its version, and the session's length in words."""
+        """The session's last document, its version, and the session's length in words, for views of
+        the past."""
         self.characters = 0
         self.base = first // BLOCK * BLOCK
         """First document of the block."""
@@ -82,8 +83,8 @@ class Seen(NamedTuple):
 
     tombstone: int
     """The newest."""
-    last: tuple[int, int, int] | None
-    """The session's last document, its version or 0, and the session's length in words."""
+    documents: int
+    """Of the session."""
 
 
 class Tails:
@@ -97,16 +98,17 @@ class Tails:
 
     def of(self, db: sqlite3.Connection, session: int, seen: Seen | None = None) -> Tail:
         """The tail of a session, with all that the database holds of it now."""
+        newest = None
         if seen is None:
-            last = db.execute(_sql.last_document, (session,)).fetchone()
-            seen = Seen(newest_tombstone(db), last)
+            newest = db.execute(_sql.last_document, (session,)).fetchone()
+            seen = Seen(newest_tombstone(db), newest[0] + 1 if newest else 0)
         self._forget_erased(seen.tombstone)
-        newest = seen.last
-        first = (newest[0] + 1) // SEGMENT * SEGMENT if newest else 0
+        first = seen.documents // SEGMENT * SEGMENT
         tail = self._taken(session)
         if tail is None or tail.first != first:
             tail = Tail(first)
-        tail.newest = newest
+        if newest is not None:
+            tail.newest = newest
         asked_again = tail.end > first
         tail.extend(db.execute(_sql.tail, (session, tail.end)))
         if asked_again:

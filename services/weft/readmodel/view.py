@@ -180,6 +180,7 @@ class View:
             tail = self._tail if self._in_snapshot else self._tails.of(self._db, self._number)
             best = best_documents(
                 self._db, self._number, terms, self.sequence, limit, tail, postings, weights,
+                (self._begin.documents, self._begin.words) if self._is_now else None,
                 bool(self._begin.has_superseded),
             )  # fmt: skip
             wanted = _written([document for document, _ in best])
@@ -243,11 +244,7 @@ class View:
 
     @cached_property
     def _tail(self) -> Tail:
-        seen = None
-        if self._is_now:
-            begin = self._begin
-            last = (begin.documents - 1, 0, begin.words) if begin.documents else None
-            seen = Seen(begin.tombstone, last)
+        seen = Seen(self._begin.tombstone, self._begin.documents) if self._is_now else None
         return self._tails.of(self._db, self._number, seen)
 
     def _items_until(self, items: int, folded: int) -> int:
