@@ -76,7 +76,8 @@ def _portion(place: int, asked: Asked, number: int) -> Found:
     if number >= len(held):
         return {}
     weft = InProcess()
-    ways: dict[str, Compile] = {WEFT: weft, **(BASELINES if asked.baselines else {})}
+    beside = BASELINES if asked.baselines and not row.only_weft else {}
+    ways: dict[str, Compile] = {WEFT: weft, **beside}
     found: Found = {}
     for transcript in held[number]:
         weft.folded(transcript)
@@ -107,15 +108,24 @@ def _add(found: Found, key: tuple[int, str], more: Measured) -> None:
     known.seconds += more.seconds
     known.compiles += more.compiles
     known.compiling += more.compiling
-    for name in known.total.__struct_fields__:
-        setattr(known.total, name, getattr(known.total, name) + getattr(more.total, name))
+    known.total = _sum(known.total, more.total)
+
+
+def _sum(one: Any, other: Any) -> Any:
+    """Counts and lists added, field by field and name by name."""
+    if isinstance(one, msgspec.Struct):
+        for name in one.__struct_fields__:
+            setattr(one, name, _sum(getattr(one, name), getattr(other, name)))
+        return one
+    if isinstance(one, dict):
+        return {name: _sum(held, other[name]) for name, held in one.items()}
+    return one + other
 
 
 def share(total: Any, name: str) -> float:
-    """A share by its name."""
-    if name == "share":
-        return float(total.share)
-    return float(total.shares[name])
+    """A share by its name, or a count among the shares."""
+    found: float = total.share if name == "share" else total.shares[name]
+    return found
 
 
 def budgets(found: Found) -> Sequence[int]:
