@@ -17,6 +17,7 @@ import msgspec
 from weft import tokens
 from weft.evaluation.provided import PROVIDERS, shown_by
 from weft.evaluation.transcripts import Step, Transcript
+from weft.leaves import field_of, leaves
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -162,7 +163,7 @@ def stated_values(arguments: Sequence[Any]) -> list[str]:
     """Distinct leaves of the arguments as text; booleans and nulls carry no value."""
     return list(
         dict.fromkeys(
-            text for _, leaf in _leaves(list(arguments), "") if len(text := str(leaf)) >= SHORTEST
+            text for _, leaf in leaves(list(arguments)) if len(text := str(leaf)) >= SHORTEST
         )
     )
 
@@ -187,8 +188,8 @@ def _contexts(value: str, item: ContextItem) -> Iterator[tuple[str, str]]:
     if structure is None:
         yield from _written(value, item.text)
         return
-    for field, leaf in _leaves(structure, ""):
-        text = str(leaf)
+    for path, leaf in leaves(structure):
+        field, text = field_of(path), str(leaf)
         if stands_in(value, text):
             if field and len(text) < PROSE:
                 yield field, ""
@@ -218,17 +219,6 @@ def _structure(item: ContextItem) -> Any:
         return json.loads(item.text, parse_float=str, parse_int=str)
     except ValueError:
         return None
-
-
-def _leaves(value: Any, field: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, held in value.items():
-            yield from _leaves(held, key)
-    elif isinstance(value, list):
-        for held in value:
-            yield from _leaves(held, field)
-    elif value is not None and not isinstance(value, bool):
-        yield field, value
 
 
 def _keys(value: Any, field: str) -> Iterator[tuple[str, str]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
 from weft import tokens
 from weft.evaluation.grounding import Compile
 from weft.evaluation.transcripts import Transcript
+from weft.leaves import leaves
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -93,7 +93,8 @@ def values_taken(arguments: object, earlier: str) -> list[str]:
     """What the arguments take from the text of a session, sorted: leaves that it states, and of
     longer ones the names and paths that it states."""
     found: set[str] = set()
-    for leaf in leaves(arguments):
+    for _, value in leaves(arguments):
+        leaf = str(value)
         if SHORTEST <= len(leaf) <= LONGEST and leaf in earlier:
             found.add(leaf)
         elif len(leaf) > PROSE:
@@ -104,18 +105,6 @@ def values_taken(arguments: object, earlier: str) -> list[str]:
 def states(text: str, value: str) -> bool:
     """Whether a text holds a value, plain or as JSON writes it."""
     return value in text or json.dumps(value, ensure_ascii=False)[1:-1] in text
-
-
-def leaves(value: Any) -> Iterator[str]:
-    """The leaves of JSON as text, but for booleans and nulls."""
-    if isinstance(value, dict):
-        for held in value.values():
-            yield from leaves(held)
-    elif isinstance(value, list | tuple):
-        for held in value:
-            yield from leaves(held)
-    elif value is not None and not isinstance(value, bool):
-        yield str(value)
 
 
 @lru_cache(maxsize=65_536)
