@@ -193,7 +193,7 @@ def _is_identifier(text: str, field: _Value) -> bool:
 
 
 _PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")
-_LITERAL = re.compile(r"(?:true|false|null|-?[0-9][0-9.eE+-]*)\Z")
+_LITERAL = re.compile(r"(?:true|false|null|-?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?')
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from weft.compiler.renditions.assembling import assembled
 from weft.passages.part import leaf_count
+from weft.readmodel.calls import call_arguments
 from weft.readmodel.rows import ItemRow
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ItemKind
@@ -36,8 +37,8 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
         return Rendition(REDACTED, row.text)
     if not row.is_complete:
         return Rendition(SUMMARY, _with_facts(row))
-    arguments = row.metadata.get("arguments") if row.kind is ItemKind.TOOL_CALL else None
-    return Rendition(WHOLE, row.whole, arguments if isinstance(arguments, dict) else None)
+    is_call = row.kind is ItemKind.TOOL_CALL
+    return Rendition(WHOLE, row.whole, call_arguments(row.text, row.metadata) if is_call else None)
 
 
 def part_count(row: ItemRow, redacted: bool = False) -> int:
