@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.data import DATA, needs_data
-from tests.provider_rules import check_anthropic, check_openai
+from tests.provider_rules import check_anthropic, check_openai, made_calls, results_of
 from tests.session_view import ListView
 
 from weft.adapters import Transcript, anthropic, openai, read_transcripts
+from weft.adapters.conversation import is_verbatim
 from weft.compiler.compile import compile_pack
 from weft_schemas.compile import CompileRequest, PackEntry
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
@@ -41,19 +42,30 @@ def test_messages_of_real_sessions_are_valid_and_whole(name: str) -> None:
         view = ListView(transcript.items)
         for phase in Phase:
             entries = compile_pack(view, CompileRequest(phase, budget=next(budgets))).pack.entries
-            made = openai.messages(entries)
-            check_openai(made)
-            check_anthropic(anthropic.messages(entries))
-            assert_holds(made["messages"], entries)
+            for made, check in (
+                (openai.messages(entries), check_openai),
+                (anthropic.messages(entries), check_anthropic),
+            ):
+                check(made)
+                assert_holds(made, entries)
         next(budgets)  # so that no phase always meets the same budget
 
 
-def assert_holds(messages: list[dict], entries: tuple[PackEntry, ...]) -> None:
-    texts = "\n".join(message["content"] or "" for message in messages)
-    calls = [call["function"] for message in messages for call in message.get("tool_calls", ())]
-    shown = [entry for entry in entries if entry.kind is not ItemKind.TOOL_CALL]
-    assert all(entry.text in texts for entry in shown if entry.text.strip())
-    assert len(calls) == len(entries) - len(shown), "no orphans, so every call is one"
+def assert_holds(made: dict, entries: tuple[PackEntry, ...]) -> None:
+    texts = "\n".join([*texts_of(made), *results_of(made).values()])
+    whole = [entry for entry in entries if is_verbatim(entry)]
+    assert all(entry.text in texts for entry in entries if entry not in whole)
+    assert [arguments for _, _, arguments in made_calls(made)] == [
+        entry.arguments for entry in whole
+    ]
+
+
+def texts_of(made: dict) -> Iterator[str]:
+    yield made.get("system", "")
+    for message in made["messages"]:
+        content = message["content"] or ""
+        blocks = [{"text": content}] if isinstance(content, str) else content
+        yield from (block["text"] for block in blocks if "text" in block)
 
 
 FAILED = 'Traceback (most recent call last):\n  File "a.py", line 3\nValueError: no such order'
@@ -74,7 +86,8 @@ def test_a_failed_result_is_told_to_anthropic(text: str, metadata: dict, told: b
     check_anthropic(made)
     [block] = [one for one in made["messages"][-1]["content"] if one["type"] == "tool_result"]
     assert block.get("is_error") is told
-    assert "is_error" not in str(openai.messages(pack.entries))
+    shown = openai.messages(pack.entries)["messages"][-1]["content"]
+    assert shown.startswith(openai.FAILED) is bool(told)
 
 
 def test_a_redacted_result_keeps_its_own_metadata_alone() -> None:

@@ -8,7 +8,15 @@ from typing import Any, Literal
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
-from weft.adapters.conversation import Answered, Conversation, Step, conversation
+from weft.adapters.conversation import (
+    CONTINUE,
+    OPENING,
+    Answered,
+    Conversation,
+    Step,
+    conversation,
+    with_memory,
+)
 from weft.adapters.drafting import Draft
 from weft.adapters.records import Record, Source
 from weft_schemas.compile import PackEntry
@@ -85,12 +93,6 @@ def _result(draft: Draft, record: Record, result: _ToolResult) -> None:
     )
 
 
-OMITTED = "(earlier turns are left out)"
-"""Stands first where a pack begins with the assistant: the API wants a user's message there."""
-CONTINUE = "(continue)"
-"""Stands last where a pack ends with the assistant: newer models refuse a prefilled answer."""
-
-
 def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     """A pack's entries as keyword arguments for `messages.create`.
 
@@ -103,19 +105,29 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
 def written(talk: Conversation) -> dict[str, Any]:
     """`messages` of what is a conversation already."""
     turns: list[tuple[str, list[dict[str, Any]]]] = []
-    for step in talk.steps:
+    for step in _steps(talk):
         for role, blocks in _blocks(step):
             if turns and turns[-1][0] == role:
                 turns[-1][1].extend(blocks)
             else:
                 turns.append((role, blocks))
-    if turns and turns[0][0] == "assistant":
-        turns.insert(0, ("user", [_text(OMITTED)]))
-    if (turns[-1][0] == "assistant") if turns else talk.system:
-        turns.append(("user", [_text(CONTINUE)]))
     out: dict[str, Any] = {"system": talk.system} if talk.system else {}
     out["messages"] = [{"role": role, "content": _content(blocks)} for role, blocks in turns]
     return out
+
+
+def _steps(talk: Conversation) -> list[Step]:
+    """From the user to the user, as the API wants it (newer models refuse a prefilled answer), with
+    what is remembered on top."""
+    steps = list(talk.steps)
+    if steps and steps[0].role == "assistant":
+        steps.insert(0, Step("user", OPENING))
+    last = steps[-1] if steps else None
+    if (last.role == "assistant" and not last.calls) if last else talk.system or talk.memory:
+        steps.append(Step("user", CONTINUE))
+    if talk.memory:
+        steps[0] = Step("user", with_memory(talk.memory, steps[0].text))
+    return steps
 
 
 def _blocks(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -130,7 +142,7 @@ def _blocks(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
 
 def _answer(call: Answered) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id, "content": call.result}
-    if call.is_error and call.result.strip():  # the API refuses an error without content
+    if call.is_error:
         block["is_error"] = True
     return block
 

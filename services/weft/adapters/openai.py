@@ -8,7 +8,14 @@ from typing import Any, Literal
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
-from weft.adapters.conversation import Conversation, Step, conversation
+from weft.adapters.conversation import (
+    CONTINUE,
+    OPENING,
+    Conversation,
+    Step,
+    conversation,
+    with_memory,
+)
 from weft.adapters.drafting import Draft, compact
 from weft.adapters.records import Record, Source
 from weft_schemas.compile import PackEntry
@@ -85,6 +92,10 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
         )
 
 
+FAILED = "[the call failed]"
+"""Stands above the result of a call that failed: the API has no field that says so."""
+
+
 def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     """A pack's entries as keyword arguments for `chat.completions.create`.
 
@@ -98,12 +109,27 @@ def written(talk: Conversation) -> dict[str, Any]:
     out: list[dict[str, Any]] = []
     if talk.system:
         out.append({"role": "system", "content": talk.system})
-    for step in talk.steps:
+    for step in _steps(talk):
         if step.calls:
             out.extend(_called(step, _said_before(out)))
         else:
             out.append({"role": step.role, "content": step.text})
     return {"messages": out}
+
+
+def _steps(talk: Conversation) -> list[Step]:
+    """With what is remembered on top of the user's first words. Only where the user says nothing
+    is there a message that begins with it."""
+    steps = list(talk.steps)
+    if talk.memory:
+        words = (at for at, step in enumerate(steps) if step.role == "user")
+        at = next(words, None)
+        if at is None:
+            filler = OPENING if steps else CONTINUE
+            steps.insert(0, Step("user", with_memory(talk.memory, filler)))
+        else:
+            steps[at] = Step("user", with_memory(talk.memory, steps[at].text))
+    return steps
 
 
 def _said_before(out: list[dict[str, Any]]) -> str | None:
@@ -125,4 +151,5 @@ def _called(step: Step, said: str | None) -> Iterator[dict[str, Any]]:
     ]
     yield {"role": "assistant", "content": said, "tool_calls": calls}
     for call in step.calls:
-        yield {"role": "tool", "tool_call_id": call.id, "content": call.result}
+        result = f"{FAILED}\n{call.result}" if call.is_error else call.result
+        yield {"role": "tool", "tool_call_id": call.id, "content": result}
