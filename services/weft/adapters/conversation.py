@@ -298,21 +298,22 @@ class _Said:
     own: messages cost tokens, and tokens add up by lines."""
 
     def __init__(self) -> None:
-        self._steps: list[Step] = []
-        self._last_user: int | None = None
-        """Of the steps that are a user's words, the last."""
-        self._ends_with_data = False
+        self._made: list[tuple[str, list[str], tuple[Answered, ...]]] = []
+        """Role, texts and calls of each step."""
+        self._users: list[str] | None = None
+        """The latest words of the user."""
         self._waiting: list[str] = []
-        """Remembered facts before any message of the user."""
+        """Remembered facts before any words of the user."""
+        self._ends_with_data = False
         self._day = ""
 
     def steps(self) -> list[Step]:
         if self._waiting:
             self._append("user", [])
-        return self._steps
+        return [Step(role, "\n".join(texts), calls) for role, texts, calls in self._made]
 
     def called(self, calls: tuple[Answered, ...]) -> None:
-        self._steps.append(Step("assistant", calls=calls))
+        self._made.append(("assistant", [], calls))
 
     def recorded(self, text: str) -> None:
         self._append("assistant", [text])
@@ -329,35 +330,30 @@ class _Said:
         self._ends_with_data = label is not None
 
     def _speaker(self, entry: PackEntry) -> str:
-        """A user's words behind data in one message are told from it by the label that data,
-        fenced or quoted by the compile, cannot have at a line's start."""
+        """A user's words behind data in one message are told from it by a label that data, fenced
+        or quoted by the compile, cannot have at the start of a line."""
         name = _UNSAFE.sub(" ", entry.author)[:MAX_NAME].strip() if entry.author else ""
         if name:
             return f"{name}: "
-        behind = self._waiting or (self._is_users() and self._ends_with_data)
-        return "user: " if entry.kind is ItemKind.USER_TURN and behind else ""
+        behind = self._waiting or (self._ends_with_data and self._is_users())
+        return "user: " if behind and entry.kind is ItemKind.USER_TURN else ""
 
     def _remember(self, line: str) -> None:
         """A fact is no message of its own: it goes with the latest words of the user, or with the
         next ones where there are none yet."""
-        if self._last_user is None:
-            self._waiting.append(line)
-        else:
-            step = self._steps[self._last_user]
-            self._steps[self._last_user] = Step("user", f"{step.text}\n{line}")
+        (self._waiting if self._users is None else self._users).append(line)
 
     def _is_users(self) -> bool:
-        return self._last_user is not None and self._last_user == len(self._steps) - 1
+        return bool(self._made) and self._made[-1][0] == "user"
 
-    def _append(self, role: str, lines: list[str]) -> None:
+    def _append(self, role: str, texts: list[str]) -> None:
+        if self._made and self._made[-1][0] == role and not self._made[-1][2]:
+            self._made[-1][1].extend(texts)
+            return
         if role == "user":
-            lines = [*self._waiting, *lines]
+            texts = self._users = [*self._waiting, *texts]
             self._waiting = []
-        if self._steps and self._steps[-1].role == role and not self._steps[-1].calls:
-            lines = [self._steps.pop().text, *lines]
-        self._steps.append(Step(role, "\n".join(lines)))
-        if role == "user":
-            self._last_user = len(self._steps) - 1
+        self._made.append((role, texts, ()))
 
     def _new_day(self, entry: PackEntry) -> list[str]:
         today = day_of(entry.occurred_at)
