@@ -17,10 +17,10 @@ from weft.adapters.conversation import (
     conversation,
     with_memory,
 )
-from weft.adapters.drafting import Draft
+from weft.adapters.drafting import Draft, Reading
 from weft.adapters.records import Record, Source
 from weft_schemas.compile import PackEntry
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ItemKind
 
 
 class _Message(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ SYSTEM_INDEX = -1
 """Place of the system prompt, which stands beside the messages: its item is `m-1`."""
 
 
-def items(source: Source) -> list[ContextItem]:
+def read(source: Source) -> Reading:
     """The items of a conversation; `system` becomes the first, a policy item.
 
     Thinking blocks are the model's own and are left out. Raises `InvalidInput` with file, line and
@@ -55,11 +55,11 @@ def items(source: Source) -> list[ContextItem]:
     if system:
         file = source.records[0].file if source.records else "-"
         record = Record(SYSTEM_INDEX, 1, {"role": "user", "content": system}, file)
-        text = text_of(record, record.to(_Message).content, "$.system")
+        text = text_of(record, record.to(_Message).content, draft.left_out, "$.system")
         draft.add(record, ItemKind.POLICY, text)
     for record in source.records:
         _read(draft, record, record.to(_Message))
-    return draft.items
+    return draft.reading()
 
 
 def _read(draft: Draft, record: Record, message: _Message) -> None:
@@ -78,16 +78,14 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
                 draft.call(record, use.name, use.input, use.id, said, turn_id=turn_id)
             case "tool_result":
                 _result(draft, record, record.to(_ToolResult, block, path))
-            case "thinking" | "redacted_thinking":
-                pass
             case _:
-                text = text_of(record, [block], "$.content")
+                text = text_of(record, [block], draft.left_out)
                 if text.strip():
                     said = draft.add(record, kind, text, turn_id=turn_id)
 
 
 def _result(draft: Draft, record: Record, result: _ToolResult) -> None:
-    text, content_type = result_text(result.content)
+    text, content_type = result_text(result.content, draft.left_out)
     draft.result(
         record, text, result.tool_use_id, content_type=content_type, is_error=result.is_error
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from weft.adapters.drafting import checked
+from weft.adapters.drafting import Reading, checked
 from weft.adapters.records import Record
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -29,19 +29,21 @@ class _Turn(msgspec.Struct, frozen=True):
     blip_caption: str | None = None
 
 
-def items(record: Record, conversation: dict[str, Any]) -> list[ContextItem]:
+def read(record: Record, conversation: dict[str, Any]) -> Reading:
     """All turns in order, ids as in the data (`D3:12`), the first speaker as the user.
 
-    A shared photo's caption stands after the turn's text. Raises `InvalidInput`.
+    A shared photo is left out; its caption stands after the turn's text. Raises `InvalidInput`.
     """
     numbers = sorted(int(found[1]) for key in conversation if (found := _SESSION.match(key)))
     turns: list[ContextItem] = []
+    photos = 0
     for number in numbers:
         when = occurred_at(str(conversation.get(f"session_{number}_date_time", "")))
         for at, value in enumerate(conversation[f"session_{number}"]):
             turn = record.to(_Turn, value, f"$.conversation.session_{number}[{at}]")
             turns.append(checked(record, _item(turn, conversation.get("speaker_a"), when)))
-    return turns
+            photos += bool(turn.blip_caption)
+    return Reading(tuple(turns), {"image": photos} if photos else {})
 
 
 def occurred_at(words: str) -> str | None:

@@ -16,10 +16,10 @@ from weft.adapters.conversation import (
     conversation,
     with_memory,
 )
-from weft.adapters.drafting import Draft, compact
+from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.records import Record, Source
 from weft_schemas.compile import PackEntry
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ItemKind
 
 
 class _Function(msgspec.Struct, frozen=True):
@@ -42,12 +42,12 @@ class _Message(msgspec.Struct, frozen=True):
     function_call: _Function | None = None
 
 
-def items(source: Source) -> list[ContextItem]:
+def read(source: Source) -> Reading:
     """The items of a chat. Raises `InvalidInput` with file, line and field."""
     draft = Draft()
     for record in source.records:
         _read(draft, record, record.to(_Message))
-    return draft.items
+    return draft.reading()
 
 
 def _read(draft: Draft, record: Record, message: _Message) -> None:
@@ -59,14 +59,14 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
         case "assistant":
             _assistant(draft, record, message)
         case "tool" | "function":
-            text, content_type = result_text(message.content)
+            text, content_type = result_text(message.content, draft.left_out)
             draft.result(
                 record, text, message.tool_call_id, message.name, content_type=content_type
             )
 
 
 def _say(draft: Draft, record: Record, message: _Message, kind: ItemKind) -> None:
-    text = text_of(record, message.content)
+    text = text_of(record, message.content, draft.left_out)
     if text.strip():
         draft.add(record, kind, text, author=message.name)
 
@@ -76,7 +76,7 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
     if message.function_call is not None:
         calls = (*calls, _ToolCall(message.function_call))
     turn_id = f"m{record.index}" if calls else None
-    text = text_of(record, message.content) or message.refusal or ""
+    text = text_of(record, message.content, draft.left_out) or message.refusal or ""
     said = None
     if text.strip():
         said = draft.add(record, ItemKind.AGENT_MSG, text, author=message.name, turn_id=turn_id)
