@@ -109,7 +109,7 @@ def _many(source: Source, format: str) -> Iterator[Transcript]:
             reading = locomo.read(record, record.value["conversation"])
             yield _made(name, "locomo", reading, record.value)
         elif record.value[key]:
-            yield _transcript(name, _nested(record, key), format, record.value)
+            yield _one_of_many(name, source, record, key, format)
         else:
             yield Transcript(name, format, (), record.value)
 
@@ -124,13 +124,11 @@ def _inner(record: Record) -> str | None:
     return next((key for key in LIST_KEYS if isinstance(value.get(key), list)), None)
 
 
-def _nested(record: Record, key: str) -> Source:
-    inner = (
-        Record(index, record.line, value, record.file)
-        for index, value in enumerate(record.value[key])
-    )
-    around = {name: held for name, held in record.value.items() if name != key}
-    return Source(tuple(inner), around)
+def _one_of_many(name: str, source: Source, record: Record, key: str, format: str) -> Transcript:
+    try:
+        return _transcript(name, source.within(record, key), format, record.value)
+    except InvalidInput:
+        return _transcript(name, source.located(record, key), format, record.value)
 
 
 def _name(record: Record) -> str:
