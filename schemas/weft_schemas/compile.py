@@ -113,6 +113,9 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     sensitivity: Sensitivity = Sensitivity.PUBLIC
     is_error: bool = False
     """Of a tool result: its call failed."""
+    unanswered: str = ""
+    """Of a call that is shown without a result: why, as one sentence. Empty where the log has none
+    yet."""
 
 
 class PendingItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

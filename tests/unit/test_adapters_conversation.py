@@ -8,7 +8,7 @@ from tests.data import DATA, needs_data
 from tests.provider_rules import check_anthropic, check_openai, made_calls, results_of
 
 from weft.adapters import anthropic, openai, read_transcripts
-from weft.adapters.conversation import CONTINUE, EMPTY_RESULT, NO_RESULT, OPENING
+from weft.adapters.conversation import CONTINUE, EMPTY_RESULT, NO_RESULT, OPENING, RECORD
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -133,25 +133,50 @@ def test_a_call_has_its_arguments_word_for_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shown", "told"),
+    "shown",
     [
-        ({"view": "shortened", "arguments": None}, "[record of an earlier exchange, shortened]"),
-        ({"view": "shortened"}, "[record of an earlier exchange, shortened]"),
-        ({"view": "redacted"}, "[record of an earlier exchange, redacted]"),
-        ({"arguments": None}, "[record of an earlier exchange]"),
-        ({"tool_name": None}, "[record of an earlier exchange]"),
+        {"view": "shortened", "arguments": None},
+        {"view": "shortened"},
+        {"view": "redacted"},
+        {"arguments": None},
+        {"tool_name": None},
     ],
 )
 def test_an_exchange_whose_call_is_not_whole_is_told_in_the_assistants_turn(
-    shown: dict[str, Any], told: str
+    shown: dict[str, Any],
 ) -> None:
     entries = [user("go"), call("a", **shown), result("ra", "a"), user("more")]
     for made in both(entries):
         assert made["messages"] == [
             {"role": "user", "content": "go"},
-            {"role": "assistant", "content": f"{told} called: get(a)\nreturned: <result ra>"},
+            {"role": "assistant", "content": f"{RECORD}\ncalled: get(a)\nreturned: <result ra>"},
             {"role": "user", "content": "more"},
         ]
+
+
+def test_exchanges_in_a_row_are_told_under_one_heading() -> None:
+    cut = {"view": "shortened", "arguments": None}
+    entries = [
+        agent("I look."),
+        call("a", **cut),
+        result("ra", "a"),
+        call("b", **cut),
+        agent("So."),
+        call("c", **cut),
+    ]
+    [message] = openai.messages(entries)["messages"]
+    assert message["content"].splitlines() == [
+        "I look.",
+        RECORD,
+        "called: get(a)",
+        "returned: <result ra>",
+        "called: get(b)",
+        NO_RESULT,
+        "So.",
+        RECORD,
+        "called: get(c)",
+        NO_RESULT,
+    ]
 
 
 def test_a_record_names_the_tool_where_the_calls_text_does_not() -> None:
@@ -159,12 +184,16 @@ def test_a_record_names_the_tool_where_the_calls_text_does_not() -> None:
         "a", ItemKind.TOOL_CALL, "looks it up", "context", tool_name="find", view="shortened"
     )
     failed = result("ra", "a", is_error=True)
-    for entries, told in (
-        ([shown, failed], "called: find: looks it up\nfailed: <result ra>"),
-        ([shown], f"called: find: looks it up\n{NO_RESULT}"),
-    ):
-        [message] = openai.messages(entries)["messages"]
-        assert message["content"] == f"[record of an earlier exchange, shortened] {told}"
+    [message] = openai.messages([shown, failed])["messages"]
+    assert message["content"] == f"{RECORD}\ncalled: find: looks it up\nfailed: <result ra>"
+
+
+def test_why_a_call_has_no_result_is_told_where_the_entry_says_it() -> None:
+    why = "its result is not worked on yet"
+    for made in both([user("go"), call("a", unanswered=why)]):
+        assert results_of(made) == {"id_a": f"[{why}]"}
+    told = openai.messages([call("a", unanswered=why, view="redacted")])["messages"][0]["content"]
+    assert told.endswith(f"called: get(a)\n[{why}]")
 
 
 def test_of_parallel_calls_only_the_one_that_is_not_whole_is_told() -> None:
@@ -182,7 +211,7 @@ def test_of_parallel_calls_only_the_one_that_is_not_whole_is_told() -> None:
     assert shape(entries) == ["user", "assistant a c", "tool", "tool", "assistant"]
     messages = openai.messages(entries)["messages"]
     assert messages[1]["content"] == "I look."
-    told = "[record of an earlier exchange, shortened] called: get(b)\nreturned: <result rb>"
+    told = f"{RECORD}\ncalled: get(b)\nreturned: <result rb>"
     assert messages[-1]["content"] == f"{told}\nDone."
 
 
@@ -212,7 +241,7 @@ def test_two_equal_calls_stay_two() -> None:
 def test_a_result_whose_call_is_not_there_is_told_in_the_assistants_turn() -> None:
     left = PackEntry("r", ItemKind.TOOL_RESULT, "<3 °C>", "context", tool_name="weather")
     for made in both([user("go"), left, user("thanks")]):
-        told = "[record of an earlier call of weather] returned: <3 °C>"
+        told = f"{RECORD}\nweather returned: <3 °C>"
         assert made["messages"][1] == {"role": "assistant", "content": told}
 
 

@@ -31,6 +31,8 @@ NO_RESULT = "[no result of this call is in the log yet]"
 """Answers a call that has no result among the entries: providers want an answer to each."""
 EMPTY_RESULT = "[the result is empty]"
 """Stands for a result without text: Anthropic refuses an error without content."""
+RECORD = "[record of earlier exchanges]"
+"""Heads what the assistant's turns tell of calls that are not shown as they were made."""
 OPENING = "(no earlier user message is shown)"
 """Stands first where a user's message is needed there and none is shown."""
 CONTINUE = "(continue)"
@@ -54,7 +56,7 @@ _UNSAFE = re.compile(r"[^\w .@-]+")
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """One call as it was made, with its result or `NO_RESULT`."""
+    """One call as it was made, with its result or why there is none."""
 
     id: str
     """Unique within the pack."""
@@ -85,8 +87,9 @@ def conversation(entries: Sequence[PackEntry]) -> Conversation:
     """System prompt, memory and steps that hold exactly these entries; the same entries, the same
     steps.
 
-    A call with all its arguments is a real one, answered by its results or by `NO_RESULT`. Any
-    other, and a result whose call is not among the entries, is told in a turn of the assistant.
+    A call with all its arguments is a real one, answered by its results or by why there are none.
+    Any other, and a result whose call is not among the entries, is told under `RECORD` in a turn of
+    the assistant.
     """
     memory = [entry.text for entry in entries if entry.section == MEMORY_SECTION]
     others = [entry for entry in entries if entry.section != MEMORY_SECTION]
@@ -248,35 +251,34 @@ def _answered(
         ids.take(entry),
         _NAME.sub("_", entry.tool_name or "")[:MAX_NAME],
         entry.arguments or {},
-        _result(answers),
+        _result(answers) if answers else _unanswered(entry),
         any(answer.is_error for answer in answers),
     )
 
 
+def _unanswered(call: PackEntry) -> str:
+    return f"[{call.unanswered}]" if call.unanswered else NO_RESULT
+
+
 def _result(answers: Sequence[PackEntry]) -> str:
-    if not answers:
-        return NO_RESULT
     return "\n".join(answer.text for answer in answers if answer.text.strip()) or EMPTY_RESULT
 
 
-def _record(call: PackEntry, answers: Sequence[PackEntry]) -> str:
+def _record(call: PackEntry, answers: Sequence[PackEntry]) -> list[str]:
     """An exchange in words, in the past, so that no model takes it for how calls are made."""
-    how = {"whole": "", "redacted": ", redacted"}.get(call.view, ", shortened")
     name = _UNSAFE.sub(" ", call.tool_name or "").strip()
     text = call.text.strip() or name or "a tool"
     made = text if (call.tool_name or "") in text else f"{name}: {text}"
-    head = f"[record of an earlier exchange{how}] called: {made}"
     if not answers:
-        return f"{head}\n{NO_RESULT}"
+        return [f"called: {made}", _unanswered(call)]
     failed = any(answer.is_error for answer in answers)
-    return f"{head}\n{'failed' if failed else 'returned'}: {_result(answers)}"
+    return [f"called: {made}", f"{'failed' if failed else 'returned'}: {_result(answers)}"]
 
 
-def _orphan(result: PackEntry) -> str:
+def _orphan(result: PackEntry) -> list[str]:
     """A result whose call is not among the entries."""
-    of = f" of {_UNSAFE.sub(' ', result.tool_name)[:MAX_NAME]}" if result.tool_name else ""
-    verb = "failed" if result.is_error else "returned"
-    return f"[record of an earlier call{of}] {verb}: {_result([result])}"
+    name = _UNSAFE.sub(" ", result.tool_name or "")[:MAX_NAME].strip() or "a tool"
+    return [f"{name} {'failed' if result.is_error else 'returned'}: {_result([result])}"]
 
 
 class _CallIds:
@@ -305,6 +307,8 @@ class _Said:
         self._waiting: list[str] = []
         """Remembered facts before any words of the user."""
         self._ends_with_data = False
+        self._recorded = 0, 0
+        """How many steps there were, and texts in the last of them, after the latest record."""
         self._day = ""
 
     def steps(self) -> list[Step]:
@@ -315,8 +319,14 @@ class _Said:
     def called(self, calls: tuple[Answered, ...]) -> None:
         self._made.append(("assistant", [], calls))
 
-    def recorded(self, text: str) -> None:
-        self._append("assistant", [text])
+    def recorded(self, lines: list[str]) -> None:
+        """Under one heading for all exchanges in a row."""
+        heading = [] if self._is_recording() else [RECORD]
+        self._append("assistant", [*heading, *lines])
+        self._recorded = len(self._made), len(self._made[-1][1])
+
+    def _is_recording(self) -> bool:
+        return bool(self._made) and self._recorded == (len(self._made), len(self._made[-1][1]))
 
     def say(self, entry: PackEntry) -> None:
         """Who speaks is named where several do, and the day where a new one begins."""
