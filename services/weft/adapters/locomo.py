@@ -9,16 +9,10 @@ import msgspec
 
 from weft.adapters.drafting import Reading, checked
 from weft.adapters.records import Record
+from weft.days import MONTHS
 from weft_schemas.items import ContextItem, ItemKind
 
 _SESSION = re.compile(r"session_(\d+)\Z")
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        ("january", "february", "march", "april", "may", "june", "july", "august", "september",
-         "october", "november", "december"), 1)
-}  # fmt: skip
-"""Spelt out, so that no machine's locale changes an import."""
 _DATE = re.compile(r"(\d+):(\d+) ([ap])m on (\d+) (\w+), (\d{4})\Z")
 
 
@@ -49,10 +43,10 @@ def read(record: Record, conversation: dict[str, Any]) -> Reading:
 def occurred_at(words: str) -> str | None:
     """`1:56 pm on 8 May, 2023` as RFC 3339; None for anything else."""
     found = _DATE.match(words.strip())
-    if found is None or found[5].lower() not in _MONTHS:
+    if found is None or found[5][:3].title() not in MONTHS:
         return None
     hour = int(found[1]) % 12 + (12 if found[3] == "p" else 0)
-    month = _MONTHS[found[5].lower()]
+    month = MONTHS.index(found[5][:3].title()) + 1
     return f"{found[6]}-{month:02}-{int(found[4]):02}T{hour:02}:{found[2]}:00Z"
 
 
