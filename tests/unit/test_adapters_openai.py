@@ -91,6 +91,12 @@ def test_content_parts_are_joined_and_media_is_named_not_carried() -> None:
     assert "AAAA" not in item.text
 
 
+def test_a_spoken_answer_is_its_transcript() -> None:
+    audio = {"id": "audio_1", "data": "AAAA", "expires_at": 1, "transcript": "It is noon."}
+    (item,) = read({"role": "assistant", "content": None, "audio": audio})
+    assert item.text == "It is noon.\n[audio left out: audio_1]"
+
+
 def test_content_blocks_of_a_result_are_text_and_richer_ones_stay_json() -> None:
     text = {"type": "text", "text": "ok"}
     file = {"type": "resource", "resource": {"uri": "f:1", "text": "a,b", "mimeType": "text/csv"}}

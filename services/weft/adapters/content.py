@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from weft.adapters.drafting import compact
-from weft.adapters.media import LeftOut, shown, unknown
+from weft.adapters.media import LeftOut, block_text, unknown_block
 from weft.adapters.records import Record
 
 Content = str | list[dict[str, Any]] | None
@@ -35,7 +35,7 @@ def result_text(content: Content, left_out: LeftOut) -> tuple[str, str | None]:
     anything richer among them (structured content) the parts as JSON."""
     if content is None or isinstance(content, str):
         return _without_media(content or "", left_out), None
-    texts = [part["text"] if _is_plain(part) else shown(part, left_out) for part in content]
+    texts = [part["text"] if _is_plain(part) else block_text(part, left_out) for part in content]
     if all(text is not None for text in texts):
         return "\n".join(text for text in texts if text is not None), None
     parts = [
@@ -67,7 +67,7 @@ def _without_media(text: str, left_out: LeftOut) -> str:
 
 def _block(block: Any, left_out: LeftOut) -> Any:
     before = left_out.total()
-    told = shown(block, left_out) if isinstance(block, dict) else None
+    told = block_text(block, left_out) if isinstance(block, dict) else None
     return block if left_out.total() == before else {"type": "text", "text": told}
 
 
@@ -88,8 +88,8 @@ def _part(record: Record, part: dict[str, Any], left_out: LeftOut, path: str) ->
         record.fail(f"{path}.type: a content part needs a type, such as `text`")
     key = _TEXT_KEYS.get(kind)
     if key is None:
-        text = shown(part, left_out)
-        return unknown(part, left_out) if text is None else text
+        text = block_text(part, left_out)
+        return unknown_block(part, left_out) if text is None else text
     text = part.get(key)
     if not isinstance(text, str):
         record.fail(f"{path}.{key}: expected `str`, got `{type(text).__name__}`")

@@ -125,21 +125,21 @@ def _steps(entries: Sequence[PackEntry]) -> list[Step]:
     results = _results(entries)
     placed = _placed(entries, results)
     inside = {place for answers in results.values() for place in answers}
-    said = _Said()
+    builder = _StepBuilder()
     ids = _CallIds()
     for place, entry in enumerate(entries):
         for group in placed.get(place, ()):
             if is_verbatim(entries[group[0]]):
                 calls = (_answered(entries, call, results.get(call, ()), ids) for call in group)
-                said.called(tuple(calls))
+                builder.add_calls(tuple(calls))
             else:
                 answers = [entries[answer] for answer in results.get(group[0], ())]
-                said.recorded(_record(entries[group[0]], answers))
+                builder.add_record(_record(entries[group[0]], answers))
         if entry.kind is ItemKind.TOOL_RESULT and place not in inside:
-            said.recorded(_orphan(entry))
+            builder.add_record(_orphan(entry))
         elif entry.kind not in _EXCHANGED and entry.text.strip():
-            said.say(entry)
-    return said.steps()
+            builder.add_text(entry)
+    return builder.steps()
 
 
 _EXCHANGED = frozenset({ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT})
@@ -295,7 +295,7 @@ class _CallIds:
         return call_id
 
 
-class _Said:
+class _StepBuilder:
     """Steps in the making. What one role says in a row is one message, each entry on a line of its
     own: messages cost tokens, and tokens add up by lines."""
 
@@ -316,10 +316,10 @@ class _Said:
             self._append("user", [])
         return [Step(role, "\n".join(texts), calls) for role, texts, calls in self._made]
 
-    def called(self, calls: tuple[Answered, ...]) -> None:
+    def add_calls(self, calls: tuple[Answered, ...]) -> None:
         self._made.append(("assistant", [], calls))
 
-    def recorded(self, lines: list[str]) -> None:
+    def add_record(self, lines: list[str]) -> None:
         """Under one heading for all exchanges in a row."""
         heading = [] if self._is_recording() else [RECORD]
         self._append("assistant", [*heading, *lines])
@@ -328,7 +328,7 @@ class _Said:
     def _is_recording(self) -> bool:
         return bool(self._made) and self._recorded == (len(self._made), len(self._made[-1][1]))
 
-    def say(self, entry: PackEntry) -> None:
+    def add_text(self, entry: PackEntry) -> None:
         """Who speaks is named where several do, and the day where a new one begins."""
         label = _LABELS.get(entry.kind)
         line = f"[{label}] {entry.text}" if label else f"{self._speaker(entry)}{entry.text}"

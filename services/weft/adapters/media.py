@@ -61,7 +61,7 @@ class Media(msgspec.Struct, frozen=True):
     """Bytes, where the block says it itself."""
 
 
-def shown(block: Block, left_out: LeftOut) -> str | None:
+def block_text(block: Block, left_out: LeftOut) -> str | None:
     """What stands in an item's text for a block: a text file whole under its name, anything else
     as a placeholder, counted in `left_out`. None for a block that is no media."""
     if block.get("type") == "search_result":
@@ -80,7 +80,7 @@ def shown(block: Block, left_out: LeftOut) -> str | None:
     return _placeholder(media, content, media_type)
 
 
-def unknown(block: Block, left_out: LeftOut) -> str:
+def unknown_block(block: Block, left_out: LeftOut) -> str:
     """The placeholder of a block of a type that nobody here knows."""
     kind = _plain(_words(block, "type"))
     held = block.get(kind)
@@ -89,7 +89,7 @@ def unknown(block: Block, left_out: LeftOut) -> str:
     return f"[{', '.join(filter(None, [f'{kind} left out', _address(url)]))}]"
 
 
-def counted(left_out: Mapping[str, int]) -> str:
+def count_in_words(left_out: Mapping[str, int]) -> str:
     """`3 images and 1 file`; empty where nothing was left out."""
     named = [
         f"{left_out[kind]} {_SINGULARS.get(kind, kind) if left_out[kind] == 1 else plural}"
@@ -274,8 +274,12 @@ def _texts(content: str | list[Any], left_out: LeftOut) -> str:
     found = []
     for block in content:
         if isinstance(block, dict):
-            text = _words(block, "text") if block.get("type") == "text" else shown(block, left_out)
-            found.append(unknown(block, left_out) if text is None else text)
+            text = (
+                _words(block, "text")
+                if block.get("type") == "text"
+                else block_text(block, left_out)
+            )
+            found.append(unknown_block(block, left_out) if text is None else text)
     return "\n".join(found)
 
 

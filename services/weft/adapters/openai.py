@@ -17,6 +17,7 @@ from weft.adapters.conversation import (
     with_memory,
 )
 from weft.adapters.drafting import Draft, Reading, compact
+from weft.adapters.media import block_text
 from weft.adapters.records import Record, Source
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
@@ -32,6 +33,11 @@ class _ToolCall(msgspec.Struct, frozen=True):
     id: str | None = None
 
 
+class _Audio(msgspec.Struct, frozen=True):
+    id: str = ""
+    transcript: str = ""
+
+
 class _Message(msgspec.Struct, frozen=True):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Content = None
@@ -40,6 +46,8 @@ class _Message(msgspec.Struct, frozen=True):
     tool_calls: tuple[_ToolCall, ...] | None = None
     tool_call_id: str | None = None
     function_call: _Function | None = None
+    audio: _Audio | None = None
+    """A spoken answer: its transcript is read."""
 
 
 def read(source: Source) -> Reading:
@@ -77,6 +85,10 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
         calls = (*calls, _ToolCall(message.function_call))
     turn_id = f"m{record.index}" if calls else None
     text = text_of(record, message.content, draft.left_out) or message.refusal or ""
+    if message.audio is not None:
+        spoken = {"type": "audio", "source": {"file_id": message.audio.id}}
+        recording = block_text(spoken, draft.left_out)
+        text = "\n".join(filter(None, [text, message.audio.transcript, recording]))
     said = None
     if text.strip():
         said = draft.add(record, ItemKind.AGENT_MSG, text, author=message.name, turn_id=turn_id)

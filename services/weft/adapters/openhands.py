@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from weft.adapters.drafting import Draft, Reading
-from weft.adapters.media import shown
+from weft.adapters.media import block_text
 from weft.adapters.records import Record, Source
 from weft_schemas.items import ItemKind
 
@@ -129,7 +129,7 @@ def _observation(draft: Draft, record: Record, event: _Event, caused: dict[int, 
 def _pictured(draft: Draft, text: str, urls: Any) -> str:
     """A text, and a placeholder for each picture beside it."""
     found = [url for url in urls if url] if isinstance(urls, list) else []
-    told = (shown({"type": "image_url", "image_url": url}, draft.left_out) for url in found)
+    told = (block_text({"type": "image_url", "image_url": url}, draft.left_out) for url in found)
     return "\n".join(filter(None, [text, *told]))
 
 

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from weft.adapters.formats import FORMATS, Transcript, read_transcripts
-from weft.adapters.media import counted
+from weft.adapters.media import count_in_words
 from weft.cli.connecting import client, connected, json_option, running, session_option
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
@@ -100,7 +100,7 @@ def _print(ack: PublishAck, confirmed: Confirmation | None, read: Transcript) ->
 def _left_out(media: Mapping[str, int]) -> str:
     one = sum(media.values()) == 1
     told = "is left out; a placeholder names it" if one else "are left out; placeholders name them"
-    return f"{counted(media)} {told}"
+    return f"{count_in_words(media)} {told}"
 
 
 def _content(file: str) -> bytes:
