@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 from tests.data import DATA, needs_data
 from tests.provider_rules import check_anthropic, check_openai, made_calls, results_of
 
@@ -198,10 +198,46 @@ def test_a_record_names_the_tool_where_the_calls_text_does_not() -> None:
 
 def test_why_a_call_has_no_result_is_told_where_the_entry_says_it() -> None:
     why = "its result is not worked on yet"
-    for made in both([user("go"), call("a", unanswered=why)]):
+    for made in both([user("go"), call("a", answer=why)]):
         assert results_of(made) == {"id_a": f"[{why}]"}
-    told = openai.messages([call("a", unanswered=why, view="redacted")])["messages"][0]["content"]
+    told = openai.messages([call("a", answer=why, view="redacted")])["messages"][0]["content"]
     assert told.endswith(f"called: get(a)\n[{why}]")
+
+
+def test_what_is_left_out_is_marked_where_it_was() -> None:
+    entries = [
+        replace(POLICY, omitted_before=1),
+        user("go", omitted_before=2),
+        agent("I look."),
+        call("a", omitted_before=1),
+        replace(result("ra", "a"), omitted_before=4),
+        call("b", view="parts", arguments=None, omitted_before=5),
+        result("rb", "b"),
+        user("more", omitted_before=6),
+    ]
+    of_openai, of_anthropic = both(entries)
+    assert [one["content"] for one in of_openai["messages"]] == [
+        "Be brief.",
+        "… 3 items …\ngo",
+        "I look.\n… 5 items …",
+        "<result ra>",
+        f"… 5 items …\n{RECORD}\ncalled: get(b)\nreturned: <result rb>",
+        "… 6 items …\nmore",
+    ]
+    assert of_anthropic["messages"][1]["content"][0]["text"] == "I look.\n… 5 items …"
+
+
+def test_nothing_that_is_left_out_goes_unmarked_where_a_fact_is_moved() -> None:
+    fact = PackEntry("f", ItemKind.MEMORY_FACT, "timezone=UTC", "context", omitted_before=3)
+    last = [user("go"), agent("yes"), fact]
+    assert [one["content"] for one in openai.messages(last)["messages"]] == [
+        "go\n[memory] timezone=UTC\n… 3 items …",
+        "yes",
+    ]
+    assert [one["content"] for one in openai.messages([*last, agent("so")])["messages"]] == [
+        "go\n[memory] timezone=UTC",
+        "yes\n… 3 items …\nso",
+    ]
 
 
 def test_of_parallel_calls_only_the_one_that_is_not_whole_is_told() -> None:
@@ -466,7 +502,7 @@ def _shortened(entries: list[PackEntry]) -> list[PackEntry]:
     """With each third call cut, as a compile cuts what does not fit."""
     cut = [entry.item_id for entry in entries if entry.kind is ItemKind.TOOL_CALL][::3]
     return [
-        msgspec.structs.replace(entry, view="shortened", arguments=None, text="cut(…)")
+        replace(entry, view="shortened", arguments=None, text="cut(…)")
         if entry.item_id in cut
         else entry
         for entry in entries

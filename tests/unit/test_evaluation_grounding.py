@@ -5,7 +5,7 @@ from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
 from weft.evaluation.evidence import measure_evidence
-from weft.evaluation.grounding import measure_grounding
+from weft.evaluation.grounding import in_place, measure_grounding
 from weft.evaluation.provided import PROVIDERS, shown_by
 from weft.evaluation.stability import common, history, measure_stability
 from weft.evaluation.transcripts import Question, Step, Transcript
@@ -114,3 +114,25 @@ def test_a_common_beginning() -> None:
     assert common([1, 2, 3], [1, 2, 4, 5]) == 2
     assert common([1, 2], [1, 2, 3]) == 2
     assert common([], [1]) == 0
+
+
+FLIGHTS = ContextItem(
+    "f", ItemKind.TOOL_RESULT, '{"flights": [{"number": "HAT170", "price": 113}]}', "c"
+)
+
+
+def test_a_value_is_in_place_under_the_header_that_names_its_field() -> None:
+    for block in (
+        "flights: 1 record\nnumber | price\nHAT170 | 113",
+        "| flights[].number | price |\n|---|---|\n| HAT170 | 113 |",
+        'date,number,price\n"Mon, 6 May",HAT170,113',
+        "number: HAT170\nprice: 113",
+    ):
+        assert in_place("HAT170", FLIGHTS, block)
+        assert in_place("113", FLIGHTS, block)
+
+
+def test_a_value_in_another_column_is_not_in_place() -> None:
+    filler = "x" * 100
+    assert not in_place("HAT170", FLIGHTS, f"number | {filler} | id\n1 | {filler} | HAT170")
+    assert not in_place("HAT170", FLIGHTS, f"price\n{filler} HAT170")

@@ -94,12 +94,33 @@ def conversation(entries: Sequence[PackEntry]) -> Conversation:
     memory = [entry.text for entry in entries if entry.section == MEMORY_SECTION]
     others = [entry for entry in entries if entry.section != MEMORY_SECTION]
     system = [entry.text for entry in others if _is_system(entry)]
-    rest = [entry for entry in others if not _is_system(entry)]
     return Conversation(
         "\n\n".join(filter(str.strip, system)),
-        tuple(_steps(rest)),
+        tuple(_steps(_beside_system(others))),
         "\n".join(filter(str.strip, memory)),
     )
+
+
+def _beside_system(entries: Sequence[PackEntry]) -> list[PackEntry]:
+    """The entries that no system prompt holds. What is left out before one that it does hold is
+    left out before the next of them."""
+    rest: list[PackEntry] = []
+    omitted = 0
+    for entry in entries:
+        if _is_system(entry):
+            omitted += entry.omitted_before
+        elif omitted:
+            total = omitted + entry.omitted_before
+            rest.append(msgspec.structs.replace(entry, omitted_before=total))
+            omitted = 0
+        else:
+            rest.append(entry)
+    return rest
+
+
+def omission(items: int) -> str:
+    """The line that stands for items that are left out."""
+    return f"… {items} items …" if items > 1 else "… 1 item …"
 
 
 def with_memory(memory: str, text: str) -> str:
@@ -128,6 +149,7 @@ def _steps(entries: Sequence[PackEntry]) -> list[Step]:
     builder = _StepBuilder()
     ids = _CallIds()
     for place, entry in enumerate(entries):
+        builder.omit(entry.omitted_before)
         for group in placed.get(place, ()):
             if is_verbatim(entries[group[0]]):
                 calls = (_answered(entries, call, results.get(call, ()), ids) for call in group)
@@ -251,17 +273,19 @@ def _answered(
         ids.take(entry),
         _NAME.sub("_", entry.tool_name or "")[:MAX_NAME],
         entry.arguments or {},
-        _result(answers) if answers else _unanswered(entry),
+        _result(entry, answers),
         any(answer.is_error for answer in answers),
     )
 
 
-def _unanswered(call: PackEntry) -> str:
-    return f"[{call.unanswered}]" if call.unanswered else NO_RESULT
-
-
-def _result(answers: Sequence[PackEntry]) -> str:
-    return "\n".join(answer.text for answer in answers if answer.text.strip()) or EMPTY_RESULT
+def _result(call: PackEntry, answers: Sequence[PackEntry]) -> str:
+    """All results of a call, and what else is known of them."""
+    texts = [answer.text for answer in answers if answer.text.strip()]
+    if answers and not texts:
+        texts = [EMPTY_RESULT]
+    if call.answer:
+        texts.append(f"[{call.answer}]")
+    return "\n".join(texts) or NO_RESULT
 
 
 def _record(call: PackEntry, answers: Sequence[PackEntry]) -> list[str]:
@@ -269,16 +293,16 @@ def _record(call: PackEntry, answers: Sequence[PackEntry]) -> list[str]:
     name = _UNSAFE.sub(" ", call.tool_name or "").strip()
     text = call.text.strip() or name or "a tool"
     made = text if (call.tool_name or "") in text else f"{name}: {text}"
-    if not answers:
-        return [f"called: {made}", _unanswered(call)]
     failed = any(answer.is_error for answer in answers)
-    return [f"called: {made}", f"{'failed' if failed else 'returned'}: {_result(answers)}"]
+    verb = "failed: " if failed else "returned: " if answers else ""
+    return [f"called: {made}", f"{verb}{_result(call, answers)}"]
 
 
 def _orphan(result: PackEntry) -> list[str]:
     """A result whose call is not among the entries."""
     name = _UNSAFE.sub(" ", result.tool_name or "")[:MAX_NAME].strip() or "a tool"
-    return [f"{name} {'failed' if result.is_error else 'returned'}: {_result([result])}"]
+    verb = "failed" if result.is_error else "returned"
+    return [f"{name} {verb}: {result.text if result.text.strip() else EMPTY_RESULT}"]
 
 
 class _CallIds:
@@ -309,14 +333,24 @@ class _StepBuilder:
         self._ends_with_data = False
         self._recorded = 0, 0
         """How many steps there were, and texts in the last of them, after the latest record."""
+        self._omitted = 0
+        """Items left out since the latest text."""
         self._day = ""
 
     def steps(self) -> list[Step]:
+        if self._omitted:
+            self._remember(omission(self._omitted))
         if self._waiting:
             self._append("user", [])
         return [Step(role, "\n".join(texts), calls) for role, texts, calls in self._made]
 
+    def omit(self, items: int) -> None:
+        """So many are left out before what is added next."""
+        self._omitted += items
+
     def add_calls(self, calls: tuple[Answered, ...]) -> None:
+        if self._omitted:
+            self._append("assistant", [])
         self._made.append(("assistant", [], calls))
 
     def add_record(self, lines: list[str]) -> None:
@@ -357,6 +391,9 @@ class _StepBuilder:
         return bool(self._made) and self._made[-1][0] == "user"
 
     def _append(self, role: str, texts: list[str]) -> None:
+        if self._omitted:
+            texts = [omission(self._omitted), *texts]
+            self._omitted = 0
         if self._made and self._made[-1][0] == role and not self._made[-1][2]:
             self._made[-1][1].extend(texts)
             return

@@ -57,11 +57,12 @@ class Stability(msgspec.Struct):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Beside `share`: grounding on both ways, and the highest of the providers' tokens against
-        those afresh."""
+        """Beside `share`: grounding on both ways and what is lost of it, and the highest of the
+        providers' tokens against those afresh."""
         return {
             "grounding": self.stable.share,
             "afresh": self.fresh.share,
+            "lost": self.fresh.share - self.stable.share,
             "token_ratio": max(held.token_ratio for held in self.providers.values()),
         }
 
