@@ -2,6 +2,7 @@
 no call stands there that was not made just so."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -51,6 +52,8 @@ def sessions(draw: st.DrawFn) -> list[PackEntry]:
                 occurred_at=draw(st.sampled_from([None, "2023-05-08T13:00:00Z", "2024-01-01"])),
                 view=draw(st.sampled_from(["whole", "whole", "redacted", "shortened"])),
                 is_error=draw(st.booleans()),
+                omitted_before=draw(st.sampled_from([0, 0, 0, 1, 7])),
+                answer=draw(st.sampled_from(["", "", "not yet"])),
             )
         )
     return entries
@@ -102,7 +105,11 @@ def test_every_call_is_answered_by_its_results_or_told_to_have_none(
             answered.add(entry.parent_id)
             if entry.text.strip():
                 assert any(entry.text in result for result in results)
+        if entry.item_id in calls and entry.answer:
+            answered.add(entry.item_id)
     assert sum(NO_RESULT in result for result in results) <= len(calls - answered)
+    told = [entry.answer for entry in context if entry.item_id in calls and entry.answer]
+    assert sum(result.endswith("[not yet]") for result in results) == len(told)
 
 
 @both_providers
@@ -121,6 +128,17 @@ def test_what_is_remembered_and_what_tools_gave_is_no_system_message_and_no_user
                     assert role == "assistant"
                 if entry.kind is ItemKind.MEMORY_FACT:
                     assert f"[memory] {entry.text}" in text
+
+
+@both_providers
+@on_any_machine
+@given(sessions())
+def test_all_that_is_left_out_is_marked(make: Make, entries: list[PackEntry]) -> None:
+    said = PackEntry("last", ItemKind.USER_TURN, "and now?", "latest")
+    texts = "\n".join(text for _, text in _texts(make([*entries, said])))
+    marks = re.findall(r"^… (\d+) items? …$", texts, re.MULTILINE)
+    shown = [entry for entry in entries if entry.section != "header"]
+    assert sum(map(int, marks)) == sum(entry.omitted_before for entry in shown)
 
 
 @both_providers
