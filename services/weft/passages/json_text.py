@@ -10,9 +10,10 @@ import msgspec
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
 
-LEAF = 160
+import os
+LEAF = int(os.environ.get("LEAF","160"))
 """Characters up to which fields, and elements that are no records, stand together."""
-RECORD = 480
+RECORD = int(os.environ.get("REC","480"))
 """Characters up to which a record, or a field's value, is not taken apart."""
 TEXT = 640
 """Characters above which a string is taken apart by its lines."""

@@ -147,7 +147,7 @@ def _with_neighbours(
 
 
 import os
-OWN=float(os.environ.get("OWN","0.33"))
+OWN=float(os.environ.get("OWN","0.28"))
 def _own(row):
     return OWN if row.kind is ItemKind.AGENT_MSG and not row.metadata.get("author") else 1.0
 
