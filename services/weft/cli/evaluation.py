@@ -12,6 +12,7 @@ import click
 from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.evaluation_offline import envelope, files_argument, hydration, routing
 from weft.cli.output import print_json, table
+from weft.cli.reading import reading
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 
@@ -245,5 +246,5 @@ def _report(rows: list[dict[str, Any]], as_json: bool) -> None:
         table("", list(rows[0]), [list(row.values()) for row in rows])
 
 
-for offline in (envelope, routing, hydration):
-    evaluate.add_command(offline)
+for command in (envelope, routing, hydration, reading):
+    evaluate.add_command(command)
