@@ -161,6 +161,9 @@ def test_any_cap_and_threshold(cap: int, threshold: int, part: str) -> None:
         "\ud800" * 200_000,
         '"' * 1_000_000,
         "\\" * 1_000_000,
+        "\\" * 1_000_000 + "x\\/",
+        "\\u0041" * 160_000,
+        "\\u005c" * 160_000,
     ],
     ids=lambda body: repr(body[:4]),
 )

@@ -40,7 +40,7 @@ budget_option = click.option(
     "--budget", "-b", "budgets", multiple=True, type=int, help="Tokens; may be repeated."
 )
 baselines_option = click.option(
-    "--baselines/--alone", default=True, help="Newest until full and BM25 beside it."
+    "--baselines/--alone", default=True, help="Plain ways to fill the same budget beside it."
 )
 contextweaver_option = click.option(
     "--contextweaver", is_flag=True, help="Also contextweaver: minutes for a long session."
@@ -184,7 +184,12 @@ def _others(baselines: bool, contextweaver: bool) -> dict[str, Any]:
 
     others: dict[str, Any] = {}
     if baselines:
-        others |= {"newest until full": held.newest, "BM25": held.bm25}
+        others |= {
+            "newest until full": held.newest,
+            "old results cleared": held.cleared,
+            "BM25": held.bm25,
+            "BM25 over passages": held.bm25_passages,
+        }
     if contextweaver:
         others["contextweaver"] = held.contextweaver
     return others
