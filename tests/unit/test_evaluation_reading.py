@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.bench.panel.in_process import InProcess
+from tests.in_process import InProcess
 
 from weft import tokens
 from weft.evaluation.reading import files, scoring
