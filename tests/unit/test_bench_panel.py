@@ -7,8 +7,8 @@ import pytest
 from tests.bench.panel.beam import read_chats
 from tests.bench.panel.halves import half_of, portions, sampled
 from tests.bench.panel.rows import Metric
-from tests.in_process import InProcess
 
+from weft.evaluation.in_process import InProcess
 from weft.evaluation.transcripts import Question, Step, Transcript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind

@@ -1,10 +1,10 @@
 """Grounding, evidence and stability measure what they say, in prompts and in messages."""
 
 import msgspec
-from tests.in_process import InProcess
 
 from weft.evaluation.evidence import measure_evidence
 from weft.evaluation.grounding import in_place, measure_grounding
+from weft.evaluation.in_process import InProcess
 from weft.evaluation.provided import PROVIDERS, shown_by
 from weft.evaluation.stability import common, history, measure_stability
 from weft.evaluation.transcripts import Question, Step, Transcript

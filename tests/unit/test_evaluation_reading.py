@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.in_process import InProcess
 
 from weft import tokens
+from weft.evaluation.in_process import InProcess
 from weft.evaluation.reading import files, scoring
 from weft.evaluation.reading.asking import UNREADABLE, answer_in
 from weft.evaluation.reading.cases import Call, Case, Choice, make_cases, moments, tools_of

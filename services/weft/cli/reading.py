@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,6 +72,8 @@ def reading() -> None:
               help="Each reads every case once, in another form.  [default: one a form]"
               )  # fmt: skip
 @click.option("--seed", default=1, show_default=True, help="Another draws other cases.")
+@click.option("--offline", is_flag=True,
+              help="Compile FILES here, without services: no memory, no summarizer.")  # fmt: skip
 @json_option
 @connected
 def make(
@@ -87,6 +89,7 @@ def make(
     without: Sequence[str],
     readers: int | None,
     seed: int,
+    offline: bool,
     as_json: bool,
     settings: Settings,
 ) -> None:
@@ -103,14 +106,21 @@ def make(
       weft eval reading cases out runs.json --budget 2000 --budget 8000 --tenant eval
       weft eval reading cases out --session s1 --session s2 --count 50 --per-session 10
     """
+    from weft.evaluation.in_process import InProcess
     from weft.evaluation.reading import files as stored
     from weft.evaluation.reading.cases import Choice
 
     if not files and not sessions:
         raise InvalidInput("there is nothing to make cases of; give FILES or --session")
+    if offline and sessions:
+        raise InvalidInput("--session reads the log, which --offline does without; drop one")
     choice = Choice(count, per_session, shortest, longest, seed, frozenset(without))
     asked = _Asked(tuple(budgets or BUDGETS), choice, tuple(dict.fromkeys(forms or DEFAULT_FORMS)))
-    made, tools = running(_make(settings, files, sessions, asked))
+    kinds = _kinds(files)
+    if offline:
+        made, tools = _made(asked, kinds, InProcess)
+    else:
+        made, tools = running(_make(settings, kinds, sessions, asked))
     if not made:
         raise InvalidInput(
             "no moment fits: a case needs a call with a value that was stated before, after a "
@@ -203,36 +213,49 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 async def _make(
-    settings: Settings, files: Sequence[Path], sessions: Sequence[str], asked: _Asked
+    settings: Settings,
+    kinds: Mapping[str, Sequence[Transcript]],
+    sessions: Sequence[str],
+    asked: _Asked,
 ) -> tuple[list[Case], Tools]:
+    """The cases of what is published for them, then those of sessions in the log."""
     from weft.cli.evaluation_live import LiveCompiles, LoggedCompiles, logged_sessions
-    from weft.evaluation.reading.cases import make_cases, tools_of
-    from weft.evaluation.transcripts import read_transcripts
 
-    made: list[Case] = []
-    tools: Tools = {}
-    kinds = _kinds({file: read_transcripts(file) for file in files})
     async with client(settings) as log:
         loop = asyncio.get_running_loop()
-        found = await logged_sessions(log, sessions) if sessions else []
-
-        def compiles(kind: str) -> Compile:
-            # Afresh for each budget: what is published to a session stays there.
-            return LoggedCompiles(log, loop, found) if kind == IN_LOG else LiveCompiles(log, loop)
-
-        kinds[IN_LOG] = [transcript for transcript, _ in found]
-        for kind, transcripts in kinds.items():
-            for budget in asked.budgets if transcripts else ():
-                given = (kind, transcripts, compiles(kind), budget, asked.choice, asked.forms)
-                made += await asyncio.to_thread(make_cases, *given)
-                tools[kind] = tools_of(transcripts)
+        made, tools = await asyncio.to_thread(_made, asked, kinds, lambda: LiveCompiles(log, loop))
+        if sessions:
+            found = await logged_sessions(log, sessions)
+            logged = {IN_LOG: [transcript for transcript, _ in found]}
+            more, of_log = await asyncio.to_thread(
+                _made, asked, logged, lambda: LoggedCompiles(log, loop, found)
+            )
+            made, tools = [*made, *more], {**tools, **of_log}
     return made, tools
 
 
-def _kinds(read: Mapping[Path, Sequence[Transcript]]) -> dict[str, list[Transcript]]:
+def _made(
+    asked: _Asked, kinds: Mapping[str, Sequence[Transcript]], compiles: Callable[[], Compile]
+) -> tuple[list[Case], Tools]:
+    """Afresh for each budget: what is published to a session stays there."""
+    from weft.evaluation.reading.cases import make_cases, tools_of
+
+    made = [
+        case
+        for kind, transcripts in kinds.items()
+        for budget in asked.budgets
+        for case in make_cases(kind, transcripts, compiles(), budget, asked.choice, asked.forms)
+    ]
+    return made, {kind: tools_of(transcripts) for kind, transcripts in kinds.items()}
+
+
+def _kinds(files: Sequence[Path]) -> dict[str, list[Transcript]]:
     """Sessions by kind: those of a file of many, and those of the files of one in a folder."""
+    from weft.evaluation.transcripts import read_transcripts
+
     kinds: dict[str, list[Transcript]] = {}
-    for file, transcripts in read.items():
+    for file in files:
+        transcripts = read_transcripts(file)
         name = file.stem if len(transcripts) > 1 else file.resolve().parent.name
         kinds.setdefault(name, []).extend(transcripts)
     for name, transcripts in kinds.items():

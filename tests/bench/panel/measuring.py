@@ -11,8 +11,8 @@ import msgspec
 
 from tests.bench.panel.halves import half_of, portions, sampled
 from tests.bench.panel.rows import BASELINES, ROWS, Row
-from tests.in_process import InProcess
 from weft.evaluation.grounding import Compile
+from weft.evaluation.in_process import InProcess
 from weft.evaluation.transcripts import Transcript
 from weft_schemas.compile import CompileRequest, ContextPack
 
