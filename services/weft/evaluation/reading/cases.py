@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 import msgspec
 
-from weft import tokens
+from weft.evaluation.counting import count
 from weft.evaluation.grounding import Compile
 from weft.evaluation.next_call import values_taken
 from weft.evaluation.reading.forms import FORMS, prompts_of
@@ -70,7 +69,7 @@ def moments(transcripts: Sequence[Transcript], choice: Choice, budget: int) -> I
     """All that fit, in order."""
     shortest = max(choice.shortest, budget + 1)
     for transcript in transcripts:
-        sizes = [_count(item.text) for item in transcript.items]
+        sizes = [count(item.text) for item in transcript.items]
         for step in transcript.steps:
             size = sum(sizes[: step.position])
             if shortest <= size <= choice.longest and not choice.without.intersection(step.tools):
@@ -142,8 +141,3 @@ def _case(
 
 def _names(found: Sequence[Moment]) -> list[str]:
     return list(dict.fromkeys(moment.transcript.name for moment in found))
-
-
-@lru_cache(maxsize=65_536)
-def _count(text: str) -> int:
-    return tokens.count(text)
