@@ -3,13 +3,17 @@ looks at a session. All were tuned on half of the sessions of each kind and conf
 
 from __future__ import annotations
 
+import os
 import msgspec
 
 from weft_schemas.policy import Phase
 
+PASSAGE_TOKENS = 150
+"""About so many tokens has a passage of a long item."""
 LABEL = 4
 """Tokens that an item costs beside its text."""
-BESIDE = {1: 0.3, 2: 0.2, 3: 0.1}
+BS = float(os.environ.get("BS","1"))
+BESIDE = {1: 0.3*BS, 2: 0.2*BS, 3: 0.1*BS}
 """Share of a match's relevance that items at this distance get: an answer stands beside its
 question. Tuned on three LoCoMo conversations; two others confirm it."""
 MATCHES_LEAST = 12
@@ -110,10 +114,10 @@ PROFILES = {
     # Whole turns that answer the query; without one, the latest exchange.
     Phase.ANSWER: Profile(
         Reach(
-            newest=32, recent=1.0, matches=1.5, near=3.0, near_least=40, feedback=0.15, per_term=40
+            newest=32, recent=1.0, matches=float(os.environ.get("MA","1.5")), near=float(os.environ.get("NE","3.0")), near_least=40, feedback=float(os.environ.get("FB","0.15")), per_term=int(os.environ.get("PT","40"))
         ),
-        Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, exchange=0.5, cues=True),
-        Wants(values=0.0, cheap=0.3),
+        Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, exchange=0.5, cues=bool(int(os.environ.get("CU","1")))),
+        Wants(values=0.0, cheap=float(os.environ.get("CH","0.3"))),
         unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, exchange=0.5),
     ),
 }
@@ -138,7 +142,8 @@ OVERSHOOT = 1.3
 """Parts are put in order until they fill this many budgets by estimate: the fit is exact."""
 OFFERED = 2.0
 """Budgets of one item's text that are offered, its best passages first."""
-PASSAGE_FLOOR = 0.3
+import os
+PASSAGE_FLOOR = float(os.environ.get("PF","0.3"))
 """Share of its item's score that a part has whose passage does not answer the question."""
 FIRST_PART = 0.2
 """What the first part of an item is worth more than one that answers nothing: it says what it is."""
@@ -157,3 +162,6 @@ SITUATION = 4
 """Newest items whose calls say what is going on, where no query does."""
 SITUATION_TEXT = 600
 """Characters read of each."""
+COHERENT = float(os.environ.get("CO","250"))
+"""Tokens up to which an item is about one thing: its other parts are worth nearly as much as the
+one that answers, those of an item of twice the length half as much."""

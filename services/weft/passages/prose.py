@@ -88,10 +88,13 @@ def _section(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
     count = sum(not line.is_blank for line in lines)
     if end - start <= LEAST or len(lines) == 1:
         return [Part(start, end, unit, _count(lines, unit))]
-    children = _sections(text, lines[1:], unit)
+    body = 1
+    while body < len(lines) and lines[body].is_blank:
+        body += 1
+    children = _sections(text, lines[body:], unit) if body < len(lines) else []
     if not children:
         return [Part(start, end, unit, count)]
-    return [Part(start, end, "section", 1, lines[0].end - start, 0, False, tuple(children))]
+    return [Part(start, end, "section", 1, lines[body - 1].end - start, 0, False, tuple(children))]
 
 
 def _leaves(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
@@ -119,15 +122,15 @@ def _count(lines: Sequence[_Line], unit: str) -> int:
 
 
 def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """Lines up to and with the blank ones behind them."""
+    """Lines up to and with the blank ones behind them; blank ones at the start go with the first."""
     block: list[_Line] = []
+    filled = False
     for line in lines:
-        if block and block[-1].is_blank and not line.is_blank and not all(
-            one.is_blank for one in block
-        ):
+        if filled and block[-1].is_blank and not line.is_blank:
             yield block
             block = []
         block.append(line)
+        filled = filled or not line.is_blank
     if block:
         yield block
 
@@ -162,7 +165,7 @@ def _sentences(text: str, line: _Line) -> Iterator[Part]:
     for at, end in enumerate(ends):
         following = ends[at + 1] if at + 1 < len(ends) else line.end
         count += 1
-        if following - start > MOST // 2:
+        if following - start > MOST // 2 and line.end - end >= LEAST:
             yield from _pieces(text, start, end, count)
             start, count = end, 0
     yield from _pieces(text, start, line.end, count + 1)

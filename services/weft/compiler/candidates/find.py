@@ -14,6 +14,7 @@ from weft.compiler.profiles import (
     LABEL,
     LONG_QUERY,
     MATCHES_LEAST,
+    PASSAGE_TOKENS,
     PINNED_POLICIES,
     POSTINGS_MOST,
     Reach,
@@ -62,7 +63,7 @@ def find_candidates(
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
     fits = _fitting(recent, budget)
-    limit = MATCHES_LEAST + int(reach.matches * fits)
+    limit = MATCHES_LEAST + int(reach.matches * max(fits, budget / PASSAGE_TOKENS))
     limit = limit if rules.matches is None else min(limit, rules.matches)
     matches, passages = _matches(view, question, recent, limit, reach, budget)
     wanted = reach.near_least + int(reach.near * fits)

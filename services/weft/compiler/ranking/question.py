@@ -25,9 +25,6 @@ EXPANSION = 32
 """Terms of the best matches of which the search takes those that tell most. From the 20 with the
 greatest weight alone, rare or not, recall of LoCoMo at 2,000 tokens is .01 less."""
 
-_KIND_OF = re.compile(r"\b(?:kind|type|sort)s? of\b", re.I)
-"""Says what is asked for, not what stands in its answer."""
-_EVENT = re.compile(r"\b(?:when|did|was|were)\b", re.I)
 _NAME = re.compile(r"\b[A-Z][\w'-]*[^\W\d_]")
 
 
@@ -39,8 +36,6 @@ class Question(msgspec.Struct, frozen=True):
     """As `readmodel.terms` makes them, stop words out, in order of first use."""
     names: frozenset[str]
     """Capitalised words, folded: people and things that an author or a tool may be called."""
-    event: bool = False
-    """It asks for what happened once, not for what is so."""
     again: tuple[str, ...] = ()
     """Terms once more for each further use: a long query repeats what it is about."""
 
@@ -48,12 +43,11 @@ class Question(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=256)
 def understand(text: str) -> Question:
     """The terms and names of a query."""
-    asked = analyse(_KIND_OF.sub(" ", text))
+    asked = analyse(text)
     terms = tuple(term for term in asked if term not in STOP_WORDS)
     again = tuple(term for term in terms for _ in range(1, asked[term]))
     names = frozenset(word.casefold().removesuffix("'s") for word in _NAME.findall(text))
-    event = _EVENT.search(text) is not None
-    return Question(text, terms or tuple(analyse(text)), names, event, again)
+    return Question(text, terms or tuple(analyse(text)), names, again)
 
 
 def expansion(

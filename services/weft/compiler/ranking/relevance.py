@@ -4,7 +4,6 @@ age; the phase's kinds weigh."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 
 from weft.compiler.profiles import BESIDE, Emphasis
@@ -23,10 +22,8 @@ below, on three LoCoMo conversations; two others confirm them."""
 DAY = 0.1
 """Most that the best matches of its day add to an item."""
 DAY_MATCHES = 3
-SPOKEN_BY = 2.5
-"""Factor for items whose author the query names, where it names one author, and"""
-EVENT_SPOKEN_BY = 1.8
-"""where it asks for an event: others tell of what happened to him, less of what he likes."""
+SPOKEN_BY = 2.2
+"""Factor for items whose author the query names, where it names one author."""
 AT_TIME = 1.0
 """What an item gains, as a share of its relevance, that is of a day which the query names. On the
 questions of three LoCoMo conversations that name one, recall at 2,000 tokens goes from .90 to .98.
@@ -39,12 +36,8 @@ half of tau2_banking's tasks, recall at 4,000 tokens goes from .19 to .25, on th
 .23; twice as much moves neither."""
 LONGEST_TITLE = 160
 """Characters of a first line that may be a title."""
-DATED, PERSONAL, NAMED, LONG = 0.06, 0.09, 0.08, 0.05
-"""Worth of a time word, of the first person, of a name, of length."""
-EVENT_DATED = 0.12
-"""Worth of a time word where the query asks for an event."""
-NAMED_WANTED = 0.2
-"""Worth of a name where the query wants one."""
+DATED, NAMED, LONG = 0.06, 0.08, 0.05
+"""Worth of a year, of a name, of length."""
 LONG_TEXT = 240
 """Characters from which length says no more."""
 
@@ -55,11 +48,6 @@ ALONE = frozenset({ItemKind.DOC_SNIPPET})
 """Kinds that answer nothing beside them: documents are published in any order."""
 
 _NO_CUES = cues("")
-
-_WANTS_NAME = re.compile(
-    r"\b(where|which|who|cit(y|ies)|countr(y|ies)|states?|places?|names?)\b", re.I
-)
-
 
 def score_groups(
     groups: Sequence[Group],
@@ -84,7 +72,7 @@ def score_groups(
             weight = max([weights[row.kind] for row in held])
             best = max([relevance[row.sequence] for row in held])
         score = emphasis.relevance * best + emphasis.recency * decay(age, emphasis.half_life)
-        if latest_user is not None and group.key > latest_user:
+        if latest_user is not None and group.key > latest_user and group.is_exchange:
             score += emphasis.exchange
         if group.key == called:
             score += emphasis.newest
@@ -111,8 +99,6 @@ def relevance_of(
     authors = [author.casefold() for author in _noted(rows, "author")]
     people = frozenset(authors) - {""}
     asked = people & question.names
-    name = NAMED_WANTED if _WANTS_NAME.search(question.text) else NAMED
-    spoken, dated = (EVENT_SPOKEN_BY, EVENT_DATED) if question.event else (SPOKEN_BY, DATED)
     times, terms = times_in(question.text), frozenset(question.terms)
     found: dict[int, float] = {}
     for row, score, sign, day, author in zip(rows, raw, signs, occurred, authors, strict=True):
@@ -123,15 +109,14 @@ def relevance_of(
         if sign is _NO_CUES:
             worth += long
         else:
-            worth += dated * sign.dated
-            worth += PERSONAL * sign.personal + long
+            worth += DATED * sign.dated + long
             if sign.names - people:
-                worth += name
+                worth += NAMED
         if len(asked) == 1 and author in asked:
-            worth *= spoken
+            worth *= SPOKEN_BY
         if times:
             worth *= 1 + AT_TIME * nearness(times, day, row.published_ns)
-        if surface and row.kind is ItemKind.DOC_SNIPPET:
+        if row.kind is ItemKind.DOC_SNIPPET:
             worth *= 1 + TITLED * _share(_title(row.whole), terms)
         found[row.sequence] = worth * (ASKS if sign.asks else 1.0)
     return found
@@ -144,9 +129,10 @@ def _with_neighbours(
     occurred: Sequence[str],
 ) -> list[float]:
     place = {row.ordinal: at for at, row in enumerate(rows)}
-    raw = [matches.get(row.sequence, 0.0) for row in rows]
+    raw = [matches.get(row.sequence, 0.0) * _own(row) for row in rows]
     for at, row in enumerate(rows):
         own = matches.get(row.sequence)
+        own = own and own * _own(row)
         if own is None or row.kind in ALONE:
             continue
         for distance, share in BESIDE.items():
@@ -158,6 +144,12 @@ def _with_neighbours(
                     answers = ordinal == row.ordinal + 1 and signs[at].asks
                     raw[other] += own * (AFTER_QUESTION if answers else share)
     return raw
+
+
+import os
+OWN=float(os.environ.get("OWN","0.33"))
+def _own(row):
+    return OWN if row.kind is ItemKind.AGENT_MSG and not row.metadata.get("author") else 1.0
 
 
 def _days(

@@ -62,7 +62,7 @@ def blocks(entries: Iterable[PackEntry]) -> Iterator[list[str]]:
 
 def omission(items: int) -> str:
     """The line that stands for items that are left out."""
-    return f"… {items} items …" if items > 1 else "… 1 item …"
+    return f"… {items} …"
 
 
 def block(entry: PackEntry, previous: PackEntry | None) -> str:

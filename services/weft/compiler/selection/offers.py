@@ -12,6 +12,7 @@ import msgspec
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
     CALL,
+    COHERENT,
     DENSITY,
     FIRST_PART,
     GROUP,
@@ -160,7 +161,7 @@ def _offers(
     if row.parts is None or shape.redacted:
         return [offer(0, row.text if shape.redacted else row.whole, score)]
     text, outline = row.whole, row.parts
-    shares = _shares(outline, scores.passages.get(row.sequence, {}))
+    shares = _shares(row, outline, scores.passages.get(row.sequence, {}))
     room = OFFERED * budget / density
     offers = []
     parts = list(enumerate(leaves(outline.root)))
@@ -172,6 +173,9 @@ def _offers(
             break
         offers.append(offer(number, text[part.start : part.end], score * shares(number)))
     return offers
+
+
+MESSAGES = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
 
 
 def _offer(
@@ -190,18 +194,21 @@ def _offer(
     )
 
 
-def _shares(outline: Outline, passages: Mapping[int, float]) -> Callable[[int], float]:
-    """How much of its item's score a part has: most where its passage answers best."""
+def _shares(row: ItemRow, outline: Outline, passages: Mapping[int, float]) -> Callable[[int], float]:
+    """How much of its item's score a part has: most where its passage answers best. Of a message
+    that only stands beside what answers, the first part tells what it says."""
     best = max(passages.values(), default=0.0)
+    floor = min(1.0, max(PASSAGE_FLOOR, COHERENT / max(row.whole_tokens, 1)))
+    rest = floor if row.kind in MESSAGES else 1.0 - FIRST_PART
 
     def share(number: int) -> float:
         passage = bisect_right(outline.passages, number) - 1
         first = FIRST_PART if number == 0 else 0.0
         if not best:
-            return 1.0 if number == 0 else 1.0 - FIRST_PART
+            return 1.0 if number == 0 else rest
         found = passages.get(passage, 0.0) / best
         beside = max(passages.get(passage - 1, 0.0), passages.get(passage + 1, 0.0)) / best
-        return PASSAGE_FLOOR + (1 - PASSAGE_FLOOR) * max(found, 0.5 * beside, first)
+        return floor + (1 - floor) * max(found, 0.5 * beside, first)
 
     return share
 
