@@ -4,13 +4,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.bench.panel import promises
 from tests.bench.panel.beam import read_chats
 from tests.bench.panel.halves import half_of, portions, sampled
-from tests.bench.panel.in_process import InProcess
 from tests.bench.panel.rows import Metric
 
+from weft.evaluation.in_process import InProcess
 from weft.evaluation.transcripts import Question, Step, Transcript
-from weft_schemas.compile import CompileRequest
+from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
@@ -66,7 +67,7 @@ def test_a_compile_sees_the_session_as_it_stood_with_its_envelopes() -> None:
     compiles = InProcess()
     session = Transcript("s", ITEMS)
     shown = [
-        [entry.item_id for entry in compiles(session, position, REQUEST).entries]
+        [entry.item_id for entry in compiles(session, position, REQUEST).entries if entry.item_id]
         for position in (1, 3, 4)
     ]
     assert shown == [["u"], ["u", "c", "r"], ["u", "c", "r", "a"]]
@@ -106,3 +107,15 @@ def test_a_metric_says_what_is_wanted_at_each_budget() -> None:
     assert Metric("m", "share", (0.9, 0.97)).goal(1) == "≥ 0.97"
     assert Metric("m", "lost", (0.02,), at_most=True).goal(2) == "≤ 0.02"
     assert Metric("m", "share").goal(0) == ""
+
+
+def test_broken_promises_are_counted_over_phases_and_positions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def violations(pack: ContextPack, items: tuple[ContextItem, ...]) -> list[str]:
+        return ["1: cut", "2: unmarked"] if pack.phase is Phase.CALL and len(items) == 4 else []
+
+    monkeypatch.setattr(promises, "check", lambda: violations)
+    found = promises.measure_promises([Transcript("s", ITEMS)], InProcess(), 500)
+    assert (found.packs, found.broken, found.violations) == (8, 1, 2)
+    assert found.shares == {"violations": 2, "kept": 1 - 1 / 8}

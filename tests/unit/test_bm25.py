@@ -3,7 +3,7 @@
 from collections import Counter
 from math import log
 
-from weft.bm25 import inverse_document_frequency, scores
+from weft.bm25 import Index, inverse_document_frequency, scores
 
 CAT = Counter({"cat": 2, "mat": 1})
 DOG = Counter({"dog": 1, "mat": 1})
@@ -37,3 +37,9 @@ def test_a_term_of_average_length_documents_scores_as_the_formula_says() -> None
     found = scores([Counter({"a": 1}), Counter({"b": 1})], {"a": 1.0})
     assert found == [log(1 + 1.5 / 1.5), 0.0]
     assert inverse_document_frequency(2, 1) == log(2)
+
+
+def test_an_index_scores_as_a_single_question_does() -> None:
+    held = [CAT, DOG, LONG]
+    query = {"cat": 2.0, "mat": 1.0, "unknown": 1.0}
+    assert Index(held).scores(query) == scores(held, query)

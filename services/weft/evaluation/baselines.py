@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from weft import bm25 as ranking
 from weft import tokens
+from weft.evaluation.counting import count
 from weft.evaluation.transcripts import Transcript
 from weft.readmodel.terms import analyse
 from weft_schemas.compile import BuildStats, CompileRequest, ContextPack, PackEntry
@@ -42,16 +43,16 @@ def cleared(transcript: Transcript, position: int, request: CompileRequest) -> C
         for at, text in enumerate(whole)
     ]
     budget = request.budget or 0
-    total = sum(_count(text + "\n") for text in shown)
+    total = sum(count(text + "\n") for text in shown)
     for at in sorted(results, reverse=True):
-        more = _count(whole[at] + "\n") - _count(shown[at] + "\n")
+        more = count(whole[at] + "\n") - count(shown[at] + "\n")
         if total + more > budget:
             break
         shown[at] = whole[at]
         total += more
     first = 0
     while total > budget:
-        total -= _count(shown[first] + "\n")
+        total -= count(shown[first] + "\n")
         first += 1
     entries = [
         PackEntry(item.id, item.kind, text, "context", sequence=at)
@@ -84,9 +85,9 @@ def bm25_passages(
     room = request.budget or 0
     for place in places:
         at, text = held[place]
-        cost = _count(text + "\n")
+        cost = count(text + "\n")
         if at not in shown:
-            cost += _count(f"{items[at].kind.value}: ")
+            cost += count(f"{items[at].kind.value}: ")
         if cost <= room:
             shown.setdefault(at, []).append(place)
             room -= cost
@@ -112,7 +113,7 @@ def passages(text: str, limit: int = PASSAGE) -> tuple[str, ...]:
 
 
 def _pieces(text: str, limit: int, level: int) -> Iterator[str]:
-    if level == len(_BREAKS) or _count(text) <= limit:
+    if level == len(_BREAKS) or count(text) <= limit:
         if text.strip():
             yield text
         return
@@ -125,7 +126,7 @@ def _grouped(pieces: Sequence[str], limit: int) -> Iterator[str]:
     group: list[str] = []
     size = 0
     for piece in pieces:
-        cost = _count(piece) + 1
+        cost = count(piece) + 1
         if group and size + cost > limit:
             yield "\n".join(group)
             group, size = [], 0
@@ -179,7 +180,7 @@ def _fill(request: CompileRequest, wanted: Sequence[PackEntry], *, stop: bool) -
     room = request.budget or 0
     taken = []
     for entry in wanted:
-        cost = _count(entry.text + "\n")
+        cost = count(entry.text + "\n")
         if cost <= room:
             taken.append(entry)
             room -= cost
@@ -192,17 +193,12 @@ def _fill(request: CompileRequest, wanted: Sequence[PackEntry], *, stop: bool) -
 def _pack(request: CompileRequest, prompt: str, entries: Sequence[PackEntry]) -> ContextPack:
     stats = BuildStats(
         included_items=tuple(entry.item_id for entry in entries),
-        prompt_tokens=_count(prompt),
-        tokens_per_section={"context": sum(_count(entry.text) for entry in entries)},
+        prompt_tokens=count(prompt),
+        tokens_per_section={"context": sum(count(entry.text) for entry in entries)},
         encoding=tokens.DEFAULT_ENCODING,
     )
     sha256 = hashlib.sha256(prompt.encode()).hexdigest()
     return ContextPack("", "", "", request.phase, prompt, tuple(entries), stats, 0, 0, sha256)
-
-
-@lru_cache(maxsize=65_536)
-def _count(text: str) -> int:
-    return tokens.count(text)
 
 
 @lru_cache(maxsize=65_536)

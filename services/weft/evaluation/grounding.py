@@ -7,14 +7,13 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import accumulate
 from math import inf
 from typing import Any
 
 import msgspec
 
-from weft import tokens
+from weft.evaluation.counting import count
 from weft.evaluation.provided import PROVIDERS, shown_by
 from weft.evaluation.transcripts import Step, Transcript
 from weft.leaves import field_of, leaves
@@ -155,7 +154,7 @@ def _affordable(sources: Sources, budget: int) -> int:
     costs = dict.fromkeys(sources, inf)
     for text, held in needed.items():
         for value in held:
-            costs[value] = min(costs[value], _count(text) / len(held))
+            costs[value] = min(costs[value], count(text) / len(held))
     return sum(spent <= budget for spent in accumulate(sorted(costs.values())))
 
 
@@ -291,8 +290,3 @@ def _joins(neighbour: str, edge: str) -> bool:
 def _flat(text: str) -> str:
     """Compared without white space, marks of omission and levels of escaping."""
     return _SPACE.sub("", _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text))
-
-
-@lru_cache(maxsize=65_536)
-def _count(text: str) -> int:
-    return tokens.count(text)

@@ -6,11 +6,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 import msgspec
 
-from weft import tokens
+from weft.evaluation.counting import count
 from weft.evaluation.grounding import Compile
 from weft.evaluation.transcripts import Transcript
 from weft.leaves import leaves
@@ -69,8 +68,8 @@ def measure_next_call(
                 )
                 prompt = compile_at(transcript, step.position, request).prompt
                 found = sum(states(prompt, value) for value in values)
-                _add(total, len(values), found, sum(_count(item.text) for item in earlier) > budget)
-                total.tokens += _count(prompt)
+                _add(total, len(values), found, sum(count(item.text) for item in earlier) > budget)
+                total.tokens += count(prompt)
     return total
 
 
@@ -105,8 +104,3 @@ def values_taken(arguments: object, earlier: str) -> list[str]:
 def states(text: str, value: str) -> bool:
     """Whether a text holds a value, plain or as JSON writes it."""
     return value in text or json.dumps(value, ensure_ascii=False)[1:-1] in text
-
-
-@lru_cache(maxsize=65_536)
-def _count(text: str) -> int:
-    return tokens.count(text)

@@ -53,18 +53,25 @@ def read_transcripts(path: Path) -> list[Transcript]:
     except OSError as error:
         raise InvalidInput(f"{path}: {error.strerror}") from None
     return [
-        _transcript(f"{path.stem}-{index}", one)
+        _labelled(f"{path.stem}-{index}", one)
         for index, one in enumerate(adapters.read_transcripts(content, file=str(path)))
     ]
 
 
-def _transcript(name: str, read: adapters.Transcript) -> Transcript:
-    policy = "\n\n".join(item.text for item in read.items if item.kind is ItemKind.POLICY)
-    items = tuple(item for item in read.items if item.kind is not ItemKind.POLICY)
-    if read.format == "locomo":
-        questions = tuple(_questions(read.value, {item.id for item in items}))
-        return Transcript(name, items, questions=questions, policy=policy)
-    return Transcript(name, items, steps_of(items), policy=policy)
+def transcript_of(name: str, items: Sequence[ContextItem]) -> Transcript:
+    """A session's items with its steps. What its system messages say stays out of the items: it is
+    the caller's own."""
+    policy = "\n\n".join(item.text for item in items if item.kind is ItemKind.POLICY)
+    said = tuple(item for item in items if item.kind is not ItemKind.POLICY)
+    return Transcript(name, said, steps_of(said), policy=policy)
+
+
+def _labelled(name: str, read: adapters.Transcript) -> Transcript:
+    transcript = transcript_of(name, read.items)
+    if read.format != "locomo":
+        return transcript
+    questions = tuple(_questions(read.value, {item.id for item in transcript.items}))
+    return msgspec.structs.replace(transcript, questions=questions)
 
 
 def steps_of(items: Sequence[ContextItem]) -> tuple[Step, ...]:

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from tests.bench.panel.halves import half_of, portions, sampled
-from tests.bench.panel.in_process import InProcess
 from tests.bench.panel.rows import BASELINES, ROWS, Row
 from weft.evaluation.grounding import Compile
+from weft.evaluation.in_process import InProcess
 from weft.evaluation.transcripts import Transcript
 from weft_schemas.compile import CompileRequest, ContextPack
 

@@ -16,7 +16,7 @@ from weft_schemas.events import EnvelopeEvent, Event, Origin
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy
 
-TENANT = "panel"
+TENANT = "eval"
 
 
 class Folded(msgspec.Struct):
@@ -27,8 +27,8 @@ class Folded(msgspec.Struct):
 
 
 class InProcess:
-    """Compiles as the services would. What the memory and the summarizer derive is not there: the
-    measure is of the compile and of the firewall."""
+    """Compiles as the services would; what the memory and the summarizer derive is not there. One
+    session is held at a time."""
 
     def __init__(self, policy: ContextPolicy | None = None) -> None:
         self._policy = policy or ContextPolicy()
@@ -76,7 +76,7 @@ class InProcess:
             item.text,
             origin=Origin(sequence, item.id, "firewall"),
             rules=self._policy.firewall,
-            fingerprint_key=b"panel",
+            fingerprint_key=b"weft",
             encoding=tokens.DEFAULT_ENCODING,
             tenant=TENANT,
             session=name,
