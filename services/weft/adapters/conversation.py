@@ -120,7 +120,7 @@ def _beside_system(entries: Sequence[PackEntry]) -> list[PackEntry]:
 
 def omission(items: int) -> str:
     """The line that stands for items that are left out."""
-    return f"… {items} items …" if items > 1 else "… 1 item …"
+    return f"… {items} …"
 
 
 def with_memory(memory: str, text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -188,7 +188,7 @@ def _renditions(state: State) -> Choice:
         _above(state, rows, count),
         state.groups,
         state.view.item_count(),
-        partial(_entry, state, _waits(state.groups)),
+        partial(_entry, state, {row.sequence: group for group in state.groups for row in group.rows}),
         count,
     )
     since = state.candidates.latest_user or 0
@@ -221,16 +221,17 @@ def _shape(state: State, row: ItemRow, again: frozenset[int]) -> Shape:
     return Shape(row, redacted, None, required)
 
 
-def _waits(groups: Iterable[Group]) -> dict[int, str]:
-    return {group.rows[0].sequence: group.waits for group in groups if group.waits}
-
-
-def _entry(state: State, waits: dict[int, str], row: ItemRow, shown: Rendition) -> PackEntry:
+def _entry(
+    state: State, groups: Mapping[int, Group], row: ItemRow, shown: Rendition
+) -> PackEntry:
     section = "policy" if row.kind is ItemKind.POLICY else "context"
     if row.sequence == state.candidates.latest_user:
         section = "latest"
     untrusted = row.kind in {*state.policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
-    return entry(row, shown, state.key, section, untrusted, waits.get(row.sequence, ""))
+    call = groups[row.sequence].rows[0]
+    answer = groups[row.sequence].waits if row is call else ""
+    answers = None if row is call else call.id
+    return entry(row, shown, state.key, section, untrusted, answer, answers)
 
 
 def _above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[PackEntry, ...]:

@@ -124,6 +124,11 @@ PROFILES = {
 EXCHANGE_SHARE = 0.5
 """Most of a budget that the results since the latest user turn take before older items get any
 (promise 8 of faithful prompts)."""
+CUT_SHARE = 0.6
+"""Of what is left of that, how much a result gets that does not fit whole: older ones that do are
+shown, too."""
+TOLD_SHARE = float(os.environ.get("TO","0.15"))
+"""Most of a budget that is spent beside it on telling which other calls were made."""
 PINS_SHARE = 0.5
 """Most of a budget that pinned items take whole, and policies beside them (promise 7)."""
 
@@ -137,7 +142,7 @@ MARKS = 7.0
 OPENING = 2.0
 """Tokens by which a group's first part counts as dearer in the order (less than it really costs:
 several items with a value each ground more than one with many)."""
-OVERSHOOT = 1.3
+OVERSHOOT = 2.0
 """Parts are put in order until they fill this many budgets by estimate: the fit is exact."""
 OFFERED = 2.0
 """Budgets of one item's text that are offered, its best passages first."""
@@ -150,7 +155,7 @@ CLOSE = 0.985
 """Share of the budget from which a fit is good enough."""
 GUESSES = 4
 """Guesses by proportion before bisection takes over."""
-FILLS = 8
+FILLS = 24
 """Later additions that are tried in what is left."""
 LEAST_ROOM = 8
 """Tokens: in less, nothing fits."""

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from weft.adapters.conversation import omission
 from weft.adapters.drafting import compact
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.counting import MESSAGE, Count, message_tokens, prompt_tokens
 from weft.compiler.rendering.entries import undated
 from weft.compiler.rendering.legend import FENCES, HANDLES, OMISSIONS, OPENING, legend
-from weft.compiler.rendering.prompt import block, label, omission
-from weft.compiler.renditions.rendition import PARTS, STUB, WHOLE, Rendition
+from weft.compiler.rendering.prompt import block, label
+from weft.compiler.renditions.rendition import PARTS, STUB, Rendition
 from weft.days import day_of, written
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
@@ -47,7 +48,6 @@ class _Cost(NamedTuple):
     day: str
     item_id: str
     parent_id: str | None
-    ordinal: int
     has_gaps: bool
     has_fence: bool
     has_handle: bool
@@ -99,17 +99,25 @@ class PromptCost:
     def entries(self, shown: Mapping[int, Rendition]) -> list[PackEntry]:
         """All entries, in order of happening below the legend and the header."""
         made = []
-        latest = -1
+        missing = self._missing(shown)
         for sequence in self._in_order(shown):
-            row, one = self.rows[sequence], self._entry(sequence, shown[sequence])[1]
-            missing = row.ordinal - latest - 1
-            if missing > 0:
-                one = msgspec.structs.replace(one, omitted_before=missing)
-            latest = max(latest, row.ordinal)
+            one = self._entry(sequence, shown[sequence])[1]
+            if sequence in missing:
+                one = msgspec.structs.replace(one, omitted_before=missing[sequence])
             made.append(one)
         omitted = any(one.omitted_before for one in made)
         told = legend(made, omitted)
         return [*([told] if told else []), *self.above, *undated(made)]
+
+    def _missing(self, shown: Mapping[int, Rendition]) -> dict[int, int]:
+        """How many items are left out before each of these, where any are."""
+        missing = {}
+        before = -1
+        for ordinal, sequence in sorted((self.rows[at].ordinal, at) for at in shown):
+            if ordinal > before + 1:
+                missing[sequence] = ordinal - before - 1
+            before = ordinal
+        return missing
 
     def costed(self, shown: Mapping[int, Rendition]) -> Costed:
         """The entries and what is really sent of them, counted."""
@@ -133,8 +141,9 @@ class PromptCost:
         """The same, added up from the blocks: exact for the prompt, close for messages."""
         prompt, extra, latest, last = self._above, 0, "", ""
         before: str | bool = False
-        ordinal = -1
-        gaps = fences = handles = False
+        missing = self._missing(shown)
+        gaps = bool(missing)
+        fences = handles = False
         for sequence in self._in_order(shown):
             cost = self._entry(sequence, shown[sequence])[2]
             prompt += cost.after_call if before == cost.parent_id else cost.alone
@@ -142,10 +151,8 @@ class PromptCost:
             if self._dated and cost.day and cost.day != latest:
                 prompt += self._count(written(cost.day, latest) + "\n")
                 latest = cost.day
-            if cost.ordinal > ordinal + 1:
-                prompt += self._count(omission(cost.ordinal - ordinal - 1) + "\n")
-                gaps = True
-            ordinal = max(ordinal, cost.ordinal)
+            if sequence in missing:
+                prompt += self._count(omission(missing[sequence]) + "\n")
             before, last = cost.item_id, cost.speaker
             gaps, fences = gaps or cost.has_gaps, fences or cost.has_fence
             handles = handles or cost.has_handle
@@ -167,7 +174,7 @@ class PromptCost:
         if held is None:
             row = self.rows[sequence]
             made = self._make(row, shown)
-            held = self._entries[id(shown)] = shown, made, _cost(made, row.ordinal, self._count)
+            held = self._entries[id(shown)] = shown, made, _cost(made, self._count)
         return held
 
 
@@ -181,7 +188,7 @@ def _places(groups: Sequence[Group]) -> dict[int, tuple[int, bool, int]]:
     return places
 
 
-def _cost(made: PackEntry, ordinal: int, count: Count) -> _Cost:
+def _cost(made: PackEntry, count: Count) -> _Cost:
     alone = count(block(made, None) + "\n")
     if made.answer:
         alone += count(f"result: ({made.answer})\n")
@@ -204,9 +211,8 @@ def _cost(made: PackEntry, ordinal: int, count: Count) -> _Cost:
         day_of(made.occurred_at),
         made.item_id,
         made.parent_id,
-        ordinal,
         made.view in (PARTS, STUB),
-        made.view != WHOLE and "<data:" in made.text or made.kind is ItemKind.TOOL_RESULT,
+        "<data:" in made.text,
         "[art:" in made.text,
     )
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 
 from weft.compiler.rendering.fencing import fence, looks_like_labels, unbroken
-from weft.compiler.renditions.rendition import PARTS, REDACTED, STUB, SUMMARY, Rendition
+from weft.compiler.renditions.rendition import PARTS, REDACTED, REFERENCE, STUB, SUMMARY, Rendition
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
 from weft_schemas.envelope import ResultStatus
@@ -18,6 +18,8 @@ from weft_schemas.items import ItemKind
 HANDLE_FROM = 300
 """Tokens that must be missing before the text names its handle, which costs ten; the entry always
 carries it."""
+OWN_WORDS = frozenset({STUB, REFERENCE})
+"""Views that hold nothing of the item: no fence is needed."""
 _CHARACTERS = 4
 """Per token, about."""
 
@@ -29,11 +31,13 @@ def entry(
     section: str,
     untrusted: bool,
     answer: str = "",
+    call_id: str | None = None,
 ) -> PackEntry:
     """The entry of one item, fenced where it is untrusted, its handle shown where much is missing.
 
     Call ids are the item's place in its session: as unique as the provider's, at a tenth of the
-    tokens. `answer` says why a call has no result beside it.
+    tokens. `answer` says why a call has no result beside it, `call_id` which
+    item a result answers.
     """
     handle = _handle(row, shown)
     text = f"{shown.text} [{handle}]" if handle and _much_is_missing(row, shown) else shown.text
@@ -41,10 +45,10 @@ def entry(
     return PackEntry(
         item_id=row.id,
         kind=row.kind,
-        text=_safe(text, row, key, untrusted),
+        text=text if shown.view in OWN_WORDS else _safe(text, row, key, untrusted),
         section=section,
         sequence=row.sequence,
-        parent_id=row.parent_id,
+        parent_id=row.parent_id if call_id is None else call_id,
         author=_text(named("author")),
         tool_name=_text(named("tool_name")),
         call_id=f"c{row.ordinal}" if row.kind is ItemKind.TOOL_CALL else None,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from weft.adapters.conversation import omission
 from weft.days import day_of, written
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
@@ -58,11 +59,6 @@ def blocks(entries: Iterable[PackEntry]) -> Iterator[list[str]]:
             lines.append(f"result: ({entry.answer})")
         yield lines
         previous = entry
-
-
-def omission(items: int) -> str:
-    """The line that stands for items that are left out."""
-    return f"… {items} …"
 
 
 def block(entry: PackEntry, previous: PackEntry | None) -> str:

@@ -37,6 +37,8 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
         return Rendition(REDACTED, row.text)
     if not row.is_complete:
         return Rendition(SUMMARY, _with_facts(row))
+    if row.kind is ItemKind.TOOL_RESULT and not row.whole.strip():
+        return Rendition(STUB, "(empty)")
     is_call = row.kind is ItemKind.TOOL_CALL
     return Rendition(WHOLE, row.whole, call_arguments(row.text, row.metadata) if is_call else None)
 

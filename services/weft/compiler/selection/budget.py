@@ -25,14 +25,16 @@ def fit_budget(
 ) -> Shown:
     """The longest run of additions that fits beside `base`, then later ones that still fit; by what
     is really sent never more than `budget`, if `base` is not."""
-    target = budget
+    target, best, most = budget, None, -1
     for _ in range(CORRECTIONS):
         shown = _fit(additions, shapes, base, cost.size, target)
-        over = cost.exact(shown) - budget
-        if over <= 0:
-            return shown
-        target -= over
-    return _fit(additions, shapes, base, cost.exact, budget)
+        used = cost.exact(shown)
+        if most < used <= budget:
+            best, most = shown, used
+        if CLOSE * budget <= used <= budget or (best is not None and used > budget):
+            break
+        target += budget - used
+    return best if best is not None else _fit(additions, shapes, base, cost.exact, budget)
 
 
 def _fit(

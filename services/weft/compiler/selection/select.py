@@ -10,10 +10,10 @@ import msgspec
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import EXCHANGE_SHARE, Wants
+from weft.compiler.profiles import CUT_SHARE, EXCHANGE_SHARE, TOLD_SHARE, Wants
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import PromptCost, Shown
-from weft.compiler.renditions.rendition import part_count, whole
+from weft.compiler.renditions.rendition import STUB, part_count, whole
 from weft.compiler.selection.budget import fit_budget
 from weft.compiler.selection.offers import Scores, Shape, order_parts
 from weft.compiler.selection.pins import pin
@@ -62,26 +62,57 @@ def everything_whole(choice: Choice) -> Shown | None:
 
 
 def with_exchange(choice: Choice, pinned: Shown) -> Shown:
-    """The pinned, and of the results since the latest user turn, newest first, as many whole as
-    half of the budget takes; of the first that does not fit whole its best parts."""
-    limit = min(choice.budget, choice.cost.exact(pinned) + int(choice.budget * EXCHANGE_SHARE))
-    shown = dict(pinned)
-    for place, group in enumerate(choice.exchange):
+    """The pinned, and the open exchange: the results since the latest user turn, newest first, as
+    many whole as half of the budget takes, of the first that does not fit its best parts; then that
+    the other calls were made, and how they ended: what was done is not done again."""
+    used = choice.cost.exact(pinned)
+    limit = min(choice.budget, used + int(choice.budget * EXCHANGE_SHARE))
+    shown, is_cut = dict(pinned), False
+    for group in choice.exchange:
         more = {
             row.sequence: choice.shapes[row.sequence].choose(range(part_count(row)))
             for row in group.rows
         }
         if choice.cost.fits({**shown, **more}, limit):
             shown.update(more)
-        elif place == 0:
-            shown = fill(choice, shown, [group], limit)
+        elif not is_cut:
+            room = limit - choice.cost.exact(shown)
+            shown = fill(choice, shown, [group], limit - int(room * (1 - CUT_SHARE)))
+            is_cut = True
+    return _told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
+
+
+def _told(choice: Choice, shown: Shown, limit: int) -> Shown:
+    """Beside what is shown, the calls of the open exchange with a line about their results, newest
+    first."""
+    shown = dict(shown)
+    for group in choice.exchange:
+        if group.key in shown:
+            continue
+        more = {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
+        if choice.cost.size({**shown, **more}) > limit:
+            break
+        shown.update(more)
     return shown
+
+
+def _can_grow(group: Group, choice: Choice, base: Shown) -> bool:
+    """Whether more of it can be shown than `base` does: all, or what stands as a stub."""
+    if group.key not in base:
+        return True
+    return any(
+        base[row.sequence].view == STUB
+        and choice.shapes[row.sequence].fixed is None
+        and row.size_of_whole > 0
+        for row in group.rows
+        if row.sequence in base
+    )
 
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
     """`base` and the parts of `groups` worth most beside it, within `budget`."""
     stated = Counter(value for shown in base.values() for value in values(shown.text))
-    rest = [group for group in groups if group.key not in base]
+    rest = [group for group in groups if _can_grow(group, choice, base)]
     additions = order_parts(
         rest,
         choice.scores,
