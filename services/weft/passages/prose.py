@@ -13,6 +13,10 @@ from weft.passages.part import Part
 LEAST, MOST = 160, 640
 """Characters of a leaf: smaller neighbours stand together up to the first, larger ones are cut
 above the second."""
+HUNK = 320
+"""Characters up to which lines of code, a log or a listing are one leaf."""
+DEEPEST = 12
+"""Levels of indentation that are taken apart."""
 PROSE_LINE = 90
 """Mean characters of a line from which a text is prose, told in paragraphs and not in lines."""
 
@@ -65,7 +69,14 @@ def _line(text: str, start: int, stop: int, end: int) -> _Line:
     held = text[start:stop]
     bare = held.lstrip()
     heading = _HEADING.match(held) if bare.startswith("#") else None
-    return _Line(start, end, not bare, len(held) - len(bare), len(heading[1]) if heading else 0)
+    numbered = _NUMBER.match(held)
+    indent = numbered.end() - numbered.start(1) if numbered else len(held) - len(bare)
+    is_blank = not bare or (numbered is not None and numbered.end() == len(held))
+    return _Line(start, end, is_blank, indent, len(heading[1]) if heading else 0)
+
+
+_NUMBER = re.compile(r"[ \t]{0,8}\d{1,7}[:|\u2192]([ \t]*)")
+"""The number that editors and `grep -n` write before a line, and the line's own indentation."""
 
 
 def _sections(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
@@ -98,6 +109,47 @@ def _section(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
 
 
 def _leaves(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
+    return _nested(text, lines, 0) if unit == "line" else _paragraphs(text, lines, unit)
+
+
+def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
+    """Lines by their indentation: one with what is indented below it belongs together, and stands
+    with any of that; small neighbours are one leaf."""
+    if not lines:
+        return []
+    parts: list[Part] = []
+    for group in _indented(lines):
+        start, end = group[0].start, group[-1].end
+        last = parts[-1] if parts else None
+        if end - start <= HUNK:
+            fits = last is not None and not last.children and end - last.start <= HUNK
+            if last is not None and fits:
+                parts[-1] = Part(last.start, end, "line", last.count + len(group))
+            else:
+                parts.append(Part(start, end, "line", len(group)))
+        elif len(group) == 1 or depth == DEEPEST:
+            parts += _cut(text, group, "line")
+        else:
+            head = Part(start, group[0].end, "line", identifies=True)
+            below = _nested(text, group[1:], depth + 1)
+            parts.append(Part(start, end, "block", children=(head, *below)))
+    return parts
+
+
+def _indented(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """Groups that begin with a least indented line."""
+    least = min((line.indent for line in lines if not line.is_blank), default=0)
+    group: list[_Line] = []
+    for line in lines:
+        if group and not line.is_blank and line.indent == least:
+            yield group
+            group = []
+        group.append(line)
+    if group:
+        yield group
+
+
+def _paragraphs(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
     parts: list[Part] = []
     for block in _blocks(lines):
         start, end = block[0].start, block[-1].end

@@ -19,31 +19,36 @@ def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
 
     JSON stands without the quotes that it can do without, see `unquoted`.
     """
-    pieces: list[str] = []
-    _Assembling(text, outline.is_json, frozenset(chosen), pieces).part(outline.root, 0)
-    return "".join(pieces).rstrip("\n")
+    assembling = _Assembling(text, outline.is_json, frozenset(chosen))
+    assembling.part(outline.root, 0)
+    return assembling.text()
 
 
 class _Assembling:
-    def __init__(
-        self, text: str, is_json: bool, chosen: frozenset[int], pieces: list[str]
-    ) -> None:
+    def __init__(self, text: str, is_json: bool, chosen: frozenset[int]) -> None:
         self._text = text
         self._is_json = is_json
         self._chosen = chosen
-        self._pieces = pieces
+        self._pieces: list[str] = []
+        self._missing: list[Part] = []
+        """Lines and paragraphs left out since the last piece: one mark tells of all."""
+
+    def text(self) -> str:
+        """What was put together."""
+        self._mark()
+        return "".join(self._pieces).rstrip("\n")
 
     def part(self, part: Part, number: int) -> int:
         """Add what is chosen of a part whose first leaf has this number; gives the next number."""
-        count = leaf_count(part)
-        held = range(number, number + count)
+        held = range(number, number + leaf_count(part))
         if all(at in self._chosen for at in held):
-            self._exact(part.start, part.end)
+            self._exact(part.start, part.end, part.unit)
             return held.stop
-        self._exact(part.start, part.start + part.opening)
+        if part.opening:
+            self._exact(part.start, part.start + part.opening, part.unit)
         self._children(part, number)
         if part.closing:
-            self._exact(part.end - part.closing, part.end)
+            self._exact(part.end - part.closing, part.end, part.unit)
         return held.stop
 
     def _children(self, part: Part, number: int) -> None:
@@ -51,49 +56,59 @@ class _Assembling:
         is_first = True
         total = sum(child.count for child in part.children)
         for child in part.children:
-            count = leaf_count(child)
-            shown = child.identifies or any(
-                at in self._chosen for at in range(number, number + count)
-            )
-            if not shown:
+            held = range(number, number + leaf_count(child))
+            number = held.stop
+            if not child.identifies and all(at not in self._chosen for at in held):
                 gap.append(child)
-                number += count
                 continue
             if gap:
                 self._gap(gap, total, is_first)
                 gap, is_first = [], False
-            if self._is_json and not is_first and child.unit in _JSON_UNITS:
-                self._pieces.append(", ")
+            if child.unit in _JSON_UNITS and not is_first:
+                self._add(", ")
             is_first = False
-            if child.identifies:
-                self._exact(child.start, child.end)
-                number += count
+            if child.children:
+                self.part(child, held.start)
             else:
-                number = self.part(child, number)
+                self._exact(child.start, child.end, child.unit)
         if gap:
             self._gap(gap, total, is_first)
 
-    def _exact(self, start: int, end: int) -> None:
+    def _exact(self, start: int, end: int, unit: str) -> None:
         text = self._text[start:end]
-        self._pieces.append(unquoted(text) if self._is_json else text)
+        self._add(unquoted(text) if self._is_json and unit in _JSON_PARTS else text)
+
+    def _add(self, piece: str) -> None:
+        self._mark()
+        self._pieces.append(piece)
 
     def _gap(self, gap: Sequence[Part], total: int, is_first: bool) -> None:
-        mark = gap_mark(self._text, gap, total)
-        if self._is_json and gap[0].unit in _JSON_UNITS:
-            self._pieces.append(mark if is_first else f", {mark}")
-            return
-        before = self._pieces[-1] if self._pieces else ""
-        lined = not before or before.endswith("\n")
-        whole_lines = self._text[gap[0].start : gap[-1].end].endswith("\n")
-        if lined:
-            self._pieces.append(f"{mark}\n")
-        elif whole_lines:
-            self._pieces.append(f"\n{mark}\n" if gap[0].unit == "line" else f" {mark}\n")
+        if gap[0].unit in _JSON_UNITS:
+            mark = gap_mark(self._text, gap, total)
+            self._add(mark if is_first else f", {mark}")
+        elif gap[0].unit == "row":
+            self._lined(gap_mark(self._text, gap, total), True)
         else:
-            self._pieces.append(mark if before.endswith(" ") else f" {mark}")
-            self._pieces.append(" ")
+            self._missing += gap
+
+    def _mark(self) -> None:
+        """Tell of the lines that are missing here."""
+        if self._missing:
+            gap, self._missing = self._missing, []
+            has_lines = self._text[gap[0].start : gap[-1].end].endswith("\n")
+            self._lined(gap_mark(self._text, gap), has_lines)
+
+    def _lined(self, mark: str, has_lines: bool) -> None:
+        """A mark on a line of its own, where whole lines are missing."""
+        before = self._pieces[-1][-1:] if self._pieces else "\n"
+        if before == "\n":
+            self._pieces.append(f"{mark}\n" if has_lines else f"{mark} ")
+        else:
+            space = "" if before == " " else " "
+            self._pieces.append(f"{space}{mark}\n" if has_lines else f"{space}{mark} ")
 
 
+_JSON_PARTS = frozenset({"record", "field", "element", "call"})
 _JSON_UNITS = frozenset({"record", "field", "element"})
 
 
@@ -104,7 +119,7 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
         count = sum(part.count for part in gap)
         return f"… {count} of {total} {_named(unit, total)} …"
     counts: dict[str, int] = {}
-    for part in gap:
+    for part in gap:  # of a block or a section, what is in it
         for leaf in leaves(part):
             counts[leaf.unit] = counts.get(leaf.unit, 0) + leaf.count
     if set(counts) == {"line"}:
