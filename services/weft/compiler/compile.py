@@ -1,5 +1,6 @@
-"""The compile: a pure function of (session view, policy, request). Its stages stand below in order;
-each takes the state as the one before left it, and writes into the ledger what it dropped and why."""
+"""The compile: a pure function of (session view, policy, request). Its stages stand below in
+order; each takes the state as the one before left it, and writes into the ledger what it dropped
+and why."""
 
 from __future__ import annotations
 
@@ -105,6 +106,22 @@ def compile_pack(
     return _render(state, choice, shown)
 
 
+def entries_of(
+    view: SessionView,
+    request: CompileRequest,
+    policy: ContextPolicy,
+    above: Sequence[PackEntry],
+    shown: Shown,
+    key: bytes,
+) -> list[PackEntry]:
+    """The entries of these renditions, as a compile made them; `above` are memory and tools."""
+    groups = close(view, view.rows(shown), Ledger())
+    groups, _ = apply_floor(groups, policy, Ledger())
+    make = partial(_entry, policy, key, None, _group_of(groups))
+    cost = PromptCost(above, groups, make, counter(view.encoding))
+    return cost.entries({at: one for at, one in shown.items() if at in cost.rows})
+
+
 def budget_of(request: CompileRequest, policy: ContextPolicy) -> int:
     """Tokens that the prompt may take."""
     wanted = policy.budgets.of(request.phase) if request.budget is None else request.budget
@@ -132,9 +149,11 @@ def _situation(view: SessionView) -> str:
 
 def _close(state: State) -> None:
     """A call with its results is one group; what cannot be complete is dropped."""
-    before = state.view.rows(one.sequence for one in state.base.manifest if one.item_id) if (
-        state.base
-    ) else []
+    before = (
+        state.view.rows(one.sequence for one in state.base.manifest if one.item_id)
+        if (state.base)
+        else []
+    )
     rows = {row.sequence: row for row in (*state.candidates.rows, *before)}
     state.groups = close(state.view, rows.values(), state.ledger)
 
@@ -163,9 +182,7 @@ def _rank(state: State) -> None:
     )
     state.prefix = keep(state.view, state.base, state.policy_version, state.groups, state.redacted)
     settled = frozenset(group.key for group in _pinned(state)) | state.prefix.shown.keys()
-    state.groups = within_limits(
-        state.groups, state.scores, settled, phase, rule, state.ledger
-    )
+    state.groups = within_limits(state.groups, state.scores, settled, phase, rule, state.ledger)
 
 
 def _pinned(state: State) -> list[Group]:
@@ -187,8 +204,13 @@ def _renditions(state: State) -> Choice:
     cost = PromptCost(
         _above(state, rows, count),
         state.groups,
-        state.view.item_count(),
-        partial(_entry, state, {row.sequence: group for group in state.groups for row in group.rows}),
+        partial(
+            _entry,
+            state.policy,
+            state.key,
+            state.candidates.latest_user,
+            _group_of(state.groups),
+        ),
         count,
     )
     since = state.candidates.latest_user or 0
@@ -221,17 +243,26 @@ def _shape(state: State, row: ItemRow, again: frozenset[int]) -> Shape:
     return Shape(row, redacted, None, required)
 
 
+def _group_of(groups: Sequence[Group]) -> dict[int, Group]:
+    return {row.sequence: group for group in groups for row in group.rows}
+
+
 def _entry(
-    state: State, groups: Mapping[int, Group], row: ItemRow, shown: Rendition
+    policy: ContextPolicy,
+    key: bytes,
+    latest_user: int | None,
+    groups: Mapping[int, Group],
+    row: ItemRow,
+    shown: Rendition,
 ) -> PackEntry:
     section = "policy" if row.kind is ItemKind.POLICY else "context"
-    if row.sequence == state.candidates.latest_user:
+    if row.sequence == latest_user:
         section = "latest"
-    untrusted = row.kind in {*state.policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
+    untrusted = row.kind in {*policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
     call = groups[row.sequence].rows[0]
     answer = groups[row.sequence].waits if row is call else ""
     answers = None if row is call else call.id
-    return entry(row, shown, state.key, section, untrusted, answer, answers)
+    return entry(row, shown, key, section, untrusted, answer, answers)
 
 
 def _above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[PackEntry, ...]:
@@ -242,9 +273,7 @@ def _above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[PackEnt
     room = int(state.budget * share)
     if header is None or sum(count(one.text + "\n") for one in header) > room:
         told = frozenset[str]() if PROFILES[state.request.phase].repeats else _told(state, rows)
-        header = memory_header(
-            state.view, state.question, state.policy, state.budget, count, told
-        )
+        header = memory_header(state.view, state.question, state.policy, state.budget, count, told)
     tools = tools_entry(state.view, state.request, state.budget, count)
     return (*header, *([tools] if tools else []))
 
@@ -276,9 +305,7 @@ def _render(state: State, choice: Choice, shown: Shown) -> Compilation:
     state.ledger.repeats = sum(one.view == "reference" for one in shown.values())
     pack = _pack(state, costed, choice, shown)
     manifest = manifest_of(costed.entries, choice.cost.rows, shown)
-    scores = {
-        row.id: state.scores[group.key] for group in state.groups for row in group.rows
-    }
+    scores = {row.id: state.scores[group.key] for group in state.groups for row in group.rows}
     return Compilation(pack, audit_of(pack, state.request, manifest), scores)
 
 

@@ -10,10 +10,9 @@ import msgspec
 from weft.passages.part import Part
 from weft.passages.prose import split_stretch
 
-import os
-LEAF = int(os.environ.get("LEAF","160"))
+LEAF = 160
 """Characters up to which fields, and elements that are no records, stand together."""
-RECORD = int(os.environ.get("REC","480"))
+RECORD = 480
 """Characters up to which a record, or a field's value, is not taken apart."""
 TEXT = 640
 """Characters above which a string is taken apart by its lines."""
@@ -108,9 +107,10 @@ def _read(text: str) -> _Value:
             holder.end = at
             open_values.pop()
             closed = open_values[-1]
-            if at + 1 - closed.bracket <= (RECORD if len(open_values) > 1 else LEAF):
-                closed.members = None
-            elif len(open_values) > DEEPEST:
+            if (
+                at + 1 - closed.bracket <= (RECORD if len(open_values) > 1 else LEAF)
+                or len(open_values) > DEEPEST
+            ):
                 closed.members = None
     root.end = len(text)
     return root
@@ -155,7 +155,9 @@ def _grouped(text: str, members: list[_Value], unit: str, limit: int) -> list[Pa
         if start == end:
             continue
         if one.members is not None or end - start > TEXT:
-            parts.append(_container(text, one, unit) if one.members else _long(text, start, end, unit))
+            parts.append(
+                _container(text, one, unit) if one.members else _long(text, start, end, unit)
+            )
             is_open = False
             continue
         identifies = unit == "field" and names < MOST_IDENTIFIERS

@@ -1,5 +1,5 @@
-"""A text as a tree of parts: sections and paragraphs, records and fields, rows and lines. Its leaves
-are the smallest stretches that a prompt shows; whatever is left out can be told by its unit."""
+"""A text as a tree of parts: sections and paragraphs, records and fields, rows and lines. Its
+leaves are the smallest stretches that a prompt shows; what is left out is told by its unit."""
 
 from __future__ import annotations
 

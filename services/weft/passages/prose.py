@@ -170,11 +170,13 @@ def _count(lines: Sequence[_Line], unit: str) -> int:
     if unit == "line":
         return len(lines)
     filled = [not line.is_blank for line in lines]
-    return max(1, sum(one and not before for one, before in zip(filled, [False, *filled])))
+    return max(
+        1, sum(one and not before for one, before in zip(filled, [False, *filled], strict=False))
+    )
 
 
 def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """Lines up to and with the blank ones behind them; blank ones at the start go with the first."""
+    """Lines up to and with the blank ones behind them; those at the start go with the first."""
     block: list[_Line] = []
     filled = False
     for line in lines:
@@ -205,7 +207,7 @@ def _cut(text: str, block: Sequence[_Line], unit: str) -> Iterator[Part]:
 
 
 def _outermost(lines: Sequence[_Line], end: int) -> int:
-    """The last of the least indented lines in the second half of what fits: a definition's first."""
+    """The last of the least indented lines in the second half of what fits."""
     least = max(end // 2, 1)
     return min(range(least, end + 1), key=lambda at: (lines[at].indent, -at))
 

@@ -12,7 +12,6 @@ from weft.passages.part import Outline, unpacked
 from weft.passages.splitting import outline_of
 from weft.readmodel.calls import call_text
 from weft.readmodel.compression import decompressed
-
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
@@ -169,9 +168,7 @@ class SessionView(FactStore, EpisodicStore, Protocol):
     def recent(self, limit: int) -> list[ItemRow]:
         """The newest items, newest first."""
 
-    def of_kind(
-        self, kind: ItemKind, limit: int, before: int | None = None
-    ) -> list[ItemRow]:
+    def of_kind(self, kind: ItemKind, limit: int, before: int | None = None) -> list[ItemRow]:
         """The newest items of a kind, newest first; `before` an ordinal, where it is given."""
 
     def first_of_kind(self, kind: ItemKind) -> list[ItemRow]:

@@ -35,7 +35,8 @@ _postings = statements("postings")
 _OF_KIND, _FIRST_OF_KIND, _PINNED, _PLACES, _BY_SEQUENCE, _BY_ID, _CHILDREN = (
     f"{_sql.item}\n{where}"
     for where in (
-        _sql.of_kind, _sql.first_of_kind, _sql.pinned, _sql.places, _sql.by_sequence, _sql.by_id, _sql.children,
+        _sql.of_kind, _sql.first_of_kind, _sql.pinned, _sql.places, _sql.by_sequence, _sql.by_id,
+        _sql.children,
     )
 )  # fmt: skip
 _kinds = {kind.value: kind for kind in ItemKind}
@@ -129,9 +130,7 @@ class View:
     def recent(self, limit: int) -> list[ItemRow]:
         return self._placed(range(max(self._count - limit, 0), self._count))[::-1]
 
-    def of_kind(
-        self, kind: ItemKind, limit: int, before: int | None = None
-    ) -> list[ItemRow]:
+    def of_kind(self, kind: ItemKind, limit: int, before: int | None = None) -> list[ItemRow]:
         if kind is ItemKind.PLAN_STATE and not self._begin.has_plans:
             return []
         if kind is ItemKind.POLICY and not self._begin.has_rules:
@@ -198,7 +197,10 @@ class View:
             wanted = _written([document for document, _ in best])
             found = self._db.execute(_postings.items_of_documents, (wanted, self._number))
             items = {document: place for document, *place in found}
-        matches = [Match(*items[document], score) for document, score in best]
+        matches = []
+        for document, score in best:
+            sequence, ordinal, passage = items[document]
+            matches.append(Match(sequence, ordinal, passage, score))
         return sorted(matches, key=lambda match: (-match.score, -match.sequence, match.passage))
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:

@@ -53,9 +53,8 @@ def close(view: SessionView, rows: Iterable[ItemRow], ledger: Ledger) -> tuple[G
     for row in complete.values():
         if row.kind is ItemKind.TOOL_CALL:
             groups.append(_exchange(row, answers.pop(row.sequence, []), ledger))
-        elif row.kind is not ItemKind.TOOL_RESULT:
-            if _is_open(row, ledger):
-                groups.append(group_of([row]))
+        elif row.kind is not ItemKind.TOOL_RESULT and _is_open(row, ledger):
+            groups.append(group_of([row]))
     for row in answers.get(0, ()):
         if _is_open(row, ledger):
             ledger.drop([row], "orphan", "its call is not in the log")
@@ -92,9 +91,7 @@ def _completed(view: SessionView, given: dict[int, ItemRow]) -> dict[int, ItemRo
     calls = sorted(row.id for row in complete.values() if row.kind is ItemKind.TOOL_CALL)
     if calls:
         complete.update(
-            (row.sequence, row)
-            for row in view.children(calls)
-            if row.kind is ItemKind.TOOL_RESULT
+            (row.sequence, row) for row in view.children(calls) if row.kind is ItemKind.TOOL_RESULT
         )
     _add_nearby(view, complete)
     return {sequence: complete[sequence] for sequence in sorted(complete)}

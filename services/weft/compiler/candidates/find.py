@@ -83,9 +83,7 @@ def _add(found: dict[int, ItemRow], rows: Iterable[ItemRow]) -> None:
     found.update((row.sequence, row) for row in rows)
 
 
-def _recent(
-    view: SessionView, rules: SelectionRules, reach: Reach, budget: int
-) -> list[ItemRow]:
+def _recent(view: SessionView, rules: SelectionRules, reach: Reach, budget: int) -> list[ItemRow]:
     """The newest items, newest first: until their whole texts would fill the budget some times."""
     most = view.item_count() if rules.recent is None else min(rules.recent, view.item_count())
     rows = view.recent(min(reach.newest, most))

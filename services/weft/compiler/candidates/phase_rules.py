@@ -23,7 +23,8 @@ def showable(
     for group in _current(groups, ledger):
         foreign = [row.kind for row in group.rows if row.kind not in shown]
         if foreign:
-            ledger.drop(group.rows, "kind_limit", f"phase {phase.value} shows no {foreign[0].value}")
+            detail = f"phase {phase.value} shows no {foreign[0].value}"
+            ledger.drop(group.rows, "kind_limit", detail)
         else:
             kept.append(group)
     return tuple(kept)

@@ -6,8 +6,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from weft.compiler.profiles import BESIDE, Emphasis
 from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import (
+    AFTER_QUESTION,
+    ASKS,
+    AT_TIME,
+    BESIDE,
+    DATED,
+    DAY,
+    DAY_MATCHES,
+    LONG,
+    LONG_TEXT,
+    LONGEST_TITLE,
+    NAMED,
+    OWN_WORDS,
+    SPOKEN_BY,
+    TITLED,
+    Emphasis,
+)
 from weft.compiler.ranking.cues import Cues, cues
 from weft.compiler.ranking.question import Question
 from weft.compiler.ranking.times import nearness, times_in
@@ -16,31 +32,6 @@ from weft.readmodel.terms import analyse
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import PhaseRule
 
-AFTER_QUESTION = 0.5
-"""Share of a match's relevance for the item right after it, where it asks. Tuned, as the constants
-below, on three LoCoMo conversations; two others confirm them."""
-DAY = 0.1
-"""Most that the best matches of its day add to an item."""
-DAY_MATCHES = 3
-SPOKEN_BY = 2.2
-"""Factor for items whose author the query names, where it names one author."""
-AT_TIME = 1.0
-"""What an item gains, as a share of its relevance, that is of a day which the query names. On the
-questions of three LoCoMo conversations that name one, recall at 2,000 tokens goes from .90 to .98.
-"""
-ASKS = 0.9
-"""Factor for items that only ask."""
-TITLED = 1.0
-"""What a document gains, as a share of its relevance, whose title uses the query's words alone. On
-half of tau2_banking's tasks, recall at 4,000 tokens goes from .19 to .25, on the others from .20 to
-.23; twice as much moves neither."""
-LONGEST_TITLE = 160
-"""Characters of a first line that may be a title."""
-DATED, NAMED, LONG = 0.06, 0.08, 0.05
-"""Worth of a year, of a name, of length."""
-LONG_TEXT = 240
-"""Characters from which length says no more."""
-
 SAID = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
 """Kinds that somebody said."""
 
@@ -48,6 +39,7 @@ ALONE = frozenset({ItemKind.DOC_SNIPPET})
 """Kinds that answer nothing beside them: documents are published in any order."""
 
 _NO_CUES = cues("")
+
 
 def score_groups(
     groups: Sequence[Group],
@@ -131,9 +123,8 @@ def _with_neighbours(
     place = {row.ordinal: at for at, row in enumerate(rows)}
     raw = [matches.get(row.sequence, 0.0) * _own(row) for row in rows]
     for at, row in enumerate(rows):
-        own = matches.get(row.sequence)
-        own = own and own * _own(row)
-        if own is None or row.kind in ALONE:
+        own = matches.get(row.sequence, 0.0) * _own(row)
+        if not own or row.kind in ALONE:
             continue
         for distance, share in BESIDE.items():
             for ordinal in (row.ordinal - distance, row.ordinal + distance):
@@ -146,10 +137,10 @@ def _with_neighbours(
     return raw
 
 
-import os
-OWN=float(os.environ.get("OWN","0.28"))
-def _own(row):
-    return OWN if row.kind is ItemKind.AGENT_MSG and not row.metadata.get("author") else 1.0
+def _own(row: ItemRow) -> float:
+    """Factor for what a nameless agent says: it repeats what users and tools said."""
+    is_own = row.kind is ItemKind.AGENT_MSG and not row.metadata.get("author")
+    return OWN_WORDS if is_own else 1.0
 
 
 def _days(

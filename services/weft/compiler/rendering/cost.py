@@ -1,5 +1,5 @@
-"""What a prompt costs: entries made of renditions, and their tokens as they are really sent. Entries
-and their costs are made once, however often the budget fit asks."""
+"""What a prompt costs: entries made of renditions, and their tokens as they are really sent.
+Entries and their costs are made once, however often the budget fit asks."""
 
 from __future__ import annotations
 
@@ -66,33 +66,25 @@ Make = Callable[[ItemRow, Rendition], PackEntry]
 
 
 class PromptCost:
-    """`above` are the entries of memory and tools; `groups` hold all rows that may be shown, of a
-    session of `items` items."""
+    """`above` are the entries of memory and tools; `groups` hold all rows that may be shown."""
 
     def __init__(
         self,
         above: Sequence[PackEntry],
         groups: Sequence[Group],
-        items: int,
         make: Make,
         count: Count,
     ) -> None:
         self.above = tuple(above)
         self.rows = {row.sequence: row for group in groups for row in group.rows}
         self._place = _places(groups)
-        self._items = items
         self._make = make
         self._count = count
         self._entries: dict[int, tuple[Rendition, PackEntry, _Cost]] = {}
         self._above = sum(count(made.text + "\n") for made in self.above)
         self._costed: tuple[Shown, Costed] | None = None
         self._dated = (
-            len(
-                {
-                    day_of(str(row.metadata.get("occurred_at") or ""))
-                    for row in self.rows.values()
-                }
-            )
+            len({day_of(str(row.metadata.get("occurred_at") or "")) for row in self.rows.values()})
             > 1
         )
 
@@ -179,7 +171,7 @@ class PromptCost:
 
 
 def _places(groups: Sequence[Group]) -> dict[int, tuple[int, bool, int]]:
-    """By sequence, what items are sorted by: a result that came before its call stands behind it."""
+    """By sequence, what items are sorted by: a result before its call stands behind it."""
     places = {}
     for group in groups:
         for row in group.rows:

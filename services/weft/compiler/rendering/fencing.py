@@ -1,5 +1,5 @@
-"""Text that must not pass for anything else in a prompt: a fence around it that it cannot forge. Its
-own bytes stay as they are, but for chat templates that a model would obey."""
+"""Text that must not pass for anything else in a prompt: a fence around it that it cannot forge.
+Its own bytes stay as they are, but for chat templates that a model would obey."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ def unbroken(text: str) -> str:
 
 def looks_like_labels(text: str) -> bool:
     """Whether a line of a text, but its first, could be taken for the next block."""
-    head, newline, rest = text.partition("\n")
+    _, newline, rest = text.partition("\n")
     return bool(newline) and _LABEL.search(rest) is not None

@@ -1,5 +1,5 @@
-"""Chosen parts of a text put together again: each exact and in its place, every gap marked with what
-is missing and how much of it."""
+"""Chosen parts of a text put together again: each exact and in its place, every gap marked with
+what is missing and how much of it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ _JSON_UNITS = frozenset({"record", "field", "element"})
 
 
 def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
-    """`… 12 of 14 records …`, `… lines 40–93 …` or `… 3 paragraphs …`."""
+    """`… 12 of 14 records …`, `… lines 40-93 …` or `… 3 paragraphs …`."""
     unit = gap[0].unit
     if all(part.unit == unit for part in gap) and unit in (*_JSON_UNITS, "row"):
         count = sum(part.count for part in gap)
@@ -125,7 +125,7 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
     if set(counts) == {"line"}:
         numbers = _numbers(text, gap)
         if numbers is not None:
-            return f"… lines {numbers[0]}–{numbers[1]} …"
+            return f"… lines {numbers[0]}-{numbers[1]} …"
     told = ", ".join(f"{count} {_named(unit, count)}" for unit, count in counts.items())
     return f"… {told} …"
 

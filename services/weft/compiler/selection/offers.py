@@ -30,6 +30,7 @@ from weft.passages.part import Outline, Part, leaves
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
+
 class Shape(msgspec.Struct, frozen=True):
     """All ways to show one item."""
 
@@ -189,12 +190,12 @@ def _offer(
     score: float,
 ) -> Offer:
     found = worth(text, frozenset(asked)) if wants.values else None
-    return Offer(
-        group, sequence, part, len(text) * density + 1, score, found, wants.values
-    )
+    return Offer(group, sequence, part, len(text) * density + 1, score, found, wants.values)
 
 
-def _shares(row: ItemRow, outline: Outline, passages: Mapping[int, float]) -> Callable[[int], float]:
+def _shares(
+    row: ItemRow, outline: Outline, passages: Mapping[int, float]
+) -> Callable[[int], float]:
     """How much of its item's score a part has: most where its passage answers best. Of a message
     that only stands beside what answers, the first part tells what it says."""
     best = max(passages.values(), default=0.0)

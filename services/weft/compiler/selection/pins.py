@@ -1,5 +1,5 @@
-"""What stands in every prompt: the task, the open question and what it answers, what was pinned, and
-the policies. Whole, unless they alone would take more than half of the budget."""
+"""What stands in every prompt: the task, the open question and what it answers, what was pinned,
+and the policies. Whole, unless they alone would take more than half of the budget."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def pin(
 
 
 def _whole(group: Group, shapes: Mapping[int, Shape]) -> Shown:
-    return {
-        row.sequence: shapes[row.sequence].choose(range(part_count(row))) for row in group.rows
-    }
+    return {row.sequence: shapes[row.sequence].choose(range(part_count(row))) for row in group.rows}
 
 
 def _add_shortened(
@@ -77,16 +75,14 @@ def _add_shortened(
 
 
 def _first(shape: Shape, count: int) -> Rendition:
-    """The first parts of an item; of a long one its last part too, where people put what they want."""
+    """The first parts of an item; of a long one its last too, where people put what they want."""
     total = part_count(shape.row)
     if 2 < count < total:
         return shape.choose([*range(count - 1), total - 1])
     return shape.choose(range(count))
 
 
-def _cut(
-    shown: Shown, others: Shown, shape: Shape, cost: PromptCost, limit: int
-) -> Shown | None:
+def _cut(shown: Shown, others: Shown, shape: Shape, cost: PromptCost, limit: int) -> Shown | None:
     if shape.fixed is not None or shape.redacted:
         return None
     room = limit - cost.size(shown)

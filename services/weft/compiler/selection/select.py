@@ -53,11 +53,11 @@ def everything_whole(choice: Choice) -> Shown | None:
     rows = [row for group in choice.groups for row in group.rows]
     if not choice.is_all or sum(max(row.whole_tokens, 0) for row in rows) > choice.budget:
         return None
-    shown = {}
+    shown: Shown = {}
     for row in rows:
         shape = choice.shapes[row.sequence]
-        limited = shape.fixed is not None and shape.is_limited
-        shown[row.sequence] = shape.fixed if limited else whole(row, shape.redacted)
+        limited = shape.fixed if shape.is_limited else None
+        shown[row.sequence] = limited or whole(row, shape.redacted)
     return shown if choice.cost.exact(shown) <= choice.budget else None
 
 
