@@ -3,7 +3,6 @@ looks at a session. All were tuned on half of the sessions of each kind."""
 
 from __future__ import annotations
 
-
 import msgspec
 
 from weft_schemas.policy import Phase
@@ -157,7 +156,25 @@ GUESSES = 4
 """Guesses by proportion before bisection takes over."""
 FILLS = 24
 """Later additions that are tried in what is left."""
-LEAST_OF_HALF = 5.0
+LEAST_ROOM = 8
+"""Tokens: in less, nothing fits."""
+LEAST_PIN = 24
+"""Tokens that a shortened pin gets at least: in fewer it says nothing."""
+SITUATION = 4
+"""Newest items whose calls say what is going on, where no query does."""
+SITUATION_TEXT = 600
+"""Characters read of each."""
+COHERENT = 250
+"""Tokens up to which an item is about one thing: its other parts are worth nearly as much as the
+one that answers, those of an item of twice the length half as much."""
+
+STAYS = tuple(step / 10 for step in range(10, 0, -1))
+"""Shares of a stable prompt's base that may stay; what is behind them is replaced."""
+PRICE, MOST_PRICE = 400.0, 0.5
+"""What sending a whole budget anew costs, as a share of all that is wanted: so much by the budget's
+tokens, since in a small one each new item displaces more, and at most. Tuned with the constants
+below for prompts of which over three quarters repeat the one before."""
+OF_HALF = 5.0
 """How much more a value is wanted that a compile afresh with half of the budget states: of what a
 next call copies it holds nine tenths."""
 PRESENCE = 0.05
