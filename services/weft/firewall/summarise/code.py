@@ -10,7 +10,7 @@ from itertools import pairwise
 import msgspec
 
 from weft.firewall.detect import NUMBERED
-from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, shorten
 from weft.firewall.summarise.prose import telling
 
 _LINE = 140
@@ -72,18 +72,24 @@ def summarise_code(text: str, budget: Budget) -> str:
     number."""
     lines, numbered, found = outlined(text)
     span = f"{numbered[0][0]}..{numbered[-1][0]}" if numbered else "none"
-    pieces = [Piece(-2, 100, f"source: lines {span}, {len(found)} definitions")]
+    told = f"outline of lines {span}: {len(found)} definitions; what it does not list is left out"
+    pieces = [Piece(-2, 100, told)]
     if numbered and numbered[0][1] != lines[0]:
         pieces.append(Piece(-1, 99, shorten(lines[0], 200)))
     for order, item in enumerate(found):
-        shown = f"{item.first}-{item.last}: {shorten(item.line.strip(), _LINE)}"
+        shown = f"{item.first}-{item.last}: {cut_line(item.line, _LINE)}{_body(item)}"
         pieces.append(Piece(item.first, 80 - item.indent * 0.5 - order * 0.01, shown))
     for order, item in enumerate(passages(numbered, found)):
-        shown = f"{item.first}-{item.last}: {shorten(item.name, _FILLING_LINE)}"
+        shown = f"{item.first}-{item.last}: {cut_line(item.line, _FILLING_LINE)}{_body(item)}"
         pieces.append(Piece(item.first, 60 - order * 0.01, shown))
     for worth, number, line in _telling_lines(numbered, found):
-        pieces.append(Piece(number, 30 + worth, f"{number}: {shorten(line, _FILLING_LINE)}"))
-    return compose(pieces, budget, gap="")
+        pieces.append(Piece(number, 30 + worth, f"{number}: {cut_line(line, _FILLING_LINE)}"))
+    return compose(pieces, budget)
+
+
+def _body(item: Definition) -> str:
+    """The mark of what follows in the lines that are named."""
+    return " …" if item.last > item.first else ""
 
 
 def _telling_lines(
@@ -93,7 +99,7 @@ def _telling_lines(
     spread over the whole text."""
     defined = {item.at for item in found}
     lines = [
-        (_line_worth(line) + 0.5 * _spread(index), number, line.strip())
+        (_line_worth(line) + 0.5 * _spread(index), number, line)
         for index, (number, line) in enumerate(numbered[:_FILLING])
         if index not in defined and line.strip()
     ]
@@ -174,9 +180,9 @@ def _passages(numbered: list[tuple[int, str]], start: int, end: int) -> list[Def
     for at, following in pairwise([*begins, end]):
         inside = [x for x in range(at, following) if _reaches(numbered[x][1], indent)]
         last = inside[-1]
-        line = numbered[at][1].strip()
+        number, line = numbered[at]
         parts.append(
-            Definition(line, numbered[at][0], numbered[last][0], line, indent, at, last + 1)
+            Definition(line.strip(), number, numbered[last][0], line, indent, at, last + 1)
         )
     return parts
 

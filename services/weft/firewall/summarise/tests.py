@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
 
 _LINE = 220
 """Characters of a line that are shown."""
@@ -35,7 +35,7 @@ _PASSED_INSIDE = re.compile(r"\bPASSED\b")
 
 def summarise_tests(text: str, budget: Budget) -> str:
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    failures = passed = 0
+    failures = passed = reasons = 0
     pieces: list[Piece] = []
     for number, line in enumerate(lines):
         start = line[:400]
@@ -44,16 +44,19 @@ def summarise_tests(text: str, budget: Budget) -> str:
             continue
         if _FAILURE.match(start):
             failures += 1
+            reasons = 0
             worth = 90.0 - failures * 0.01
         elif _is_total(start):
             worth = 97.0 + number / len(lines)
         elif _REASON.match(start):
-            worth = 80.0 - number / len(lines)
+            # The first reason behind a failure says most of what the others say again.
+            worth = 80.0 - reasons - number / len(lines)
+            reasons += 1
         else:
             worth = 40.0 + number / len(lines)
-        pieces.append(Piece(number, worth, shorten(line, _LINE)))
+        pieces.append(Piece(number, worth, cut_line(line, _LINE)))
     told = f"test run: {len(lines)} lines, {failures} failure lines, {passed} passing lines folded"
-    return compose([Piece(-1, 100, told), *pieces], budget)
+    return compose([Piece(-1, 100, told, 0), *pieces], budget, "lines", len(lines))
 
 
 def _is_pass(line: str) -> bool:
