@@ -29,6 +29,10 @@ _NESTED = -0.6
 """Worth of an object or list beside single values."""
 _DIFFERING_FIELDS = 4
 """Fields that a record shows which differs from the others, besides those in which it differs."""
+_KEYS, _KEYS_OF = 24, 4
+"""Keys of a nested object that are shown, and that many for each element of a list."""
+_MISSES = 5
+"""Fields for which there is no room before the rest is given up."""
 _NAME = 90
 """Characters of a key that are shown."""
 _NAMES = 12
@@ -169,10 +173,15 @@ def head(collection: Collection, cut: Cut, fits: Callable[[str], bool]) -> str:
     if cut.fields is not None and cut.fields < len(collection.fields):
         but = ", those that differ with more" if collection.outliers else ""
         start += f"; shown with {cut.fields} of {len(collection.fields)} fields{but}"
+    misses = 0
     for part in _told(collection.columns):
         longer = f"{start}; {part}"
         if fits(longer):
             start = longer
+        else:
+            misses += 1
+            if misses > _MISSES:
+                break
     return start
 
 
@@ -223,12 +232,19 @@ def _cut(
     fields: frozenset[str] | None,
     is_kept: Callable[[Path], bool],
 ) -> object:
+    if isinstance(value, dict | list) and value and len(path) >= MAX_DEPTH:
+        return f"{MORE}{len(value)} more below"
     if isinstance(value, dict):
-        return {
-            plain_key(key): _cut(held, (*path, key), cut, None, is_kept)
-            for key, held in value.items()
-            if fields is None or key in fields
+        keys = [key for key in value if fields is None or key in fields]
+        most = max(_KEYS, _KEYS_OF * cut.elements)
+        built = {
+            plain_key(key): _cut(value[key], (*path, key), cut, None, is_kept)
+            for key in keys[:most]
         }
+        if len(keys) > most:
+            names = listed([plain_key(key) for key in keys[most:]])
+            built[MORE] = f"{len(keys) - most} of {len(keys)} keys: {names}"
+        return built
     if isinstance(value, list):
         shown = [
             _cut(held, (*path, index), cut, fields, is_kept)

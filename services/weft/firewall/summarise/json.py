@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat, zip_longest
+from itertools import islice, repeat, zip_longest
 
 import msgspec
 
-from weft.firewall.leaves import MAX_DEPTH, Path, Step, key_worth, value_worth
+from weft.firewall.leaves import MAX_DEPTH, MAX_LEAVES, Path, Step, key_worth, value_worth
 from weft.firewall.summarise.budget import Budget
 from weft.firewall.summarise.collection import (
     MORE,
@@ -131,7 +131,7 @@ def _plan(root: object, budget: Budget, keep: Sequence[Path], complete: bool) ->
         kept = 100.0 if is_kept(path) else 0.0
         return -(key_worth(path) + value_worth(value) + told + kept)
 
-    leaves = sorted(_frame(root, (), places), key=worth)
+    leaves = sorted(islice(_frame(root, (), places), MAX_LEAVES), key=worth)
     frame = [path for path, _ in leaves]
     # Nothing that holds more values than tokens can fit.
     room = budget.limit if not places else budget.limit // (2 * _LEAF)
@@ -173,7 +173,9 @@ def _enough_fits(plan: _Plan, cut: Cut, budget: Budget) -> bool:
     cost = 0
     for place in plan.places.values():
         for index, _ in zip(place.order, range(_needed_of(place)), strict=False):
-            cost += budget.count(_encoded(record(place, index, cut, plan.is_kept)))
+            text = _encoded(record(place, index, cut, plan.is_kept))
+            # A token is rarely longer than 16 characters: what is far too long is not counted.
+            cost += budget.count(text) if len(text) <= 16 * budget.limit else budget.limit + 1
             if cost > budget.limit:
                 return False
     return True
