@@ -198,14 +198,15 @@ class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SelectionRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    recent: int = 200
-    """Newest items that are candidates without a match."""
-    matches: int = 200
-    """Best matches for the query that are candidates."""
+    recent: int | None = None
+    """Most of the newest items that are candidates without a match; where null, as many as could
+    fill the budget."""
+    matches: int | None = None
+    """Most of the best matches for the query that are candidates; null as above."""
     neighbours: int = 2
     """Items on each side of a match that come with it."""
     duplicate_threshold: float = 0.85
-    """Jaccard similarity of word sets from which an item is a near-duplicate."""
+    """Without effect since weft drops nothing for resembling; kept for policies in the log."""
 
 
 class ContextPolicy(
