@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from weft.compiler.fencing import digits, fence, neutral, unlabelled
+from weft.compiler.rendering.fencing import digits, fence, neutral, unlabelled
 
 
 def test_the_fence_is_a_keyed_hash_of_the_id() -> None:

@@ -4,8 +4,8 @@ import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.values import stated_value, values, written_value
-from weft.compiler.worth import (
+from weft.compiler.ranking.values import stated_value, values, written_value
+from weft.compiler.ranking.worth import (
     ASKED_FIELD,
     WRITTEN,
     asked_fields,

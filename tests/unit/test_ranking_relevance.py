@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 from tests.session_view import ListView
 
-from weft.compiler.closure import close
-from weft.compiler.query import understand
+from weft.compiler.candidates.closure import close
+from weft.compiler.ranking.question import understand
 from weft.compiler.scoring import Emphasis, score_groups
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import PhaseRule

@@ -2,7 +2,7 @@
 
 from tests.session_view import ListView
 
-from weft.compiler.closure import Group, close
+from weft.compiler.candidates.closure import Group, close
 from weft.compiler.fitting import Forms, fit
 from weft.compiler.packing import Addition, Wants, order_parts
 from weft_schemas.items import ContextItem, ItemKind

@@ -7,7 +7,7 @@ import pytest
 from tests.session_view import ListView
 
 from weft.compiler.blocks import entry
-from weft.compiler.counting import counter, learn
+from weft.compiler.rendering.counting import counter, learn
 from weft.compiler.forms import whole
 from weft.compiler.sheet import Sheet
 from weft_schemas.envelope import ResultEnvelope
