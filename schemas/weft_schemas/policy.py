@@ -198,11 +198,12 @@ class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SelectionRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    recent: int | None = None
-    """Most of the newest items that are candidates without a match; where null, as many as could
-    fill the budget."""
-    matches: int | None = None
-    """Most of the best matches for the query that are candidates; null as above."""
+    recent: int = 200
+    """Most of the newest items that are candidates without a match. The default sets no bound: as
+    many are looked at as could fill the budget."""
+    matches: int = 200
+    """Most of the passages that are candidates because they answer the query; the default as
+    above."""
     neighbours: int = 2
     """Items on each side of a match that come with it."""
     duplicate_threshold: float = 0.85

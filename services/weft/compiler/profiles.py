@@ -3,8 +3,6 @@ looks at a session. All were tuned on half of the sessions of each kind."""
 
 from __future__ import annotations
 
-import os
-
 import msgspec
 
 from weft_schemas.policy import Phase
@@ -128,7 +126,7 @@ EXCHANGE_SHARE = 0.5
 CUT_SHARE = 0.6
 """Of what is left of that, how much a result gets that does not fit whole: older ones that do are
 shown, too."""
-TOLD_SHARE = float(os.environ.get("TO", "0.15"))
+TOLD_SHARE = 0.15
 """Most of a budget that is spent beside it on telling which other calls were made."""
 PINS_SHARE = 0.5
 """Most of a budget that pinned items take whole, and policies beside them (promise 7)."""
@@ -172,13 +170,10 @@ one that answers, those of an item of twice the length half as much."""
 
 STAYS = tuple(step / 10 for step in range(10, 0, -1))
 """Shares of a stable prompt's base that may stay; what is behind them is replaced."""
-PRICE, MOST_PRICE = float(os.environ.get("PR", "38.0")), 0.25
+PRICE, MOST_PRICE = 400.0, 0.5
 """What sending a whole budget anew costs, as a share of all that is wanted: so much by the budget's
 tokens, since in a small one each new item displaces more, and at most. Tuned with the constants
 below for prompts of which over three quarters repeat the one before."""
-TALK = 0.8
-"""Share of the budget that a replacement fills where nothing was called: a next turn needs room,
-while a result is shortened into what there is."""
 OF_HALF = 5.0
 """How much more a value is wanted that a compile afresh with half of the budget states: of what a
 next call copies it holds nine tenths."""

@@ -120,7 +120,7 @@ def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
         raw_tokens = tokens.count(read.cleaned.text, task.encoding)  # no estimate of what is shown
     value = read.detected.value
     found = leaves(value) if not whole and value is not None else []
-    summary = read.scanned.text if whole else _summary(task, read, found)
+    summary = read.scanned.text if whole else _summary(task, read)
     counted = whole and summary is read.cleaned.text
     return ResultEnvelope(
         summary=summary,
@@ -211,11 +211,18 @@ def _shown(task: _Task) -> int | None:
     return shown_up_to(task.rules, task.item.reserved.tool_name)
 
 
-def _summary(task: _Task, read: _Read, found: list[Leaf]) -> str:
-    """At most the cap; what an escape hid from the first scan is masked here."""
+def _summary(task: _Task, read: _Read) -> str:
+    """At most the cap. What only stands together in a summary, a name and its value, is scanned
+    once more."""
     budget = Budget(task.rules.summary_tokens, task.encoding)
     keep = [steps_of(path) for path in task.rule.keep] if task.rule is not None else []
-    text = summarise(read.text, read.detected, found, budget, keep)
+    detected, note = read.detected, ""
+    if not read.taken.whole and detected.value is not None:
+        detected = msgspec.structs.replace(detected, complete=False)
+    elif not read.taken.whole:
+        note = f"… {len(read.taken.data)} of {read.taken.size} bytes were read: both ends …\n"
+    left = Budget(max(0, budget.limit - budget.count(note)), budget.encoding) if note else budget
+    text = note + summarise(read.text, detected, left, keep)
     shown = without_secrets(text, task.key, task.limits.matches)
     return shown if shown is text and budget.fits(shown) else budget.cut(shown)
 

@@ -20,8 +20,8 @@ from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
-from weft_schemas.envelope import ResultEnvelope
-from weft_schemas.errors import InvalidInput
+from weft_schemas.envelope import CleanBody, ResultEnvelope
+from weft_schemas.errors import Corrupt, InvalidInput
 from weft_schemas.events import (
     EnvelopeEvent,
     EpisodeEvent,
@@ -104,11 +104,11 @@ class DerivedFold:
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if envelope.clean is not None:
             raw = self._bodies.take(item)
-            text = None if raw is None else clean_text(raw, envelope.clean)
+            text = None if raw is None else _folded(raw, envelope.clean)
         if text is None:
             return [envelope_text(envelope)]
         outline = outline_of(text, envelope.content_type)
-        if envelope.clean is not None:
+        if envelope.clean is not None:  # else the summary is the whole text
             known = envelope.encoding == self._encoding
             count = bounded(envelope.clean.tokens) if known else self._count(text)
             row = (version, item, count, len(text), packed(outline), compressed(text))
@@ -242,6 +242,15 @@ class DerivedFold:
 
     def _count(self, text: str) -> int:
         return tokens.count(text, self._encoding)
+
+
+def _folded(raw: str, clean: CleanBody) -> str | None:
+    """The clean text, None where this release makes another one of the body than the firewall did:
+    then the summary stands, as for bodies that are not kept."""
+    try:
+        return clean_text(raw, clean)
+    except Corrupt:
+        return None
 
 
 def envelope_text(envelope: ResultEnvelope) -> str:

@@ -28,6 +28,10 @@ from weft_schemas.items import ItemKind
 from weft_schemas.policy import SelectionRules
 
 
+UNBOUNDED = SelectionRules()
+"""The default's numbers are bounds of releases that had one; every policy in a log repeats them."""
+
+
 class Candidates(msgspec.Struct, frozen=True):
     """What is looked at."""
 
@@ -64,7 +68,7 @@ def find_candidates(
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
     fits = _fitting(recent, budget)
     limit = MATCHES_LEAST + int(reach.matches * max(fits, budget / PASSAGE_TOKENS))
-    limit = limit if rules.matches is None else min(limit, rules.matches)
+    limit = limit if rules.matches == UNBOUNDED.matches else min(limit, rules.matches)
     matches, passages = _matches(view, question, recent, limit, reach, budget)
     wanted = reach.near_least + int(reach.near * fits)
     held = {row.ordinal for row in found.values()}
@@ -85,7 +89,9 @@ def _add(found: dict[int, ItemRow], rows: Iterable[ItemRow]) -> None:
 
 def _recent(view: SessionView, rules: SelectionRules, reach: Reach, budget: int) -> list[ItemRow]:
     """The newest items, newest first: until their whole texts would fill the budget some times."""
-    most = view.item_count() if rules.recent is None else min(rules.recent, view.item_count())
+    most = view.item_count()
+    if rules.recent != UNBOUNDED.recent:
+        most = min(rules.recent, most)
     rows = view.recent(min(reach.newest, most))
     tokens = sum(_cost(row, budget) for row in rows)
     while len(rows) < most and tokens <= reach.recent * budget and rows[-1].ordinal:

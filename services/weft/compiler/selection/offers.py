@@ -93,8 +93,8 @@ def required_parts(row: ItemRow) -> frozenset[int]:
     outline = row.parts
     if row.kind is ItemKind.TOOL_CALL:
         return frozenset({0}) if outline is None else frozenset(_arguments(outline.root))
-    if row.kind is ItemKind.TOOL_RESULT and outline is not None and _failed(row):
-        return frozenset({_error_part(row.whole, outline)})
+    if row.kind is ItemKind.TOOL_RESULT and _failed(row):
+        return frozenset({0 if outline is None else _error_part(row.whole, outline)})
     return frozenset()
 
 

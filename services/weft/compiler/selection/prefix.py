@@ -16,7 +16,6 @@ from weft.compiler.profiles import (
     PRESENCE,
     PRICE,
     STAYS,
-    TALK,
     USED,
     USED_CALLS,
 )
@@ -133,7 +132,6 @@ def _prompts(
     choice: Choice, kept: Shown, pinned: Shown, fresh: Shown
 ) -> Iterator[tuple[Shown, Shown]]:
     """What of the base stays, and the prompt that begins with it."""
-    is_talk = not any(group.is_exchange for group in choice.groups)
     yield {}, fresh
     for head in _heads(choice, kept):
         if not _holds_pins(choice, head, pinned):
@@ -144,10 +142,7 @@ def _prompts(
             continue
         base = with_exchange(choice, base)
         later = [group for group in choice.groups if group.key > last and group.key not in base]
-        share = TALK if is_talk and len(head) < len(kept) else 1.0
-        target = max(int(choice.budget * share), choice.cost.exact(base))
-        if target <= choice.budget:
-            yield head, fill(choice, base, later, target)
+        yield head, fill(choice, base, later, choice.budget)
 
 
 def _holds_pins(choice: Choice, head: Shown, pinned: Shown) -> bool:
