@@ -24,6 +24,8 @@ class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Items whose place is asked for, at most `ASKED`."""
     timeout: float = 2.0
     """Seconds that `after` may take."""
+    newest: bool = False
+    """Wait until all is folded that the log holds when this request comes."""
     v: int = 1
 
 

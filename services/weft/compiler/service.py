@@ -17,7 +17,7 @@ from weft.compiler.compile import Compilation, budget_of, compile_pack
 from weft.log.connection import Connection
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
-from weft.log.reading import read_matching
+from weft.log.reading import last_sequence, read_matching
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import status
 from weft.runtime.answering import Answering, Asked
@@ -70,6 +70,7 @@ class Compiler:
     def __init__(self, process: Process, replica: Replica, publisher: Publisher) -> None:
         self._replica = replica
         self._audits = Audits(process.connection, publisher)
+        self._connection = process.connection
         self._ask = partial(ask, process.connection)
         self._key = process.settings.fingerprint_key.encode()
         self._after_work = crash_point("compiler.after_work")
@@ -105,7 +106,11 @@ class Compiler:
         """What this replica has folded, of a session or of the tenant."""
         request = asked.request
         session = None if asked.session == TENANT_SESSION else asked.session
-        await self._replica.reach(request.after, self._replica.deadline(request.timeout))
+        last = await last_sequence(self._connection) if request.newest else 0
+        after = max(request.after, last)
+        folded = await self._replica.reach(after, self._replica.deadline(request.timeout))
+        if request.newest and folded < after:
+            raise Unavailable(f"the read model is at {folded}, the log at {after}; try again")
         return await self._replica.read(
             lambda model: status(model.db, asked.tenant, session, request)
         )
