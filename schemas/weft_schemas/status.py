@@ -81,4 +81,6 @@ class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dead_letters: tuple[DeadLetter, ...] = ()
     places: dict[str, int] = {}
     """Id asked for → sequence of the item that counts under it; unknown ones are absent."""
+    rebuilt: str = ""
+    """Why the replica that answers last built its read model anew; empty where it never had to."""
     v: int = 1

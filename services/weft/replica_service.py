@@ -39,6 +39,7 @@ async def service(process: Process) -> None:
         Replica(process.settings.data_dir) as replica,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
     ):
+        await _check(replica)
         await _rehearse_recent(replica)
         answering = Answering(process, GROUP)
         await compiler.answer(process, replica, publisher, answering)
@@ -52,6 +53,14 @@ async def service(process: Process) -> None:
         await answering.drain()
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+
+
+async def _check(replica: Replica) -> None:
+    """Nobody is answered from a file that was damaged while nothing ran."""
+    try:
+        await asyncio.to_thread(replica.check)
+    except Unavailable as error:
+        _log.warning("there is nothing to answer from yet: %s", error)
 
 
 async def _rehearse_recent(replica: Replica) -> None:

@@ -147,6 +147,8 @@ def _print(found: Status) -> None:
         )
     if found.read_model is not None:
         _print_read_model(found.read_model, found.behind)
+    if found.read_model is not None and found.read_model.rebuilt:
+        hint(f"note: the read model was built anew: {found.read_model.rebuilt}")
     for note in found.notes:
         hint(f"note: {note}")
 

@@ -111,9 +111,10 @@ class Compiler:
         folded = await self._replica.reach(after, self._replica.deadline(request.timeout))
         if request.newest and folded < after:
             raise Unavailable(f"the read model is at {folded}, the log at {after}; try again")
-        return await self._replica.read(
+        found = await self._replica.read(
             lambda model: status(model.db, asked.tenant, session, request)
         )
+        return msgspec.structs.replace(found, rebuilt=self._replica.mended())
 
     async def _routed(self, tenant: str, session: str, request: CompileRequest) -> CompileRequest:
         """The request with what the router says of its catalogue: cards to choose from, or the

@@ -167,12 +167,20 @@ class Indexer:
                 await asyncio.sleep(LOOK_SECONDS)
                 if self._process.stopping.is_set() or self._generations.successor() is not None:
                     return
+                await self._check(writer)
                 lag = await self._lag(writer)
                 self._generations.sweep(keep=(writer.path,))
                 if writer.unscrubbed:
                     await writer.scrub()
                 if self._idle_ns and lag == 0:
                     await self._close_idle(writer, publisher)
+
+    async def _check(self, writer: Writer) -> None:
+        """Raises `Corrupt` where the file is damaged, whoever found that."""
+        if self._generations.current() != writer.path:
+            why = self._generations.condemned() or "it is no longer the current one"
+            raise Corrupt(f"{writer.path.name}: {why}")
+        await writer.look()
 
     async def _lag(self, writer: Writer) -> int | None:
         """Events not folded yet; None where the server does not say."""
@@ -199,8 +207,10 @@ class Indexer:
         _log.warning("the read model is rebuilt", extra=fields(why=str(error)))
         self._process.health.report("read model", f"rebuilding: {error}")
         await self._close()
-        # What stands in the old file is of another log or schema: nobody may read on there.
-        self._generations.retire()
+        # What stands in the old file is damaged, or of another log or schema: nobody may read on.
+        current = self._generations.current()
+        if current is not None:
+            self._generations.condemn(current, str(error))
 
     async def _pause(self, error: sqlite3.OperationalError) -> None:
         _log.error("the read model cannot be written", extra=fields(why=str(error)))
