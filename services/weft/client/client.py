@@ -26,6 +26,7 @@ from weft.runtime.asking import Reply, ask
 from weft.runtime.catalogues import newest_catalogue
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.policies import policy_in_force
+from weft.runtime.roll import call_roll
 from weft.runtime.settings import Settings, read_settings
 from weft_schemas.compile import (
     CompileRequest,
@@ -46,7 +47,7 @@ from weft_schemas.routing import (
     RouteReply,
     RouteRequest,
 )
-from weft_schemas.status import ASKED, StatusReply, StatusRequest
+from weft_schemas.status import ASKED, ProcessState, StatusReply, StatusRequest
 from weft_schemas.subjects import stored_filter
 
 if TYPE_CHECKING:
@@ -295,6 +296,17 @@ class Client:
     async def status(self, session: str | None = None) -> StatusReply:
         """What a replica has folded of a session, or of the whole tenant."""
         return await self._ask(session or TENANT_SESSION, "status", StatusRequest(), StatusReply)
+
+    async def processes(self) -> tuple[ProcessState, ...]:
+        """How every process of weft is, by its own account; who does not answer is not there, or
+        does nothing at the moment. A compiler asks them all; where none answers, this client does,
+        which needs a credential that may."""
+        asked = StatusRequest(processes=True)
+        try:
+            reply = await self._ask(TENANT_SESSION, "status", asked, StatusReply)
+        except Unavailable:
+            return await call_roll(self.connection, self.tenant)
+        return reply.processes
 
     async def route(
         self,

@@ -25,6 +25,7 @@ from weft.runtime.asking import ask
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
+from weft.runtime.roll import call_roll
 from weft_schemas.compile import (
     CompileAudit,
     CompileRequest,
@@ -114,7 +115,10 @@ class Compiler:
         found = await self._replica.read(
             lambda model: status(model.db, asked.tenant, session, request)
         )
-        return msgspec.structs.replace(found, rebuilt=self._replica.mended())
+        asked_of = call_roll(self._connection, asked.tenant) if request.processes else None
+        processes = () if asked_of is None else await asked_of
+        rebuilt = self._replica.mended()
+        return msgspec.structs.replace(found, rebuilt=rebuilt, processes=processes)
 
     async def _routed(self, tenant: str, session: str, request: CompileRequest) -> CompileRequest:
         """The request with what the router says of its catalogue: cards to choose from, or the

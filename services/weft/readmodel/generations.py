@@ -57,6 +57,7 @@ class Generations:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._pointer = self.folder / "current"
         self._successor = self.folder / "successor"
+        self._building = self.folder / "building"
         self._condemned = self.folder / "condemned"
         self._mended = self.folder / "mended"
 
@@ -76,6 +77,18 @@ class Generations:
         """A built generation that waits for the writer to take it over."""
         return self._named(self._successor)
 
+    def building(self) -> Path | None:
+        """A first generation that has not caught up with the log yet, so that nobody reads it."""
+        return self._named(self._building)
+
+    def begin(self, path: Path) -> None:
+        """Name a generation that is being built, for whoever goes on with it."""
+        _write_atomically(self._building, path.name)
+
+    def abandon(self) -> None:
+        """Nobody shall go on with what is being built."""
+        self._building.unlink(missing_ok=True)
+
     def offer(self, path: Path) -> None:
         """Name a built generation as successor of the current one."""
         _write_atomically(self._successor, path.name)
@@ -94,6 +107,7 @@ class Generations:
         _write_atomically(self._pointer, path.name)
         if self.successor() == path:
             self.withdraw()
+        self.abandon()
         if self.condemned():
             os.replace(self._condemned, self._mended)
 
@@ -121,7 +135,7 @@ class Generations:
 
     def sweep(self, keep: tuple[Path, ...] = ()) -> list[Path]:
         """Remove generations that are neither current, kept, being built nor read."""
-        kept = {*keep, self.current(), self.successor()}
+        kept = {*keep, self.current(), self.successor(), self.building()}
         return [path for path in self._files() if path not in kept and _remove(path)]
 
     def _files(self) -> list[Path]:

@@ -22,6 +22,7 @@ from weft.log.connection import connect
 from weft.runtime.logs import fields, set_up_logging
 from weft.runtime.parent import die_with_parent
 from weft.runtime.process import Process, Service
+from weft.runtime.roll import answer_roll_calls
 from weft.runtime.settings import Settings
 from weft.runtime.waiting import until_log_answers
 from weft_schemas.errors import ConfigurationError
@@ -104,6 +105,7 @@ class _Runner:
     async def _run(self) -> None:
         try:
             await until_log_answers(self._process.connection, self._process.stopping)
+            await answer_roll_calls(self._process)
             await self._service(self._process)
         except Exception as error:
             self.failure = error

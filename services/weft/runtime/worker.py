@@ -189,6 +189,7 @@ class WorkerLoop:
         self, delivery: Delivery, source: LogRecord, error: Exception, begun: float
     ) -> None:
         record = delivery.record
+        self._process.health.failed(f"event {source.sequence}: {safe_error(error)}")
         if parking.is_final(error, record.deliveries):
             messages = [self._maker.parked(source, error, record.sequence)]
             self._publish(delivery, messages, "parked", begun)
