@@ -64,6 +64,17 @@ def damage(path: Path, *, traceless: bool = False) -> None:
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
+def falsify(path: Path) -> None:
+    """Other words in the texts, as no error of SQLite or of a decoder would ever tell."""
+    content = path.read_bytes()
+    for number in range(SESSIONS):
+        for item in turns(number):
+            told = item.text[:17].encode()
+            content = content.replace(told, told[:-8] + b"deadbeef")
+    with path.open("r+b") as file:
+        file.write(content)
+
+
 async def until_as_before(client: library.Client, before: list[str], after: int) -> None:
     """Every answer on the way is the right one, or that there is none now."""
     async with asyncio.timeout(PATIENCE):
@@ -92,6 +103,19 @@ async def test_damage_while_it_runs_is_answered_with_nothing_wrong_and_mended(
         told = await weft("status", "--tenant", "acme", url=url)
     assert "built anew: generation-" in told.err
     assert "is damaged" in told.err
+
+
+async def test_words_that_changed_in_the_file_are_never_answered(tmp_path: Path) -> None:
+    folder = tmp_path / "up"
+    async with services(folder) as url, library.connect(url, tenant="acme") as client:
+        last = await filled(client)
+        await prompts(client, last, PATIENCE / 2)
+    async with services(folder) as url, library.connect(url, tenant="acme") as client:
+        before = await prompts(client, last, PATIENCE / 2)
+        assert not any("deadbeef" in prompt for prompt in before)
+        falsify(current(folder))
+        await until_as_before(client, before, last)
+        assert "is damaged" in (await client.status()).rebuilt
 
 
 async def test_damage_while_nothing_runs_is_found_before_anything_is_answered(
