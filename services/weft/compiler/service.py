@@ -8,6 +8,7 @@ anybody holds can be reproduced.
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import aclosing
 from enum import Enum
 from functools import partial
 
@@ -17,7 +18,7 @@ from weft.compiler.compile import Compilation, budget_of, compile_pack
 from weft.log.connection import Connection
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
-from weft.log.reading import last_sequence, read_matching
+from weft.log.reading import last_sequence, newest_first
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import status
 from weft.runtime.answering import Answering, Asked
@@ -229,9 +230,11 @@ class Audits:
         if known is not None:
             return known
         subject = audit_subject(tenant, session, "compiled")
-        async for record in read_matching(self._connection, subject, stream=AUDIT_STREAM):
-            if record.message_id == pack_id:
-                return _recorded(record.payload)
+        records = newest_first(self._connection, subject, stream=AUDIT_STREAM)
+        async with aclosing(records):
+            async for record in records:
+                if record.message_id == pack_id:
+                    return _recorded(record.payload)
         return None
 
 

@@ -202,6 +202,11 @@ class Reader:
         """Whether `model` will give what it gave before, without a look into it."""
         return self._model is not None and self._pointer_stamp() == self._stamp
 
+    def leave_if_replaced(self) -> None:
+        """Leave a generation that is no longer the current one, so that its file can go."""
+        if self._model is not None and self._pointer_stamp() != self._stamp:
+            self.close()
+
     def close(self) -> None:
         """Leave the generation."""
         if self._model is not None:

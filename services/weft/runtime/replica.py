@@ -5,6 +5,7 @@ current generation. The indexer's process writes; here everything is read-only.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,8 @@ READERS = 4
 """Threads that read at once; more would only contend for the interpreter's lock."""
 LOOK_SECONDS = 0.001
 """Between two looks at the checkpoint while somebody waits; a look takes 10 µs."""
+LEAVE_SECONDS = 0.5
+"""Until readers without work leave a generation that was replaced."""
 DOUBT_SECONDS = 10.0
 """Between two checks of the whole file because a request failed."""
 HELD_UP_SECONDS = 0.1
@@ -48,9 +51,12 @@ class Replica:
         self._held_up = 0.0
 
     async def __aenter__(self) -> Self:
+        self._leaving = asyncio.create_task(self._leave_replaced())
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._leaving.cancel()
+        await asyncio.gather(self._leaving, return_exceptions=True)
         if self._look is not None:
             self._look.cancel()
             await asyncio.gather(self._look, return_exceptions=True)
@@ -144,6 +150,18 @@ class Replica:
         if now - self._doubted > DOUBT_SECONDS:
             self._doubted = now
             reader.check()
+
+    async def _leave_replaced(self) -> None:
+        """Readers that nobody uses let go of a generation that was replaced: its file stays on the
+        disk as long as one holds it."""
+        while True:
+            await asyncio.sleep(LEAVE_SECONDS)
+            for reader in self._idle[:]:
+                with contextlib.suppress(ValueError):  # a thread has taken it meanwhile
+                    self._idle.remove(reader)
+                    reader.leave_if_replaced()
+                    self._idle.append(reader)
+            self._checkpoint.leave_if_replaced()
 
     async def _next_look(self) -> int:
         await asyncio.sleep(LOOK_SECONDS)
