@@ -149,6 +149,8 @@ async def test_what_is_behind_a_summary_is_looked_into_by_its_handle(up: Up) -> 
     pack = (await weft(*asked, *until(ack["sequence"]), url=up.url)).json
     (handle,) = [entry["handle"] for entry in pack["entries"] if entry.get("handle")]
     assert '"part 250"' not in pack["prompt"]
+    wrong = await weft("drilldown", handle, "--view", "search", "-a", "pattern=(part", url=up.url)
+    assert (wrong.code, "is no regular expression" in wrong.err) == (2, True)
     asked = ["drilldown", handle, "--view", "search", "-a", "pattern=part 250"]
     found = await weft(*asked, url=up.url)
     assert "part 250" in found.out
