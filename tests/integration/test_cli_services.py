@@ -116,7 +116,12 @@ async def test_status_shows_the_read_model_and_conflicts(up: Up) -> None:
     assert found["read_model"]["conflicts"] == 1
     assert found["read_model"]["collisions"][0]["item_id"] == "u1"
     assert {one["name"] for one in found["consumers"]} == {"firewall", "memory", "summarizer"}
+    assert found["healthy"]
+    assert {one["service"] for one in found["processes"] if one["ready"]} == {
+        "firewall", "summarizer", "memory", "indexer", "compiler", "router",
+    }  # fmt: skip
     shown = await weft("status", "--session", "s1", url=up.url)
+    assert shown.code == 0
     assert "conflicts: the id was taken" in shown.out
     assert shown.err == ""
 
