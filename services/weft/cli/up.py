@@ -81,6 +81,13 @@ def up(
     if data_dir is not None:
         settings = msgspec.structs.replace(settings, data_dir=data_dir)
     embedded = not (named or os.environ.get("WEFT_NATS_URL"))
+    if not embedded and _is_given("port"):
+        where = named or os.environ["WEFT_NATS_URL"]
+        by = "--nats" if named else "WEFT_NATS_URL"
+        raise click.UsageError(
+            f"--port is of a server that is started here, and {by} names one that runs: {where}; "
+            f"leave --port out to use that one, or {by} to start one here"
+        )
     if cluster and not embedded:
         raise click.UsageError("--cluster starts servers here; leave --nats and WEFT_NATS_URL out")
     log_file = log_file or settings.data_dir / "weft.log"
@@ -93,6 +100,11 @@ def up(
             f"port {port} is taken; choose another one with --port (0 takes a free one), or use "
             f"the server that is there: --nats nats://127.0.0.1:{port}"
         ) from None
+
+
+def _is_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 async def _up(
