@@ -78,6 +78,8 @@ class ProcessState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """It takes requests: a compiler does once its read model has caught up with the log."""
     lag: int = 0
     """Events published and not finished by this process, or by those of its kind together."""
+    port: int = 0
+    """On its host, where it serves `/metrics`, `/ready` and `/live`."""
     complaint: str = ""
     """Why it is not ready."""
     last_error: str = ""

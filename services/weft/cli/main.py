@@ -43,6 +43,7 @@ _COMMANDS = {
     "drilldown": ("weft.cli.compiling:drilldown", "Look into a raw result by its handle."),
     "events": ("weft.cli.events:events", "Show a session's events as the log holds them."),
     "status": ("weft.cli.status:status", "Stream, consumers, processes, lag, dead letters."),
+    "doctor": ("weft.cli.doctor:doctor", "What could keep weft from working, and what to do."),
     "rebuild": ("weft.cli.rebuild:rebuild", "Build the read model anew from the log."),
     "snapshot": ("weft.cli.snapshot:snapshot", "Store the read model: replicas start fast."),
     "trim": ("weft.cli.snapshot:trim", "Let the log's old end go, once a snapshot holds it."),

@@ -127,12 +127,14 @@ async def _publish(
     from rich.console import Console
     from rich.progress import Progress
 
+    from weft.cli.progress import showing
+
     console = Console(stderr=True)
     quiet = quiet or not console.is_terminal
     total = sum(len(items) for _, items in sessions)
     done = []
     async with client(settings) as log:
-        with Progress(console=console, transient=True, disable=quiet) as progress:
+        with showing(Progress(console=console, transient=True, disable=quiet)) as progress:
             task = progress.add_task("publishing", total=total)
             for session, items in sessions:
                 ack = await log.publish(session, _counted(items, progress, task))

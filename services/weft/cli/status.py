@@ -193,9 +193,17 @@ def _print(found: Status) -> None:
     if found.processes:
         table(
             "\nprocesses",
-            ["service", "host", "process", "state", "lag", "last error"],
+            ["service", "host", "process", "port", "state", "lag", "last error"],
             [
-                [one.service, one.host, one.pid, _state(one), one.lag, one.last_error]
+                [
+                    one.service,
+                    one.host,
+                    str(one.pid),
+                    str(one.port),
+                    _state(one),
+                    one.lag,
+                    one.last_error,
+                ]
                 for one in found.processes
             ],
         )

@@ -44,6 +44,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     set_up_logging(name, settings.log_level)
     process = Process(name, settings)
     listener = _listener(settings)
+    process.http_port = listener.getsockname()[1]
     runner = _Runner(process, service)
     app = AsgiFastStream(
         process.broker,
@@ -66,7 +67,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     )
     runner.on_end = server.stop
     with _signals(server.stop, process.stopping):
-        _logger.info("listening", extra=fields(port=listener.getsockname()[1]))
+        _logger.info("listening", extra=fields(port=process.http_port))
         try:
             await server.serve(sockets=[listener])
         except SystemExit:

@@ -33,6 +33,8 @@ class Process:
         """FastStream's side of the process; shares the log's connection."""
         self.connection: Connection
         """Open before the service runs."""
+        self.http_port = 0
+        """Where its health and metrics are served; known before the service runs."""
         self.answers = False
         """Whether it takes requests now."""
 

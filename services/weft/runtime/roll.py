@@ -40,6 +40,7 @@ def state_of(process: Process) -> ProcessState:
         ready=complaint is None,
         answers=process.answers,
         lag=process.health.lag,
+        port=process.http_port,
         complaint=complaint or "",
         last_error=process.health.last_error,
     )
