@@ -17,13 +17,16 @@ from typing import TypeVar
 
 import msgspec
 
+from weft.log.connection import Connection
 from weft.log.following import Followed
 from weft.log.identity import StreamIdentity
+from weft.log.reading import read
 from weft.readmodel import store
 from weft.readmodel.digest import content_digest
 from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.fold import Fold, Folded
 from weft.readmodel.pages import Pages
+from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.status import SessionRow, quiet_sessions
 from weft.readmodel.store import (
     check_structure,
@@ -34,13 +37,15 @@ from weft.readmodel.store import (
     vacuum,
 )
 from weft.runtime.logs import fields
-from weft_schemas.errors import Corrupt, WeftError
+from weft_schemas.errors import Corrupt, NotFound, Unavailable, WeftError
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Step = Callable[[str], None]
 
+_READ_SECONDS = 10.0
+"""For one event that the fold asks the log for."""
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
@@ -55,9 +60,11 @@ def _no_step(name: str) -> None:
 class Writer:
     """One generation, open for writing. `await Writer.open(path, encoding)`."""
 
-    def __init__(self, path: Path, encoding: str) -> None:
+    def __init__(self, path: Path, encoding: str, connection: Connection | None) -> None:
         self.path = path
         self._encoding = encoding
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "fold")
         self._db: sqlite3.Connection
         self._fold: Fold
@@ -72,9 +79,10 @@ class Writer:
         self._pages = Pages(path)
 
     @classmethod
-    async def open(cls, path: Path, encoding: str) -> Writer:
-        """Open or make the file. Raises `Corrupt` where it cannot be written on."""
-        writer = cls(path, encoding)
+    async def open(cls, path: Path, encoding: str, connection: Connection | None = None) -> Writer:
+        """Open or make the file. Over `connection` the bodies of items are read again whose
+        envelopes come long after them. Raises `Corrupt` where it cannot be written on."""
+        writer = cls(path, encoding, connection)
         try:
             await writer._run(writer._open)
         except BaseException:
@@ -157,7 +165,7 @@ class Writer:
         if found[1] not in (None, self._encoding):
             self._db.close()
             raise Corrupt(f"{self.path.name} counts in {found[1]}: it is made anew")
-        self._fold = Fold(self._db, self._encoding)
+        self._fold = Fold(self._db, self._encoding, RawBodies(self._read))
         self._read_scrubbed()
         identity = get_meta(self._db, "identity")
         if identity:
@@ -181,6 +189,21 @@ class Writer:
             self._pages.close(self._db)
         except (Corrupt, OSError) as error:
             _log.warning("the read model was left as it is", extra=fields(why=str(error)))
+
+    def _read(self, sequence: int) -> bytes | None:
+        """A record's payload, asked for from the thread that folds."""
+        if self._connection is None:
+            return None
+        reading = asyncio.run_coroutine_threadsafe(read(self._connection, sequence), self._loop)
+        try:
+            return reading.result(_READ_SECONDS).payload
+        except NotFound:
+            return None
+        except TimeoutError:
+            reading.cancel()
+            raise Unavailable(
+                f"the log did not give event {sequence} in {_READ_SECONDS:.0f} s; try again"
+            ) from None
 
     def _read_scrubbed(self) -> None:
         self._scrubbed = int(get_meta(self._db, "scrubbed") or 0)
