@@ -254,7 +254,8 @@ CREATE TABLE postings (
 ) WITHOUT ROWID;
 
 -- What of each tenant is counted in the tables above, kept by triggers, so that telling it costs the
--- same however many sessions there are.
+-- same however many sessions there are. What waits is counted when it is asked for: it changes twice
+-- with every result, and is little.
 CREATE TABLE totals (
     tenant TEXT PRIMARY KEY,
     sessions INTEGER NOT NULL DEFAULT 0,
@@ -262,7 +263,6 @@ CREATE TABLE totals (
     duplicates INTEGER NOT NULL DEFAULT 0,
     collisions INTEGER NOT NULL DEFAULT 0,
     conflicts INTEGER NOT NULL DEFAULT 0,
-    pending INTEGER NOT NULL DEFAULT 0,
     parked INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE TRIGGER totals_session AFTER INSERT ON sessions
@@ -279,15 +279,6 @@ CREATE TRIGGER totals_collision AFTER INSERT ON collisions
 CREATE TRIGGER totals_collision_gone AFTER DELETE ON collisions
     BEGIN UPDATE totals SET collisions = collisions - 1, conflicts = conflicts - OLD.conflict
     WHERE tenant = (SELECT tenant FROM sessions WHERE number = OLD.session); END;
-CREATE TRIGGER totals_wait AFTER INSERT ON waits
-    WHEN NEW.until = 4611686018427387903
-    BEGIN UPDATE totals SET pending = pending + 1 WHERE tenant = (SELECT tenant FROM sessions WHERE number = NEW.session); END;
-CREATE TRIGGER totals_wait_settled AFTER UPDATE OF until ON waits
-    WHEN OLD.until = 4611686018427387903 AND NEW.until <> 4611686018427387903
-    BEGIN UPDATE totals SET pending = pending - 1 WHERE tenant = (SELECT tenant FROM sessions WHERE number = OLD.session); END;
-CREATE TRIGGER totals_wait_gone AFTER DELETE ON waits
-    WHEN OLD.until = 4611686018427387903
-    BEGIN UPDATE totals SET pending = pending - 1 WHERE tenant = (SELECT tenant FROM sessions WHERE number = OLD.session); END;
 CREATE TRIGGER totals_parked AFTER INSERT ON parked
     WHEN NEW.revived IS NULL
     BEGIN UPDATE totals SET parked = parked + 1 WHERE tenant = (SELECT tenant FROM sessions WHERE number = NEW.session); END;

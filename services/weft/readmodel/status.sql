@@ -1,4 +1,5 @@
--- Of a session: everything is found by its number. `totals` has a tenant's.
+-- Of a session: everything is found by its number. `totals` has a tenant's. The number is `open`:
+-- SQLite takes the index of what waits now for a constant only.
 -- name: of_session
 SELECT 1, items, duplicates,
     (SELECT count(*) FROM collisions WHERE session = s.number),
@@ -8,7 +9,9 @@ SELECT 1, items, duplicates,
 FROM sessions s WHERE tenant = :tenant AND session = :session
 
 -- name: of_tenant
-SELECT sessions, items, duplicates, collisions, conflicts, pending, parked
+SELECT sessions, items, duplicates, collisions, conflicts,
+    (SELECT count(*) FROM waits w CROSS JOIN sessions s ON s.number = w.session
+    WHERE w.until = 4611686018427387903 AND s.tenant = :tenant), parked
 FROM totals WHERE tenant = :tenant
 
 -- name: collisions_of_session
@@ -31,7 +34,6 @@ FROM sessions s JOIN waits w ON w.session = s.number JOIN items i ON i.sequence 
 WHERE s.tenant = :tenant AND s.session = :session AND w.until = :open
 ORDER BY i.sequence DESC LIMIT :limit
 
--- The number is `open`: SQLite takes the index of what waits now for a constant only.
 -- name: waiting_of_tenant
 SELECT s.session, i.id, i.sequence
 FROM waits w CROSS JOIN sessions s ON s.number = w.session CROSS JOIN items i ON i.sequence = w.item
