@@ -151,6 +151,8 @@ async def test_an_erasure_that_was_interrupted_counts_all_that_it_removed(
     sound: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     await publish(sound, "s2", [turn(f"u{n}", "one") for n in range(40)])
+    await publish(sound, "another", [turn(f"u{n}", "one") for n in range(90)])
+    await erase_planned(sound, await plan(sound, "acme", "another"))
 
     async def interrupted(connection, stream, sequences, told):
         await erasing.erase_all(connection, stream, sequences[:25], told)

@@ -174,13 +174,13 @@ async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]
 async def _removed_before(connection: Connection, plan: Plan) -> int:
     """Events that earlier runs of this erasure removed and no receipt counts, since they were
     interrupted: what the tombstones say that there was, less what there is and what is counted."""
+    mine = {name: at for name, at in plan.tombstones.items() if name in (plan.sessions or [""])}
     buried = held = 0
-    for name, sequence in plan.tombstones.items():
-        if name in (plan.sessions or [""]):
-            stone = (await read(connection, sequence)).event()
-            buried += (stone.events or 0) if isinstance(stone, ErasedEvent) else 0
-            stored = await _stored(connection, plan.tenant, name or None)
-            held += sum(one < sequence for one in stored)
+    for name, sequence in mine.items():
+        stone = (await read(connection, sequence)).event()
+        buried += (stone.events or 0) if isinstance(stone, ErasedEvent) else 0
+        stored = await _stored(connection, plan.tenant, name or None)
+        held += sum(one < sequence for one in stored)
     if not buried:
         return 0
     counted = 0
@@ -188,8 +188,8 @@ async def _removed_before(connection: Connection, plan: Plan) -> int:
     async for record in read_matching(connection, receipts):
         receipt = record.event()
         if isinstance(receipt, ErasureReceiptEvent):
-            mine = receipt.tombstone_sequence in plan.tombstones.values()
-            counted += receipt.removed.get("events", 0) if mine else 0
+            is_mine = receipt.tombstone_sequence in mine.values()
+            counted += receipt.removed.get("events", 0) if is_mine else 0
     return max(0, buried - held - counted)
 
 
