@@ -24,9 +24,9 @@ class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Items whose place is asked for, at most `ASKED`."""
     timeout: float = 2.0
     """Seconds that `after` may take."""
-    processes: bool = False
+    processes: bool | msgspec.UnsetType = msgspec.UNSET
     """Ask every process how it is; takes half a second."""
-    newest: bool = False
+    newest: bool | msgspec.UnsetType = msgspec.UNSET
     """Wait until all is folded that the log holds when this request comes."""
     v: int = 1
 
@@ -104,8 +104,8 @@ class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dead_letters: tuple[DeadLetter, ...] = ()
     places: dict[str, int] = {}
     """Id asked for → sequence of the item that counts under it; unknown ones are absent."""
-    processes: tuple[ProcessState, ...] = ()
+    processes: tuple[ProcessState, ...] | msgspec.UnsetType = msgspec.UNSET
     """Those that answered, where they are asked for."""
-    rebuilt: str = ""
-    """Why the replica that answers last built its read model anew; empty where it never had to."""
+    rebuilt: str | msgspec.UnsetType = msgspec.UNSET
+    """Why the replica that answers last built its read model anew; unset where it never had to."""
     v: int = 1

@@ -309,7 +309,7 @@ class Client:
             reply = await self._ask(TENANT_SESSION, "status", asked, StatusReply)
         except Unavailable:
             return await call_roll(self.connection, self.tenant)
-        return reply.processes
+        return reply.processes or ()
 
     async def route(
         self,

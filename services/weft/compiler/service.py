@@ -116,10 +116,11 @@ class Compiler:
         found = await self._replica.read(
             lambda model: status(model.db, asked.tenant, session, request)
         )
-        asked_of = call_roll(self._connection, asked.tenant) if request.processes else None
-        processes = () if asked_of is None else await asked_of
-        rebuilt = self._replica.mended()
-        return msgspec.structs.replace(found, rebuilt=rebuilt, processes=processes)
+        if request.processes:
+            processes = await call_roll(self._connection, asked.tenant)
+            found = msgspec.structs.replace(found, processes=processes)
+        # Unset where there is nothing to tell: a client of an older release knows no such field.
+        return msgspec.structs.replace(found, rebuilt=self._replica.mended() or msgspec.UNSET)
 
     async def _routed(self, tenant: str, session: str, request: CompileRequest) -> CompileRequest:
         """The request with what the router says of its catalogue: cards to choose from, or the
