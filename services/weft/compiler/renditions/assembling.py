@@ -35,8 +35,9 @@ class _Assembling:
 
     def text(self) -> str:
         """What was put together."""
+        blank = " \n" if self._missing else "\n"  # behind a mark, the space before what follows
         self._mark()
-        return "".join(self._pieces).rstrip("\n")
+        return "".join(self._pieces).rstrip(blank)
 
     def part(self, part: Part, number: int) -> int:
         """Add what is chosen of a part whose first leaf has this number; gives the next number."""
