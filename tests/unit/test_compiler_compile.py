@@ -86,12 +86,12 @@ def test_only_the_newest_plan_stands() -> None:
     assert pack.stats.included_items == ("two", "bo")
 
 
-def test_a_repetition_is_dropped_for_the_newer() -> None:
+def test_nothing_is_dropped_for_resembling_something_else() -> None:
     items = [said("old", ItemKind.AGENT_MSG), said("new", ItemKind.AGENT_MSG)]
     items.append(said("doc", ItemKind.DOC_SNIPPET))
     pack = compiled(items)
-    assert reasons(pack) == {"old": "duplicate"}
-    assert pack.stats.deduplicated_count == 1
+    assert reasons(pack) == {}
+    assert pack.prompt.count(FILLER) == 3
 
 
 def test_the_same_answer_to_another_question_is_no_repetition() -> None:
@@ -158,7 +158,8 @@ def test_pending_items_are_named_and_their_text_is_nowhere() -> None:
     made = compile_pack(ListView(items, pending=["r"]), CompileRequest(Phase.CALL))
     assert "swordfish" not in repr(made)
     assert [waiting.item_id for waiting in made.pack.pending] == ["r"]
-    assert reasons(made.pack) == {"c": "pending", "r": "pending"}
+    assert reasons(made.pack) == {"r": "pending"}
+    assert made.pack.prompt == "call: f()\nresult: (its result is not worked on yet)"
 
 
 def test_a_sequence_that_the_log_has_not_reached_is_told() -> None:

@@ -56,7 +56,7 @@ def test_a_compile_counts_no_prose_again(phase: Phase, monkeypatch: pytest.Monke
     tokens.counter.cache_clear()
     counter.cache_clear()
     pack = compile_pack(view, CompileRequest(phase, "zq17w", 1_000)).pack
-    assert any(entry.view == "shortened" for entry in pack.entries)
+    assert any(entry.view == "parts" for entry in pack.entries)
     assert pack.stats.prompt_tokens == len(encode(tokens.encoding(), pack.prompt))
     ends = [text.strip() for text in encoded if "zq" in text]
     assert len(ends) <= 2 * len(pack.entries)

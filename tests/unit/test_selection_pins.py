@@ -10,7 +10,7 @@ from weft_schemas.items import ContextItem, ItemKind
 
 USER = ContextItem("u", ItemKind.USER_TURN, "Which of the two docks is free on Monday morning?")
 RULES = [ContextItem(f"p{n}", ItemKind.POLICY, f"Rule {n}: " + "be kind. " * 20) for n in range(3)]
-TASK = ContextItem("task", ItemKind.USER_TURN, "Please unload the ship. " * 60)
+TASK = ContextItem("task", ItemKind.USER_TURN, "Please unload the ship. " * 60 + "Do it now.")
 
 
 def pinned(items: list[ContextItem], budget: int) -> tuple[dict[str, str], Ledger, int]:
@@ -33,7 +33,7 @@ def test_more_budget_never_loses_one_and_never_shortens_what_was_whole() -> None
 
 
 def test_the_user_turn_goes_before_policies() -> None:
-    views, ledger, _ = pinned([*RULES, USER], 20)
+    views, ledger, _ = pinned([*RULES, USER], 26)
     assert views == {"u": WHOLE}
     assert sorted(ledger.notes) == [f"policy p{n} does not fit the budget" for n in range(3)]
 
@@ -51,7 +51,7 @@ def test_a_long_task_is_cut_with_its_beginning_and_its_end() -> None:
     shown = pin(choice.pinned, choice.shapes, choice.cost, 300, Ledger())
     task = next(one for at, one in shown.items() if choice.cost.rows[at].id == "task")
     assert task.text.startswith("Please unload the ship.")
-    assert task.text.endswith("Please unload the ship. ")
+    assert task.text.endswith("Do it now.")
     assert " sentences …" in task.text
 
 

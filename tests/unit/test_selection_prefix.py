@@ -76,7 +76,7 @@ def test_an_item_that_became_sensitive_ends_what_stays() -> None:
     after = compiled(items, before.audit)
     assert "R0003X" in before.pack.prompt
     assert "R0003X" not in after.pack.prompt
-    assert after.pack.prompt.startswith(before.pack.prompt.split("agent: Order R0003X")[0])
+    assert before.pack.prompt.split("agent: Order R0003X")[0] in after.pack.prompt
 
 
 def test_an_unknown_base_compiles_fresh_and_says_so() -> None:
@@ -107,7 +107,7 @@ def test_a_header_that_a_smaller_budget_cannot_hold_does_not_stay() -> None:
         for n in range(40)
     ]
     base = compile_pack(ListView(items, facts=facts), CompileRequest(Phase.CALL, budget=2_000))
-    assert base.pack.prompt.startswith("facts: ")
+    assert base.pack.entries[0].section == "header"
     for budget in (0, 1, 20, 60, 120):
         request = CompileRequest(Phase.CALL, budget=budget, stable_from=base.pack.id)
         pack = compile_pack(ListView(items, facts=facts), request, base=base.audit).pack
@@ -166,7 +166,7 @@ def test_the_latest_result_is_shown_as_a_compile_afresh_shows_it(
 
 def test_a_result_that_the_base_cut_is_whole_where_it_is_interpreted() -> None:
     items = readings(8)
-    base = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=300))
+    base = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=150))
     request = CompileRequest(Phase.INTERPRET, budget=300, stable_from=base.pack.id)
     after = compile_pack(ListView(items), request, base=base.audit)
     latest = after.pack.entries[-1]
