@@ -101,7 +101,7 @@ PROFILES = {
     # Values to copy: identifiers first, each once.
     Phase.CALL: Profile(
         Reach(newest=48, recent=1.5, matches=0.5, near=0.75),
-        Emphasis(relevance=1.2, recency=1.0, half_life=6.0, tie=1.0, user=2.0),
+        Emphasis(relevance=2.0, recency=1.0, half_life=10.0, tie=1.0, user=2.0),
         Wants(values=10.0, cheap=1.0),
         repeats=False,
     ),

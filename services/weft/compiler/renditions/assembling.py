@@ -118,6 +118,8 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
     unit = gap[0].unit
     if all(part.unit == unit for part in gap) and unit in (*_JSON_UNITS, "row"):
         count = sum(part.count for part in gap)
+        if unit == "field":
+            return f"… {count} {_named(unit, count)} …"
         return f"… {count} of {total} {_named(unit, total)} …"
     counts: dict[str, int] = {}
     for part in gap:  # of a block or a section, what is in it
