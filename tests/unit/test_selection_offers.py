@@ -29,12 +29,8 @@ def ordered(choice: Choice, wants: Wants, *scores: float, budget: int = 1_000) -
 
 
 def test_a_new_value_comes_first_and_its_repetition_last() -> None:
-    choice = of("Your order is R77X1.", "It is a fine day.", "As I said, it is R77X1.")
-    assert ordered(choice, VALUES) == [
-        "Your order is R77X1.",
-        "It is a fine day.",
-        "As I said, it is R77X1.",
-    ]
+    said = ["Your order is R77X1.", "Your other is R88X2.", "As I said, it is R77X1."]
+    assert ordered(of(*said), VALUES) == [said[1], said[0], said[2]]
 
 
 def test_of_equals_the_newer_comes_first() -> None:

@@ -251,7 +251,7 @@ class Client:
             as_of=as_of,
             after=after,
             stable_from=stable_from,
-            pin=tuple(pin),
+            pin=tuple(pin) or msgspec.UNSET,
             tools=tuple(tools),
             tool=tool,
             catalog=catalog,

@@ -136,7 +136,8 @@ def _candidates(
     budget = budget_of(request, policy)
     question = understand(request.query or _situation(view))
     reach = PROFILES[request.phase].reach
-    found = find_candidates(view, question, policy.selection, reach, budget, request.pin)
+    pins = () if isinstance(request.pin, msgspec.UnsetType) else request.pin
+    found = find_candidates(view, question, policy.selection, reach, budget, pins)
     return State(view, request, policy, version, budget, question, key, base, Ledger(), found)
 
 

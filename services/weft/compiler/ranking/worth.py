@@ -62,7 +62,7 @@ class Worth(msgspec.Struct, frozen=True):
     total: float
 
 
-_FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*\[?\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
+_FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
 
 
 _HOLDER = re.compile(r'"([^"\\]{1,80})"\s*:\s*[\[{]')
