@@ -38,7 +38,9 @@ def test_small_records_stand_together_and_are_counted() -> None:
 
 
 def test_what_identifies_a_record_stands_with_any_of_it() -> None:
-    text = json.dumps([{"total": "1", "order_id": "R7", "lines": [{"n": n, "x": "y" * 99} for n in range(9)]}])
+    text = json.dumps(
+        [{"total": "1", "order_id": "R7", "lines": [{"n": n, "x": "y" * 99} for n in range(9)]}]
+    )
     found = [part for part in _all(split(text)) if part.identifies]
     assert [text[part.start : part.end] for part in found] == ['"order_id": "R7"']
 
@@ -85,7 +87,9 @@ def test_quotes_are_left_out_where_nothing_becomes_ambiguous() -> None:
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=60),
-    lambda inner: st.lists(inner, max_size=9) | st.dictionaries(st.text(max_size=9), inner, max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=9) | st.dictionaries(st.text(max_size=9), inner, max_size=9)
+    ),
     max_leaves=60,
 )
 

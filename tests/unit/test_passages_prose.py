@@ -7,9 +7,12 @@ from weft.passages.part import Part, leaf_count, leaves
 from weft.passages.prose import MOST, split_prose
 
 CODE = "import os\n\n" + "\n".join(
-    f"def function_{n}(x):\n    if x:\n        return {n}\n\n    return x * {n}\n" for n in range(40)
+    f"def function_{n}(x):\n    if x:\n        return {n}\n\n    return x * {n}\n"
+    for n in range(40)
 )
-SECTIONS = "Before.\n\n# One\n\n" + "A paragraph of words. " * 40 + "\n\n## Under\n\n" + "More. " * 99
+SECTIONS = (
+    "Before.\n\n# One\n\n" + "A paragraph of words. " * 40 + "\n\n## Under\n\n" + "More. " * 99
+)
 
 
 def texts(text: str) -> list[str]:
@@ -75,7 +78,18 @@ def test_written_line_breaks_are_breaks_where_there_are_no_others() -> None:
 @given(
     st.lists(
         st.sampled_from(
-            ["word", " ", "\n", "\n\n", "# Head\n", "    in(x)\n", "12: a\n", ". ", "\\n", "x" * 400]
+            [
+                "word",
+                " ",
+                "\n",
+                "\n\n",
+                "# Head\n",
+                "    in(x)\n",
+                "12: a\n",
+                ". ",
+                "\\n",
+                "x" * 400,
+            ]
         ),
         max_size=80,
     ).map("".join)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.folded import envelope, found, model, of_tenant, result, turn
+from tests.folded import found, model, of_tenant, result, turn
 
-from weft import tokens
 from weft.readmodel.digest import content_digest
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.status import artifact, quiet_sessions, status
