@@ -150,7 +150,7 @@ def test_a_second_envelope_replaces_text_and_passages_from_its_place_on() -> Non
     assert "at ####\n" in newest(read).whole
     assert "at ####\n" not in newest(read, 2).whole
     assert newest(read, 2).whole.count("noon") == newest(read).whole.count("noon") + 1
-    assert found(read, "ferry", 2) == found(read, "ferry") == [1]
+    assert set(found(read, "ferry", 2)) == set(found(read, "ferry")) == {1}
 
 
 def test_an_erasure_deletes_bodies_and_passages() -> None:
@@ -167,10 +167,9 @@ def test_an_item_that_was_erased_takes_no_raw_body_with_it() -> None:
 
 
 def test_live_and_rebuilt_read_the_same() -> None:
-    records = records_of(
-        [result(), turn("u"), derived(result(), 1), result(MASKED, "m"), derived(result(MASKED, "m"), 4)],
-        "t", "s",
-    )  # fmt: skip
+    masked = result(MASKED, "m")
+    events = [result(), turn("u"), derived(result(), 1), masked, derived(masked, 4)]
+    records = records_of(events, "t", "s")
     held = {record.sequence: record.payload for record in records}
     live, _ = late(records, dict(held))
     rebuilt = ReadModel.in_memory(records)
