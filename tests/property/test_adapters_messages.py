@@ -138,7 +138,7 @@ def test_what_is_remembered_and_what_tools_gave_is_no_system_message_and_no_user
 def test_all_that_is_left_out_is_marked(make: Make, entries: list[PackEntry]) -> None:
     said = PackEntry("last", ItemKind.USER_TURN, "and now?", "latest")
     texts = "\n".join(text for _, text in _texts(make([*entries, said])))
-    marks = re.findall(r"^… (\d+) items? …$", texts, re.MULTILINE)
+    marks = re.findall(r"^… (\d+) …$", texts, re.MULTILINE)
     shown = [entry for entry in entries if entry.section != "header"]
     assert sum(map(int, marks)) == sum(entry.omitted_before for entry in shown)
 
