@@ -144,6 +144,9 @@ class ErasedEvent(
 
     session: str | None
     reason: str = ""
+    events: int | msgspec.UnsetType = msgspec.UNSET
+    """Events that the log held of it then, so that an erasure that is interrupted and finished
+    later still counts all that it removed."""
     v: int = 1
 
 
