@@ -1,6 +1,7 @@
 """From a text to its outline: by its form, kept as bytes, searched by its passages."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -41,9 +42,7 @@ def test_passages_are_all_of_the_text_and_of_about_one_size(form: str) -> None:
     assert made.passages[0] == 0
     parts = list(leaves(made.root))
     bounds = [*made.passages, len(parts)]
-    sizes = [
-        sum(part.size for part in parts[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)
-    ]
+    sizes = [sum(part.size for part in parts[a:b]) for a, b in pairwise(bounds)]
     assert max(sizes) <= 2 * PASSAGE + max(part.size for part in parts)
     for number, leaf in enumerate(parts):
         at = max(place for place, first in enumerate(made.passages) if first <= number)

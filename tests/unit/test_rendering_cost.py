@@ -65,7 +65,7 @@ def test_renditions_that_lose_an_item_cost_less_and_say_so() -> None:
     less = {at: one for at, one in shown.items() if at != min(shown)}
     assert cost.exact(less) < heavy + 40
     told = cost.entries(less)
-    assert [one.omitted_before for one in told if one.item_id][0] == 1
+    assert next(one.omitted_before for one in told if one.item_id) == 1
     assert told[0].section == "legend"
 
 

@@ -1,5 +1,6 @@
 """Which parts are offered, and in which order they are worth their tokens."""
 
+import msgspec
 from tests.choosing import choice_of
 
 from weft.compiler.profiles import OFFERED, Wants
@@ -83,6 +84,13 @@ def test_a_result_that_failed_never_stands_without_the_line_of_the_error() -> No
     shape = next(one for one in choice.shapes.values() if one.row.id == "r")
     assert "ERROR: disk full" in shape.choose(()).text
     assert "step 0" not in shape.choose(()).text
+
+
+def test_a_redacted_item_is_never_shown_as_a_stub() -> None:
+    (shape,) = of("[REDACTED: restricted]").shapes.values()
+    redacted = msgspec.structs.replace(shape, redacted=True)
+    assert redacted.choose(()) == redacted.choose({0})
+    assert redacted.choose(()).view == "redacted"
 
 
 def test_opening_a_call_costs_what_must_stand_with_it() -> None:

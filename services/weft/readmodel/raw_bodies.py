@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 
-import msgspec
-
+from weft_schemas.errors import InvalidInput
 from weft_schemas.events import decode_event
 from weft_schemas.items import ContextItem
 
@@ -49,7 +48,7 @@ class RawBodies:
             return None
         try:
             event = decode_event(payload)
-        except (msgspec.MsgspecError, ValueError):
+        except InvalidInput:
             return None
         return event.text if isinstance(event, ContextItem) else None
 

@@ -47,6 +47,8 @@ class Shape(msgspec.Struct, frozen=True):
         """The rendition of these parts, and of those that are required."""
         if self.fixed is not None:
             return self.fixed
+        if self.redacted:
+            return whole(self.row, redacted=True)  # a stub would tell the size of what is hidden
         taken = self.required.union(chosen)
         if len(taken) == part_count(self.row, self.redacted):
             return whole(self.row, True) if self.redacted else compact(self.row)

@@ -1,0 +1,178 @@
+"""Clean bodies in the read model: made of the raw body and its envelope, gone with an erasure."""
+
+import json
+
+import msgspec
+import pytest
+from tests.folded import found, model, turn
+
+from weft import tokens
+from weft.firewall.derive import envelope_for
+from weft.log.record import LogRecord
+from weft.readmodel.fold import Fold
+from weft.readmodel.model import ReadModel, records_of
+from weft.readmodel.raw_bodies import RawBodies
+from weft.readmodel.rows import ItemRow
+from weft.readmodel.status import faults
+from weft.readmodel.store import open_writer
+from weft_schemas.envelope import CleanBody, Mask
+from weft_schemas.events import EnvelopeEvent, ErasedEvent, Origin
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import FirewallRules
+
+SECRET = "AKIAIOSFODNN7EXAMPLE"
+ROWS = [{"id": f"N{n:03d}X", "note": f"crate number {n} of tea " * 8} for n in range(60)]
+BODY = json.dumps(ROWS, indent=1)
+MASKED = f"aws_access_key_id = {SECRET}\n" + "the ferry leaves at noon\n" * 400
+
+
+def result(text: str = BODY, name: str = "r") -> ContextItem:
+    return ContextItem(name, ItemKind.TOOL_RESULT, text)
+
+
+def derived(item: ContextItem, sequence: int, run: str = "", **rules: object) -> EnvelopeEvent:
+    """What the firewall makes of an item at this sequence."""
+    made = envelope_for(
+        item,
+        item.text,
+        origin=Origin(sequence, item.id, "firewall", "1", run=run),
+        rules=FirewallRules(**rules),  # type: ignore[arg-type]
+        fingerprint_key=b"",
+        encoding=tokens.DEFAULT_ENCODING,
+        tenant="t",
+        session="s",
+    )
+    assert made.envelope.clean is not None or made.envelope.complete
+    return made
+
+
+def newest(read: ReadModel, as_of: int | None = None) -> ItemRow:
+    return read.view("t", "s", as_of).recent(1)[0]
+
+
+def bodies(read: ReadModel) -> int:
+    count: int = read.db.execute("SELECT count(*) FROM bodies").fetchone()[0]
+    return count
+
+
+def test_the_clean_text_is_the_body_byte_for_byte() -> None:
+    row = newest(model(result(), derived(result(), 1)))
+    assert (row.whole, row.is_complete) == (BODY, True)
+    assert row.size_of_whole == len(BODY)
+    assert row.whole_tokens == pytest.approx(tokens.count(BODY), rel=0.05)
+    assert row.parts is not None
+    assert len(row.text) < len(BODY) / 3
+
+
+def test_a_secret_is_nowhere_in_the_file() -> None:
+    read = model(result(MASKED), derived(result(MASKED), 1))
+    row = newest(read)
+    assert SECRET not in row.whole
+    assert row.whole.endswith("the ferry leaves at noon\n" * 400)
+    assert not found(read, SECRET)
+    assert SECRET not in "\n".join(read.db.iterdump())
+
+
+def test_it_is_found_by_its_passages() -> None:
+    read = model(result(), derived(result(), 1))
+    view = read.view("t", "s")
+    (best, *_) = view.search(["n051x"], 10)
+    assert (best.sequence, best.passage > 0) == (1, True)
+
+
+def test_before_the_envelope_nothing_is_there() -> None:
+    read = model(result(), turn("u"), derived(result(), 1))
+    early = read.view("t", "s", 2).rows([1])[0]
+    assert (early.pending, early.text, early.whole, early.is_complete) == (True, "", "", False)
+    assert read.view("t", "s", 3).rows([1])[0].whole == BODY
+
+
+def late(records: list[LogRecord], held: dict[int, bytes | None]) -> tuple[ReadModel, list[int]]:
+    """A fold that was started anew before each record, over a log that holds these payloads."""
+    asked: list[int] = []
+
+    def read(sequence: int) -> bytes | None:
+        asked.append(sequence)
+        return held[sequence]
+
+    db = open_writer(":memory:")
+    for record in records:
+        Fold(db, tokens.DEFAULT_ENCODING, RawBodies(read)).apply([record])
+    return ReadModel(db), asked
+
+
+def test_of_an_envelope_that_comes_late_the_body_is_read_from_the_log() -> None:
+    records = records_of([result(), derived(result(), 1)], "t", "s")
+    read, asked = late(records, {1: records[0].payload})
+    assert newest(read).whole == BODY
+    assert asked == [1]
+
+
+def test_where_the_log_has_lost_the_body_the_summary_stands() -> None:
+    records = records_of([result(), derived(result(), 1)], "t", "s")
+    read, _ = late(records, {1: None})
+    row = newest(read)
+    assert (row.is_complete, row.whole, row.parts) == (False, row.text, None)
+    assert bodies(read) == 0
+
+
+@pytest.mark.parametrize(
+    "clean",
+    [
+        CleanBody(digest="0123456789abcdef", characters=len(BODY)),
+        CleanBody(masks=(Mask(5, 10**9, "x"),), characters=1),
+        CleanBody(masks=(Mask(9, 12, "x"), Mask(3, 4, "y")), characters=1),
+    ],
+)
+def test_an_envelope_of_another_body_stops_nothing_and_shows_its_summary(clean: CleanBody) -> None:
+    good = derived(result(), 1)
+    bad = msgspec.structs.replace(
+        good, envelope=msgspec.structs.replace(good.envelope, clean=clean)
+    )
+    read = model(result(), bad, turn("u"))
+    row = read.view("t", "s").rows([1])[0]
+    assert (row.pending, row.is_complete, row.whole) == (False, False, row.text)
+    assert read.watermark() == 3
+    assert [fault.sequence for fault in faults(read.db)] in ([], [2])
+
+
+def test_a_second_envelope_replaces_text_and_passages_from_its_place_on() -> None:
+    first = derived(result(MASKED), 1)
+    raised = derived(result(MASKED), 1, run="2")
+    masks = raised.envelope.clean
+    assert masks is not None
+    noon = MASKED.index("noon")
+    more = CleanBody(masks=(*masks.masks, Mask(noon, noon + 4, "####")))
+    raised = msgspec.structs.replace(
+        raised, envelope=msgspec.structs.replace(raised.envelope, clean=more)
+    )
+    read = model(result(MASKED), first, raised)
+    assert "at ####\n" in newest(read).whole
+    assert "at ####\n" not in newest(read, 2).whole
+    assert newest(read, 2).whole.count("noon") == newest(read).whole.count("noon") + 1
+    assert set(found(read, "ferry", 2)) == set(found(read, "ferry")) == {1}
+
+
+def test_an_erasure_deletes_bodies_and_passages() -> None:
+    read = model(result(), derived(result(), 1), ErasedEvent("s"))
+    assert bodies(read) == 0
+    assert read.db.execute("SELECT count(*) FROM documents").fetchone()[0] == 0
+    assert found(read, "crate") == []
+
+
+def test_an_item_that_was_erased_takes_no_raw_body_with_it() -> None:
+    read = model(result(), ErasedEvent("s"), derived(result(), 1))
+    assert bodies(read) == 0
+    assert read.view("t", "s").item_count() == 0
+
+
+def test_live_and_rebuilt_read_the_same() -> None:
+    masked = result(MASKED, "m")
+    events = [result(), turn("u"), derived(result(), 1), masked, derived(masked, 4)]
+    records = records_of(events, "t", "s")
+    held = {record.sequence: record.payload for record in records}
+    live, _ = late(records, dict(held))
+    rebuilt = ReadModel.in_memory(records)
+    tables = "SELECT * FROM bodies ORDER BY version", "SELECT * FROM documents ORDER BY 1, 2"
+    for sql in tables:
+        assert live.db.execute(sql).fetchall() == rebuilt.db.execute(sql).fetchall()

@@ -1,0 +1,77 @@
+"""Raw bodies between their event and their envelope: remembered, or read from the log again."""
+
+from weft.readmodel.raw_bodies import RawBodies
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.events import EnvelopeEvent, Origin, encode_event
+from weft_schemas.items import ContextItem, ItemKind
+
+
+class Log:
+    """Payloads by sequence, and what was asked for."""
+
+    def __init__(self, **texts: str) -> None:
+        self.payloads = {
+            int(name.removeprefix("at_")): encode_event(
+                ContextItem(name, ItemKind.TOOL_RESULT, text)
+            )
+            for name, text in texts.items()
+        }
+        self.asked: list[int] = []
+
+    def read(self, sequence: int) -> bytes | None:
+        self.asked.append(sequence)
+        return self.payloads.get(sequence)
+
+
+def test_what_is_remembered_is_taken_once_without_the_log() -> None:
+    log = Log(at_1="one")
+    bodies = RawBodies(log.read)
+    bodies.add(1, "one")
+    assert bodies.take(1) == "one"
+    assert log.asked == []
+    assert bodies.take(1) == "one"
+    assert log.asked == [1]
+
+
+def test_the_oldest_are_forgotten_first_and_read_again() -> None:
+    log = Log(at_1="first", at_2="other")
+    bodies = RawBodies(log.read, most=8)
+    bodies.add(1, "first")
+    bodies.add(2, "other")
+    assert bodies.take(2) == "other"
+    assert log.asked == []
+    assert bodies.take(1) == "first"
+    assert log.asked == [1]
+
+
+def test_what_is_taken_makes_room() -> None:
+    log = Log()
+    bodies = RawBodies(log.read, most=10)
+    for sequence in range(20):
+        bodies.add(sequence, "12345678")
+        assert bodies.take(sequence) == "12345678"
+    bodies.add(90, "12345")
+    bodies.add(91, "12345")
+    assert (bodies.take(90), bodies.take(91), log.asked) == ("12345", "12345", [])
+
+
+def test_without_a_log_bodies_stay_for_a_second_envelope() -> None:
+    bodies = RawBodies()
+    bodies.add(1, "one")
+    assert bodies.take(1) == bodies.take(1) == "one"
+    assert bodies.take(2) is None
+
+
+def test_what_the_log_does_not_hold_or_is_no_item_is_none() -> None:
+    log = Log()
+    log.payloads[2] = encode_event(EnvelopeEvent(Origin(1), ResultEnvelope("x")))
+    log.payloads[3] = b"not json"
+    bodies = RawBodies(log.read)
+    assert [bodies.take(sequence) for sequence in (1, 2, 3)] == [None, None, None]
+
+
+def test_nothing_is_kept_over_an_erasure() -> None:
+    bodies = RawBodies()
+    bodies.add(1, "one")
+    bodies.forget()
+    assert bodies.take(1) is None
