@@ -27,6 +27,10 @@ AUDIT_SUBJECTS = "weft-audit.>"
 
 SESSION_CLOSED = "session_closed"
 
+UNREADABLE = "@unreadable"
+"""Stands for a tenant or session id that is none: a record under such a subject is counted and
+parked in this session of its tenant, since any client may write any bytes into a subject."""
+
 
 class Stored(msgspec.Struct, frozen=True):
     """A stored subject, taken apart; tenant and session are decoded ids."""
@@ -82,6 +86,21 @@ def parse_stored(subject: str) -> Stored:
     if not parts[2].isdigit():
         raise InvalidInput(f"subject {subject!r}: {parts[2]!r} is not a partition number")
     return Stored(parts[1], int(parts[2]), decode_token(parts[3]), decode_token(parts[4]), parts[5])
+
+
+def place_of(subject: str) -> tuple[str, str]:
+    """Tenant and session under which a record is reported, whatever its subject: where they can be
+    read they are its own, else `UNREADABLE`. Never raises."""
+    tokens = subject.split(".")[3:5]
+    tenant, session = (_id_or_unreadable(token) for token in (*tokens, "", "")[:2])
+    return tenant, session
+
+
+def _id_or_unreadable(token: str) -> str:
+    try:
+        return decode_token(token)
+    except InvalidInput:
+        return UNREADABLE
 
 
 def parse_request(subject: str) -> tuple[str, str, str]:

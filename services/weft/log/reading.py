@@ -14,7 +14,7 @@ import msgspec
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.record import LogRecord
-from weft.log.wire import MESSAGE_ID, TRACEPARENT, header, publish_command, status
+from weft.log.wire import message_id, publish_command, servers_header, status, trace
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.subjects import STREAM, stored_filter
 
@@ -182,25 +182,24 @@ class _Pages:
     def _take(self, subject: bytes, reply: bytes, payload: bytes, headers: bytes | None) -> None:
         if int(subject[len(self._inbox) + 1 :]) != self._number:
             return
-        code, text = status(headers)
-        if code in (204, 404):
-            self._news.put_nowait("end")
-        elif code:
-            self._news.put_nowait(text or str(code))
-        else:
+        # A message may begin as a status does; then only the server's own header tells it apart.
+        if servers_header(headers, b"Nats-Sequence"):
             self._page.append(_direct(payload, headers))
             if len(self._page) % 100 == 0:
                 self._news.put_nowait("")
+            return
+        code, text = status(headers)
+        self._news.put_nowait("end" if code in (204, 404) else text or f"status {code}")
 
 
 def _direct(payload: bytes, headers: bytes | None) -> LogRecord:
     return LogRecord(
-        sequence=int(header(headers, b"Nats-Sequence")),
-        subject=header(headers, b"Nats-Subject"),
-        published_ns=nanoseconds(header(headers, b"Nats-Time-Stamp")),
+        sequence=int(servers_header(headers, b"Nats-Sequence")),
+        subject=servers_header(headers, b"Nats-Subject"),
+        published_ns=nanoseconds(servers_header(headers, b"Nats-Time-Stamp")),
         payload=payload,
-        message_id=header(headers, MESSAGE_ID),
-        traceparent=header(headers, TRACEPARENT),
+        message_id=message_id(headers),
+        traceparent=trace(headers),
     )
 
 
@@ -211,8 +210,8 @@ def _record(message: dict[str, Any]) -> LogRecord:
         subject=message["subject"],
         published_ns=nanoseconds(message["time"]),
         payload=base64.b64decode(message.get("data", "")),
-        message_id=header(headers, MESSAGE_ID),
-        traceparent=header(headers, TRACEPARENT),
+        message_id=message_id(headers),
+        traceparent=trace(headers),
     )
 
 

@@ -34,7 +34,7 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
-from weft_schemas.subjects import Stored
+from weft_schemas.subjects import Stored, place_of
 
 _sql = statements("fold")
 
@@ -137,10 +137,10 @@ class Fold:
             self._event(record, address, event, folded)
         except InvalidInput as error:
             folded.faults += 1
-            self._fault(record, address, error.code, str(error))
+            self._fault(record, error.code, str(error))
 
-    def _fault(self, record: LogRecord, address: Stored | None, code: str, error: str) -> None:
-        tenant, session = (address.tenant, address.session) if address else ("", "")
+    def _fault(self, record: LogRecord, code: str, error: str) -> None:
+        tenant, session = place_of(record.subject)
         safe = error.encode("utf-8", "replace").decode()[:500]
         self._db.execute(_sql.add_fault, (record.sequence, tenant, session, code, safe))
 

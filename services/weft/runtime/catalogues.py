@@ -25,7 +25,10 @@ async def newest_catalogue(
     found: tuple[int, Catalog] | None = None
     subjects = stored_filter(tenant, TENANT_SESSION, "out", "catalog")
     async for record in read_matching(connection, subjects):
-        event = record.event()
+        try:
+            event = record.event()
+        except InvalidInput:
+            continue  # parked by who reports it
         if isinstance(event, Catalog) and event.name == name:
             found = (record.sequence, event)
     if found is None:
