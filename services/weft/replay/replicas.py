@@ -16,6 +16,7 @@ import msgspec
 
 from weft.log.connection import Connection, Listener
 from weft.log.patience import done_within, pause
+from weft.log.wire import publish_command, takes_replies, text_of
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import request_subject
 
@@ -46,10 +47,10 @@ async def answer(connection: Connection, state: Callable[[], ReplicaState]) -> L
     """Answer for a replica until the listener is closed."""
 
     def reply(subject: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
-        if not to:
-            return
-        body = msgspec.json.encode(state())
-        connection.write_soon(b"PUB %b %d\r\n%b\r\n" % (to, len(body), body))
+        inbox = text_of(to or b"")
+        if takes_replies(inbox):
+            body = msgspec.json.encode(state())
+            connection.write_soon(publish_command(inbox, "", b"", body))
 
     return await connection.listen(SUBJECT, reply)
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from weft.log.connection import Listener
-from weft.log.wire import header_block, publish_command
+from weft.log.wire import header_block, publish_command, takes_replies, text_of
 from weft.runtime.logs import safe_error
 from weft.runtime.process import Process
 from weft_schemas.compile import ErrorReply
@@ -89,7 +89,7 @@ class Answering:
             self._send(message, body, answer.code)
 
         def begin(subject: bytes, reply: bytes, body: bytes, _: bytes | None) -> None:
-            message = _Message(subject.decode(), (reply or b"").decode(), bytes(body))
+            message = _Message(text_of(subject), text_of(reply or b""), bytes(body))
             task = asyncio.create_task(work(message))
             self._open.add(task)
             task.add_done_callback(self._open.discard)
@@ -121,7 +121,7 @@ class Answering:
 
     def _send(self, message: _Message, body: bytes, code: str) -> None:
         headers = b"" if code == "ok" else header_block({ERROR_HEADER: code})
-        if message.reply:
+        if takes_replies(message.reply):
             # Who asked sees no answer of a lost connection either way, and asks again.
             command = publish_command(message.reply, "", headers, body)
             self._process.connection.write_now(command)
