@@ -76,6 +76,14 @@ def stored_filter(
     return f"w.{direction}.*.{tenant_token}.{session_token}.{event}"
 
 
+def is_stored_as(subject: str, stored: str) -> bool:
+    """Whether a message published to `subject` is stored under `stored`, whatever its partition."""
+    tokens, kept = subject.split("."), stored.split(".")
+    if tokens[0] != "weft" or len(tokens) < 5:
+        return subject == stored
+    return kept[:2] == ["w", tokens[3]] and kept[3:] == [*tokens[1:3], *tokens[4:]]
+
+
 def parse_stored(subject: str) -> Stored:
     """Take a stored subject apart. Raises `InvalidInput` where it is not one."""
     parts = subject.split(".")

@@ -35,7 +35,7 @@ from weft_schemas.compile import (
     ExplainRequest,
 )
 from weft_schemas.errors import InvalidInput, Unavailable
-from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.ids import TENANT_SESSION, derived_key
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import (
     Catalog,
@@ -112,7 +112,8 @@ class Client:
             self._sending = await opening.enter_async_context(
                 Sending(self.connection, self._publisher)
             )
-            self._outgoing = Outgoing(self.connection, self._publisher, self.tenant)
+            key = derived_key(self.settings.credential(), "message ids")
+            self._outgoing = Outgoing(self.connection, self._publisher, self.tenant, key)
             self._open = opening.pop_all()
         return self
 

@@ -44,8 +44,13 @@ class PublishAck(msgspec.Struct, frozen=True):
 class Outgoing:
     """Makes messages of one tenant's items."""
 
-    def __init__(self, connection: Connection, publisher: Publisher, tenant: str) -> None:
+    def __init__(
+        self, connection: Connection, publisher: Publisher, tenant: str, key: bytes = b""
+    ) -> None:
+        """`key` makes the ids of items ones that nobody else can tell beforehand; the same in
+        every process of an agent, so that publishing again is recognised."""
         self.tenant = tenant
+        self._key = key
         self._connection = connection
         self._bodies = Bodies(connection, publisher)
         self._artifacts = ArtifactStore(connection, publisher)
@@ -60,7 +65,7 @@ class Outgoing:
         message.
         """
         source = f"/weft/{encode_token(self.tenant)}/{encode_token(session)}"
-        message_id_of = item_message_ids(self.tenant, session)
+        message_id_of = item_message_ids(self.tenant, session, self._key)
         subjects = {kind: item_subject(self.tenant, session, kind) for kind in ItemKind}
         async for item, payload in _encoded(items):
             if len(payload) > THRESHOLD_BYTES and len(item.text) * 4 > THRESHOLD_BYTES:

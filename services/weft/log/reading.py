@@ -53,13 +53,13 @@ async def last_sequence(connection: Connection, stream: str = STREAM) -> int:
     return (await state(connection, stream)).last
 
 
-async def read(connection: Connection, sequence: int) -> LogRecord:
+async def read(connection: Connection, sequence: int, stream: str = STREAM) -> LogRecord:
     """One message, from the stream's leader. Raises `NotFound` where there is none (any more)."""
     try:
-        answer = await call(connection, f"STREAM.MSG.GET.{STREAM}", {"seq": sequence})
+        answer = await call(connection, f"STREAM.MSG.GET.{stream}", {"seq": sequence})
     except NotFound:
         raise NotFound(
-            f"stream {STREAM} has no message {sequence}; it was erased, trimmed or never stored"
+            f"stream {stream} has no message {sequence}; it was erased, trimmed or never stored"
         ) from None
     return _record(answer["message"])
 

@@ -92,6 +92,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             },
         }
 
+    def credential(self) -> bytes:
+        """The secret that this process signs in with, empty where it signs in with none. Raises
+        `ConfigurationError` where its file cannot be read."""
+        file = self.creds or self.tls_key
+        if file is None:
+            return (self.password or self.token or "").encode()
+        try:
+            return file.read_bytes()
+        except OSError as error:
+            raise ConfigurationError(
+                f"{file}: {error.strerror}; name a file with --creds"
+            ) from None
+
     def shown(self) -> dict[str, str]:
         """Variable → value, fit for eyes and logs: secrets are masked."""
         return {_variable(name): self._shown_value(name) for name in self.__struct_fields__}

@@ -60,6 +60,7 @@ async def run_worker(process: Process, worker: Worker) -> None:
     process may not or cannot do its work.
     """
     connection = process.connection
+    worker = worker.keyed(process.settings.fingerprint_key)
     async with following_policies(connection) as policies, Publisher(connection) as publisher:
         watchdog = Watchdog(process, worker.name)
         # Its consumer may have been deleted while no process of this worker ran.
