@@ -109,6 +109,12 @@ def derived_message_id(
     return digest("out", *((key.hex(),) if key else ()), *parts)[:32]
 
 
+def body_name(tenant: str, sha256: str) -> str:
+    """The name, in the object store, of a tenant's body: HMAC of its digest under the tenant. Who
+    knows the digest of another tenant's body has a name that is not there."""
+    return "b" + hmac.digest(tenant.encode(), bytes.fromhex(sha256), "sha256").hex()
+
+
 def artifact_handle(tenant: str, session: str, item_id: str) -> str:
     """The handle of an item's raw body: `art:` and 50 bits in base32. The same in every replay,
     on every replica; looked up within one tenant."""

@@ -56,7 +56,7 @@ class BodyRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A body kept in the object store, content-addressed; the item's `text` is then empty."""
 
     sha256: str
-    """Hex digest of the body's UTF-8 bytes; also the object's name."""
+    """Hex digest of the body's UTF-8 bytes; `ids.body_name` makes the object's name of it."""
     size: int
     """Bytes."""
 

@@ -55,7 +55,7 @@ async def settled(log: Connection) -> None:
 async def worked_session(server: EmbeddedServer, log: Connection, session: str = "s") -> None:
     """A session with everything that workers derive, a closing and a large body."""
     async with Publisher(log) as publisher:
-        body = await Bodies(log, publisher).put(b"a row of a large table\n" * 20_000)
+        body = await Bodies(log, publisher, "t").put(b"a row of a large table\n" * 20_000)
     large = ContextItem("large", ItemKind.TOOL_RESULT, parent_id="c", body=body)
     await publish(log, "noise", [ContextItem("n", ItemKind.USER_TURN, "beside it")])
     async with working(server.url, *WORKERS):

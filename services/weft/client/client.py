@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -36,6 +36,7 @@ from weft_schemas.compile import (
 )
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.ids import TENANT_SESSION, derived_key
+from weft_schemas.items import BodyRef
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import (
     Catalog,
@@ -170,8 +171,11 @@ class Client:
 
         Needs a credential that may read the log.
         """
-        bodies = Bodies(self.connection, self._publisher)
-        return await newest_catalogue(self.connection, bodies.get, self.tenant, name)
+
+        def fetch(tenant: str, body: BodyRef) -> Awaitable[bytes]:
+            return Bodies(self.connection, self._publisher, tenant).get(body)
+
+        return await newest_catalogue(self.connection, fetch, self.tenant, name)
 
     async def confirm(self, session: str, ack: PublishAck) -> Confirmation:
         """Which of the published items were there before, and which lost to another item.

@@ -52,7 +52,7 @@ class Outgoing:
         self.tenant = tenant
         self._key = key
         self._connection = connection
-        self._bodies = Bodies(connection, publisher)
+        self._bodies = Bodies(connection, publisher, tenant)
         self._artifacts = ArtifactStore(connection, publisher)
         self._after_store_body = crash_point("publisher.after_store_body")
 
@@ -70,6 +70,8 @@ class Outgoing:
         async for item, payload in _encoded(items):
             if len(payload) > THRESHOLD_BYTES and len(item.text) * 4 > THRESHOLD_BYTES:
                 payload = await self._lightened(item, payload)
+            elif item.body is not None:
+                await self._artifacts.check(self.tenant, item)
             message_id = message_id_of(item.id, payload)
             headers = event_headers(message_id, "weft.item", source, traceparent)
             if ids is not None:
@@ -107,7 +109,7 @@ class Outgoing:
 
     async def _lightened(self, item: ContextItem, payload: bytes) -> bytes:
         """The item with its text in the object store, where that is large and the store open."""
-        kept = await self._artifacts.keep(item)
+        kept = await self._artifacts.keep(self.tenant, item)
         if kept is item:
             return payload
         self._after_store_body()

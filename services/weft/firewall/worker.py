@@ -57,7 +57,7 @@ def firewall(settings: Settings, artifacts: ArtifactStore) -> Worker:
         item = _untrusted(address, event, context)
         if item is None:
             return []
-        async with artifacts.body(item) as body:
+        async with artifacts.body(address.tenant, item) as body:
             arguments = given(address, item, context)
             envelope = await context.compute(_size(item), envelope_for, item, body, **arguments)
         return _derived(address, envelope)

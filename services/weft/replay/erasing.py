@@ -201,10 +201,15 @@ async def _sweep(
 ) -> int:
     """One pass over bodies and events. Returns how many events it found."""
     await extend(connection, plan.survey, told)
-    bodies = Bodies(connection, publisher)
+    bodies = Bodies(connection, publisher, plan.tenant)
     for name in plan.survey.lone_bodies(plan.victims):
         messages = await bodies.delete(name)
         count.add("bodies", messages > 0)
+        count.add("object_messages", messages)
+    if plan.session is None:
+        # Those that were put and never published, too.
+        number, messages = await bodies.delete_all()
+        count.add("bodies", number)
         count.add("object_messages", messages)
     swept = 0
     async for stream, found in _events(connection, plan):

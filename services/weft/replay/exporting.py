@@ -50,7 +50,7 @@ async def export(
     likeness, bodies, missing = Likeness(), 0, []
     seen: set[str] = set()
     async with Publisher(connection) as publisher:
-        store = Bodies(connection, publisher)
+        store = Bodies(connection, publisher, tenant)
         settled = await finished(connection)
         _write(file, Start(tenant, session, last, settled))
         subjects = stored_filter(tenant, session)

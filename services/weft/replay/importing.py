@@ -82,7 +82,7 @@ class _Import:
         self._session = session
         self._spool = spool
         self._told = told
-        self._bodies = Bodies(connection, publisher)
+        self._bodies = Bodies(connection, publisher, tenant)
         self._start: Start | None = None
         self._end: End | None = None
         self._body: Body | None = None

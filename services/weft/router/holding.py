@@ -87,7 +87,7 @@ class Catalogues:
         known = self._held.get(key)
         if known is not None and known.version >= sequence:
             return
-        catalog = check_catalogue(await whole(catalog, self._fetch))
+        catalog = check_catalogue(await whole(catalog, tenant, self._fetch))
         router = known.router if known is not None else None
         if router is not None and _is_small(router, catalog):
             router.update(catalog.items)
