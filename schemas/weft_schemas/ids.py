@@ -50,7 +50,7 @@ def decode_token(token: str) -> str:
                 return name
         except (ValueError, InvalidInput):
             pass
-    raise InvalidInput(f"subject token {token!r} is not a tenant or session id; see encode_token")
+    raise InvalidInput("a token of the subject is not a tenant or session id; see encode_token")
 
 
 def digest(*parts: str | bytes | int) -> str:

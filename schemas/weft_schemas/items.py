@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from weft_schemas.errors import InvalidInput
+from weft_schemas.faults import fault_of
 
 MAX_ID_BYTES = 256
 MAX_DEPTH = 64
@@ -117,7 +118,7 @@ class ContextItem(
         try:
             return msgspec.convert(self.metadata, ReservedMetadata)
         except msgspec.ValidationError as error:
-            path = str(error).replace("`$.", "`$.metadata.")
+            path = fault_of(error).replace("`$.", "`$.metadata.")
             raise InvalidInput(f"item {self.id!r}: {path}; mend the reserved key") from None
 
 

@@ -88,11 +88,9 @@ def parse_stored(subject: str) -> Stored:
     """Take a stored subject apart. Raises `InvalidInput` where it is not one."""
     parts = subject.split(".")
     if len(parts) != 6 or parts[0] != "w" or parts[1] not in ("in", "out"):
-        raise InvalidInput(
-            f"subject {subject!r} is not w.<in|out>.<partition>.<tenant>.<session>.<event>"
-        )
+        raise InvalidInput("the subject is not w.<in|out>.<partition>.<tenant>.<session>.<event>")
     if not parts[2].isdigit():
-        raise InvalidInput(f"subject {subject!r}: {parts[2]!r} is not a partition number")
+        raise InvalidInput("the subject has no partition number in its third place")
     return Stored(parts[1], int(parts[2]), decode_token(parts[3]), decode_token(parts[4]), parts[5])
 
 
@@ -115,5 +113,5 @@ def parse_request(subject: str) -> tuple[str, str, str]:
     """Tenant, session and service of a request subject. Raises `InvalidInput`."""
     parts = subject.split(".")
     if len(parts) != 4 or parts[0] != "weft-rpc":
-        raise InvalidInput(f"subject {subject!r} is not weft-rpc.<tenant>.<session>.<service>")
+        raise InvalidInput("the subject is not weft-rpc.<tenant>.<session>.<service>")
     return decode_token(parts[1]), decode_token(parts[2]), parts[3]

@@ -82,8 +82,8 @@ def _check_kind(address: Stored, item: ContextItem) -> None:
     """The subject decides who may publish and what is trusted, so the body must agree with it."""
     if address.event != item.kind:
         raise InvalidInput(
-            f"item {item.id!r}: $.kind is {item.kind.value!r}, but it was published as "
-            f"{address.event!r}; publish it to the subject of its kind"
+            f"item {item.id!r}: $.kind is {item.kind.value!r}, but it was published as another; "
+            "publish it to the subject of its kind"
         )
 
 

@@ -145,7 +145,8 @@ class Fold:
         self._db.execute(_sql.add_fault, (record.sequence, tenant, session, code, safe))
 
     def _is_erased(self, address: Stored) -> bool:
-        if address.session == TENANT_SESSION and address.event in ("erased", "erasure_receipt"):
+        is_tenants = address.direction == "out" and address.session == TENANT_SESSION
+        if is_tenants and address.event in ("erased", "erasure_receipt"):
             return False
         graves = self._tombstones
         return (address.tenant, "") in graves or (address.tenant, address.session) in graves

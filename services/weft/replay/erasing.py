@@ -241,7 +241,12 @@ async def _events(connection: Connection, plan: Plan) -> AsyncIterator[tuple[str
 
 def _is_own_record(record: LogRecord) -> bool:
     """Tombstones and receipts stay: they say what was erased."""
-    return record.subject.endswith((f".{TENANT_SESSION}.erased", ".erasure_receipt"))
+    try:
+        place = record.address()
+    except InvalidInput:
+        return False
+    is_tenants = place.direction == "out" and place.session == TENANT_SESSION
+    return is_tenants and place.event in ("erased", "erasure_receipt")
 
 
 def _is_for(record: LogRecord, sessions: list[str]) -> bool:

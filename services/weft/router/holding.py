@@ -107,7 +107,7 @@ def newest(records: list[LogRecord]) -> list[LogRecord]:
         try:
             event = record.event()
         except InvalidInput as error:
-            _log.warning("event %d is malformed: %s", record.sequence, error)
+            _log.warning("event %d is malformed: %s", record.sequence, error.code)
             continue
         if isinstance(event, Catalog):
             kept[record.address().tenant, event.name] = record

@@ -21,6 +21,8 @@ READERS = 4
 """Threads that read at once; more would only contend for the interpreter's lock."""
 LOOK_SECONDS = 0.001
 """Between two looks at the checkpoint while somebody waits; a look takes 10 µs."""
+LEAVE_SECONDS = 1.0
+"""Within so long of a rebuild nobody reads the old generation any more."""
 HELD_UP_SECONDS = 0.1
 """So long without a look tells that this process did not run. The indexer may not have run either,
 so that nobody's wait is over for that."""
@@ -41,14 +43,17 @@ class Replica:
         self._hurried = False
         self._looked = 0.0
         self._held_up = 0.0
+        self._leaving: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
+        self._leaving = asyncio.create_task(self._leave_old())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._look is not None:
-            self._look.cancel()
-            await asyncio.gather(self._look, return_exceptions=True)
+        tasks = [task for task in (self._look, self._leaving) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._threads.shutdown(wait=True)
         for reader in (*self._idle, self._checkpoint):
             reader.close()
@@ -117,6 +122,22 @@ class Replica:
                 return work(model)
         finally:
             self._idle.append(reader)
+
+    async def _leave_old(self) -> None:
+        """A generation that was replaced is held by nobody, though nobody asks: what was erased may
+        stand in it."""
+        while True:
+            await asyncio.sleep(LEAVE_SECONDS)
+            for _ in range(len(self._idle)):
+                try:
+                    reader = self._idle.pop(0)
+                except IndexError:
+                    break
+                if not reader.is_there():
+                    reader.close()
+                self._idle.append(reader)
+            if not self._checkpoint.is_there():
+                self._checkpoint.close()
 
     async def _next_look(self) -> int:
         await asyncio.sleep(LOOK_SECONDS)
