@@ -131,6 +131,14 @@ async def test_a_body_reference_is_published_as_it_is_where_the_body_is_the_tena
     assert await stored(log, "s1") == [item]
 
 
+async def test_the_tenants_own_session_takes_no_items(client: weft.Client, log: Connection) -> None:
+    with pytest.raises(InvalidInput, match="carries the tenant's own events"):
+        await client.publish("@tenant", items(1))
+    with pytest.raises(InvalidInput, match="carries the tenant's own events"):
+        await client.close_session("@tenant")
+    assert await last_sequence(log) == 0
+
+
 async def test_closing_a_session_is_an_event(client: weft.Client, log: Connection) -> None:
     await client.publish("s1", items(1))
     await client.close_session("s1")

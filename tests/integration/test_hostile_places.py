@@ -2,6 +2,7 @@
 subject, in headers, in requests. Every process lives, every replica folds past it, what cannot be
 read is parked under a name that can, and other sessions go on as before."""
 
+import asyncio
 import os
 import random
 import statistics
@@ -11,6 +12,7 @@ from pathlib import Path
 import msgspec
 from tests.crash.lives import settled
 from tests.crash.load import turns
+from tests.integration.command_line import services, weft
 from tests.integration.raw import publish_each, raw
 from tests.integration.test_supervisor_up import until_answering
 
@@ -192,3 +194,34 @@ async def test_a_subscriber_hears_every_message_whatever_its_subject(server):
     await listening.flushed()
     await listening.close()
     assert heard == sent
+
+
+async def test_every_command_of_an_operator_works_beside_hostile_events(tmp_path: Path):
+    folder = tmp_path / "data"
+    async with services(folder) as url:
+        hostile_ones = [
+            (subject.replace(b"acme", b"default"), block, payload)
+            for subject, block, payload in hostile(SEED)[:600]
+        ]
+        await publish_each(url, hostile_ones)
+        given = b'{"id":"a","kind":"user_turn","text":"hello"}'
+        data = ("--data", str(folder))
+        for command in (
+            ("publish", "-", "-s", "good"),
+            ("compile", "-s", "good", "-p", "answer"),
+            ("status",),
+            ("dlq", "list"),
+            ("dlq", "drop", "--all"),
+            ("export", "--tenant", "default", str(tmp_path / "tenant.jsonl")),
+            ("rederive", "memory"),
+            ("rederive", "firewall"),
+            ("snapshot", *data),
+            ("rebuild", *data),
+            ("verify", *data),
+            ("erase", "--session", "good", "--yes"),
+            ("erase", "--tenant", "default", "--yes"),
+        ):
+            async with asyncio.timeout(60):
+                done = await weft(*command, url=url, given=given)
+            assert "Traceback" not in done.err, (command, done.err)
+            assert done.code == 0 or command[0] == "verify", (command, done.err)

@@ -64,6 +64,7 @@ class Outgoing:
         Raises `InvalidInput` naming the item; of a sequence every item is checked before the first
         message.
         """
+        _check_session(session)
         source = f"/weft/{encode_token(self.tenant)}/{encode_token(session)}"
         message_id_of = item_message_ids(self.tenant, session, self._key)
         subjects = {kind: item_subject(self.tenant, session, kind) for kind in ItemKind}
@@ -80,6 +81,7 @@ class Outgoing:
 
     def closing(self, session: str, reason: str) -> Message:
         """The message that a session has ended."""
+        _check_session(session)
         subject = item_subject(self.tenant, session, SESSION_CLOSED)
         return self._decided(subject, SessionClosedEvent(reason=reason), session)
 
@@ -114,6 +116,13 @@ class Outgoing:
             return payload
         self._after_store_body()
         return encode_event(kept)
+
+
+def _check_session(session: str) -> None:
+    if session == TENANT_SESSION:
+        raise InvalidInput(
+            f"{TENANT_SESSION} carries the tenant's own events and no items; name a session"
+        )
 
 
 async def _encoded(items: Items) -> AsyncIterator[tuple[ContextItem, bytes]]:
