@@ -18,6 +18,8 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.events import Event, SessionClosedEvent, encode_event
 from weft_schemas.ids import TENANT_SESSION, encode_token, item_message_ids
 from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.ranges import check_ranges
 from weft_schemas.routing import Catalog
 from weft_schemas.subjects import SESSION_CLOSED, derived_subject, item_subject
 
@@ -96,6 +98,8 @@ class Outgoing:
 
     def tenants(self, event: Event) -> Message:
         """A message of the tenant's own, such as a policy."""
+        if isinstance(event, ContextPolicy):
+            check_ranges(event, f"policy {event.name!r}")
         tag = str(type(event).__struct_config__.tag)
         subject = derived_subject(self.tenant, TENANT_SESSION, tag)
         return self._decided(subject, event, TENANT_SESSION)
