@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test chaos soak fuzz bench lint clean
+.PHONY: help demo test chaos soak fuzz bench panel lint clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make soak   a steady load with kills for MINUTES (10), memory and files reported"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  the measurements, with baselines in the same run"
+	@echo "make panel  what prompts of real sessions keep: ONLY=grounding,speed HALF=confirm SAMPLE=60"
 
 $(STAMP): requirements/dev.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "make: no $(PYTHON); install Python 3.11 or set PYTHON=…" >&2; exit 2; }
@@ -54,6 +55,12 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench $(ONLY)
+
+# Sessions at even places are tuned on; HALF=confirm reads the others, once per finished design.
+HALF ?= tuned
+panel: $(STAMP)
+	$(BIN)/python -m tests.bench.panel --half $(HALF) $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(BUDGETS),--budgets $(BUDGETS))
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,5 @@
 """What the two providers' APIs refuse, as checks: role order, answered calls, names, ids, blanks.
+And what a request of either holds of calls and results, for tests that look at both alike.
 
 Sources: OpenAI's Chat Completions reference and error messages (`tool_calls must be followed by
 tool messages`, `string too long. Expected … 40`), Anthropic's Messages reference and error messages
@@ -26,18 +27,21 @@ def check_openai(arguments: dict[str, Any]) -> None:
         role = message["role"]
         assert role in ("system", "user", "assistant", "tool"), role
         if role == "tool":
+            assert set(message) == {"role", "tool_call_id", "content"}
             assert message["tool_call_id"] in waiting, "a result without its call just before"
             waiting.remove(message["tool_call_id"])
-            assert isinstance(message["content"], str)
+            assert message["content"].strip(), "a result needs content"
             continue
         assert not waiting, f"calls {waiting} are not answered at once"
         if role == "system":
             assert at == 0
         calls = message.get("tool_calls")
         if calls is None:
-            assert isinstance(message["content"], str)
+            assert set(message) == {"role", "content"}
             assert message["content"].strip()
             continue
+        assert set(message) == {"role", "content", "tool_calls"}
+        assert message["content"] is None or message["content"].strip()
         assert role == "assistant"
         assert calls
         for call in calls:
@@ -69,7 +73,7 @@ def check_anthropic(arguments: dict[str, Any]) -> None:
             blocks = [{"type": "text", "text": blocks}]
         assert blocks
         results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-        assert sorted(results) == sorted(waiting), "all results, and at once"
+        assert sorted(results) == sorted(waiting), "all results, each once, and at once"
         kinds = [block["type"] for block in blocks]
         assert kinds[: len(results)] == ["tool_result"] * len(results), "results stand first"
         waiting = set()
@@ -88,8 +92,8 @@ def _check_block(block: dict[str, Any], role: str, seen: set[str]) -> set[str]:
             assert block["text"].strip(), "text must be non-empty"
         case "tool_result":
             assert role == "user"
-            assert isinstance(block["content"], str)
-            assert block["content"].strip() or not block.get("is_error"), "an error needs content"
+            assert block["content"].strip(), "a result, and an error most of all, needs content"
+            assert block.get("is_error", True) is True
         case "tool_use":
             assert role == "assistant"
             assert ANTHROPIC_ID.match(block["id"])
@@ -101,3 +105,31 @@ def _check_block(block: dict[str, Any], role: str, seen: set[str]) -> set[str]:
         case other:
             raise AssertionError(other)
     return set()
+
+
+def made_calls(arguments: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    """Id, name and arguments of each call in a request of either provider, in order."""
+    found = []
+    for message in arguments["messages"]:
+        for call in message.get("tool_calls") or ():
+            function = call["function"]
+            found.append((call["id"], function["name"], json.loads(function["arguments"])))
+        for block in _blocks(message, "tool_use"):
+            found.append((block["id"], block["name"], block["input"]))
+    return found
+
+
+def results_of(arguments: dict[str, Any]) -> dict[str, str]:
+    """By call id, the result in a request of either provider."""
+    found = {}
+    for message in arguments["messages"]:
+        if message["role"] == "tool":
+            found[message["tool_call_id"]] = message["content"]
+        for block in _blocks(message, "tool_result"):
+            found[block["tool_use_id"]] = block["content"]
+    return found
+
+
+def _blocks(message: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    content = message["content"]
+    return [one for one in content if one["type"] == kind] if isinstance(content, list) else []

@@ -51,6 +51,8 @@ class CompileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cards: tuple[ChoiceCard, ...] | msgspec.UnsetType = msgspec.UNSET
     """Phase route with a `catalog`: what the router shows of it. Filled in by the service, so that
     the audit holds what was shown."""
+    pin: tuple[str, ...] = ()
+    """Ids of items that stand in the prompt whatever else does."""
     hydration: HydrationResult | msgspec.UnsetType = msgspec.UNSET
     """Phase call with a `tool` of a `catalog`: the tool and the session's values for it. Filled in
     by the service."""
@@ -74,7 +76,7 @@ class BuildStats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dropped_reasons: dict[str, int] = {}
     dropped_items: tuple[DroppedItem, ...] = ()
     deduplicated_count: int = 0
-    """How many of the dropped are duplicates."""
+    """Results that are shown as a reference to a later, equal one."""
     tokens_per_section: dict[str, int] = {}
     dependency_closures: int = 0
     """Items that became candidates because something else needed them."""
@@ -87,6 +89,12 @@ class BuildStats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     encoding: str = ""
     notes: tuple[str, ...] = ()
     """Plain sentences: a shortened policy, an unknown stable base, a budget too small."""
+    shortened_count: int = 0
+    """Included items of which something is left out."""
+    withheld_tokens: int = 0
+    """About how many tokens of the included items are left out; their handles give them."""
+    session_items: int = 0
+    """Items of the session at the sequence read."""
 
 
 class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -98,7 +106,7 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     text: str
     """As shown: whole, redacted, summarised or the envelope's summary, fence and handle in it."""
     section: str
-    """`header`, `policy`, `tools`, `context` or `latest`."""
+    """`header` (memory), `legend`, `policy`, `tools`, `context` or `latest`."""
     sequence: int = 0
     parent_id: str | None = None
     author: str | None = None
@@ -108,11 +116,17 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     turn_id: str | None = None
     occurred_at: str | None = None
     view: str = "whole"
-    """`whole`, `summary`, `envelope`, `redacted`, `shortened`, …"""
+    """`whole`, `parts` (some of it, gaps marked), `summary`, `stub` (one line about it) or
+    `redacted`."""
     handle: str | None = None
     sensitivity: Sensitivity = Sensitivity.PUBLIC
     is_error: bool = False
     """Of a tool result: its call failed."""
+    omitted_before: int = 0
+    """Items of the session that are left out between the entry before and this one."""
+    answer: str = ""
+    """Of a call whose result is not shown: what is known of it, such as `no result is in the log
+    yet`."""
 
 
 class PendingItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -59,6 +59,32 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """The reason in words, safe to show; for a secret its keyed fingerprint."""
 
 
+class Mask(msgspec.Struct, frozen=True, array_like=True):
+    """A span of a body that may not be shown, in characters of the normalised text."""
+
+    start: int
+    end: int
+    """Exclusive."""
+    text: str
+    """What stands there instead."""
+
+
+class CleanBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What makes the clean text of a body in the log: the body itself, normalised where it must be,
+    with the masks over it. `weft.bodies.masking.clean_text` folds them."""
+
+    normalised: bool = False
+    """Hidden characters or malformed bytes were taken out, so the fold takes them out as well."""
+    masks: tuple[Mask, ...] = ()
+    """In order, without overlaps."""
+    characters: int = 0
+    """Of the clean text."""
+    tokens: int = 0
+    """Of the clean text; exact up to the worker's bound, above it extrapolated."""
+    digest: str = ""
+    """First 16 hex digits of the SHA-256 of the clean text in UTF-8."""
+
+
 class ResultEnvelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The prompt-facing form of a tool result. `summary` is the text that a prompt may hold."""
 
@@ -82,3 +108,8 @@ class ResultEnvelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     firewall_version: str = ""
     encoding: str = ""
     """Name of the encoding that the counts are in."""
+    complete: bool = False
+    """The summary is the whole clean text; `clean` is then absent."""
+    clean: CleanBody | None = None
+    """How the whole clean text is made; absent for what is no text, lies in the object store, was
+    not analysed whole, or may only be shown as its summary."""

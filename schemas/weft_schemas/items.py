@@ -83,6 +83,8 @@ class ReservedMetadata(msgspec.Struct, frozen=True):
     """MIME type of a tool result, where the tool says it."""
     is_error: bool | None = None
     """The tool says that the call failed."""
+    pin: bool | None = None
+    """It stands in every prompt of its session."""
     slice_of: str | None = None
     """Handle of the artifact of which this text is a drilled-down slice."""
     slice_seal: str | None = None

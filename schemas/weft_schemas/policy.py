@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from fnmatch import fnmatchcase
 
 import msgspec
 
+from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ItemKind, Sensitivity
 
 
@@ -70,6 +73,29 @@ def _phases() -> dict[Phase, PhaseRule]:
     }
 
 
+class InvalidRule(InvalidInput, ValueError):
+    """A rule that says nothing or two things. As a ValueError it gets its path when decoded."""
+
+
+_UP_TO = re.compile(r"up_to:([1-9][0-9]{0,8})\Z")
+Show = str | msgspec.UnsetType
+"""How much of a result prompts may show: `fit`, `up_to:N` or `always_summary`."""
+
+
+def _tokens_shown(show: Show, whose: str = "") -> int | None:
+    if show in (msgspec.UNSET, "fit"):
+        return None
+    if show == "always_summary":
+        return 0
+    match = _UP_TO.match(str(show))
+    if match is None:
+        raise InvalidRule(
+            f"show {whose}is {show!r}; write 'fit', 'up_to:N' with N tokens, such as "
+            "'up_to:4000', or 'always_summary'"
+        )
+    return int(match.group(1))
+
+
 class ToolRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the firewall treats the results of tools whose name matches `tool` (a glob)."""
 
@@ -85,6 +111,19 @@ class ToolRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the object store, and each entry of a pack that shows one carries its handle."""
     sensitivity: Sensitivity | None = None
     """Raise results at least to this level."""
+    show: Show = msgspec.UNSET
+    """How results may stand in a prompt: `fit` (whole where they fit, else in passages or as their
+    summary), `up_to:N` (those of more than N tokens only as their summary) or `always_summary`
+    (each only as its summary, however small). Where it is not set, a `threshold` that is set acts
+    as `up_to`, and else what the policy says of all tools holds."""
+
+    def __post_init__(self) -> None:
+        most = _tokens_shown(self.show, f"of the rule for {self.tool!r} ")
+        if self.passthrough and most is not None:
+            raise InvalidRule(
+                f"the rule for {self.tool!r} says passthrough, never summarise, and show "
+                f"{self.show!r}, which needs a summary; leave one of them out"
+            )
 
 
 class PiiAction(StrEnum):
@@ -93,8 +132,11 @@ class PiiAction(StrEnum):
     RAISE = "raise"
 
 
+_THRESHOLD = 1_500
+
+
 class FirewallRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    threshold: int = 1_500
+    threshold: int = _THRESHOLD
     """Tokens up to which a result passes whole. The compile shortens what passed for each prompt
     anew, knowing the query; a summary must do without. Values kept at 4,000 tokens on LiveMCPBench:
     .96 with 500, .99 with 1,500."""
@@ -108,6 +150,33 @@ class FirewallRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Level to which `raise` raises."""
     tools: tuple[ToolRule, ...] = ()
     """The first match counts."""
+    show: Show = msgspec.UNSET
+    """As `ToolRule.show`, for tools whose rule does not say. Where it is not set, a `threshold`
+    other than the default acts as `up_to`; else it is `fit`."""
+
+    def __post_init__(self) -> None:
+        _tokens_shown(self.show, "of the firewall ")
+
+
+def rule_for(rules: FirewallRules, tool_name: str | None) -> ToolRule | None:
+    """The first rule whose glob matches the tool's name."""
+    return next((rule for rule in rules.tools if fnmatchcase(tool_name or "", rule.tool)), None)
+
+
+def shown_up_to(rules: FirewallRules, tool_name: str | None) -> int | None:
+    """Tokens up to which a result of this tool may stand in a prompt as more than its summary: no
+    limit if None, only ever the summary if 0."""
+    rule = rule_for(rules, tool_name)
+    if rule is not None:
+        if rule.show is not msgspec.UNSET:
+            return _tokens_shown(rule.show)
+        if rule.passthrough:
+            return None
+        if rule.threshold is not None:
+            return max(0, rule.threshold)
+    if rules.show is msgspec.UNSET and rules.threshold != _THRESHOLD:
+        return max(0, rules.threshold)
+    return _tokens_shown(rules.show)
 
 
 class SummaryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,13 +199,15 @@ class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class SelectionRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recent: int = 200
-    """Newest items that are candidates without a match."""
+    """Most of the newest items that are candidates without a match. The default sets no bound: as
+    many are looked at as could fill the budget."""
     matches: int = 200
-    """Best matches for the query that are candidates."""
+    """Most of the passages that are candidates because they answer the query; the default as
+    above."""
     neighbours: int = 2
     """Items on each side of a match that come with it."""
     duplicate_threshold: float = 0.85
-    """Jaccard similarity of word sets from which an item is a near-duplicate."""
+    """Without effect since weft drops nothing for resembling; kept for policies in the log."""
 
 
 class ContextPolicy(

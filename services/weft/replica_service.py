@@ -10,7 +10,7 @@ import gc
 import logging
 
 from weft.compiler import service as compiler
-from weft.compiler.rehearsal import rehearse, rehearse_recent
+from weft.compiler.warm_up import rehearse, rehearse_recent
 from weft.firewall import service as firewall
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence

@@ -17,9 +17,9 @@ from tests.firewall_cases import PERSONAL, SECRETS, personal_cases, plain_senten
 from tests.firewall_texts import FORMS, made_text
 from weft import tokens
 from weft.adapters.formats import read_transcripts
+from weft.bodies.clean import clean
 from weft.evaluation.envelope import evaluate
 from weft.evaluation.guards import Span, measure_injection, measure_spans
-from weft.firewall.clean import clean
 from weft.firewall.derive import envelope_for
 from weft.firewall.finding import without_overlaps
 from weft.firewall.injection import THRESHOLD, suspicion_score

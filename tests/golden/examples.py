@@ -16,7 +16,9 @@ from weft_schemas.compile import (
 )
 from weft_schemas.envelope import (
     ArtifactRef,
+    CleanBody,
     ExtractedFact,
+    Mask,
     ResultEnvelope,
     ResultStatus,
     Signal,
@@ -96,6 +98,20 @@ EXAMPLES: dict[str, msgspec.Struct] = {
             encoding="cl100k_base",
         ),
     ),
+    "envelope.clean": EnvelopeEvent(
+        ORIGIN,
+        ResultEnvelope(
+            "2 rows: id, name",
+            clean=CleanBody(
+                normalised=True,
+                masks=(Mask(3, 23, "[secret:aws_access_key:5f3a9c01]"), Mask(40, 41, "")),
+                characters=1_204,
+                tokens=310,
+                digest="9f86d081884c7d65",
+            ),
+        ),
+    ),
+    "envelope.complete": EnvelopeEvent(ORIGIN, ResultEnvelope("ok", complete=True)),
     "envelope.bare": EnvelopeEvent(Origin(1), ResultEnvelope("ok")),
     "summary.full": SummaryEvent(
         Origin(9, "m4", "summarizer", "1", 2),
@@ -147,6 +163,9 @@ EXAMPLES: dict[str, msgspec.Struct] = {
             pii=PiiAction.RAISE,
             tools=(ToolRule("get_*", ("a[].b",), 50, False, True, Sensitivity.INTERNAL),),
         ),
+    ),
+    "context_policy.show": ContextPolicy(
+        firewall=FirewallRules(tools=(ToolRule("hr.*", show="always_summary"),), show="up_to:4000")
     ),
     "context_policy.bare": ContextPolicy(),
     "catalog.full": Catalog(

@@ -41,10 +41,30 @@ async def test_a_chat_becomes_a_session_once(
     assert first.err == "", "no bar, nor its empty line, where nobody looks"
     again = await weft("publish", str(chat), "-s", "s1", "--json", url=server.url)
     assert again.json == {
-        "session": "s1", "sequence": 4, "first": 5, "count": 4, "duplicates": 4,
+        "session": "s1", "sequence": 4, "first": 5, "count": 4, "duplicates": 4, "left_out": {},
     }  # fmt: skip
     kinds = [record.address().event async for record in read_session(log, "default", "s1")]
     assert kinds == ["policy", "user_turn", "tool_call", "tool_result"]
+
+
+async def test_media_that_are_left_out_are_counted(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    report = {"type": "file", "file": {"file_id": "file-7", "filename": "report.pdf"}}
+    parts = [{"type": "text", "text": "What is this?"}, picture, picture, report]
+    file = tmp_path / "seen.json"
+    file.write_text(json.dumps([{"role": "user", "content": parts}]))
+    done = await weft("publish", str(file), "-s", "s1", url=server.url)
+    assert done.out.splitlines() == [
+        "s1: 1 item, up to sequence 1",
+        "s1: 2 images and 1 file are left out; placeholders name them",
+    ]
+    shown = await weft("publish", str(file), "-s", "s2", "--json", url=server.url)
+    assert shown.json["left_out"] == {"image": 2, "file": 1}
+    [record] = [each async for each in read_session(log, "default", "s1")]
+    assert "iVBOR" not in record.event().text
+    assert "[file left out: report.pdf, file-7]" in record.event().text
 
 
 async def test_stdin_and_tenant_are_taken(server: EmbeddedServer, log: Connection) -> None:

@@ -58,7 +58,8 @@ async def test_every_rule_of_a_tool_holds_from_its_policy_event_on(server, log: 
 
     invoices = envelopes["invoices_list"]
     kept = [row for row in json.loads(invoices.summary)["invoices"] if isinstance(row, dict)]
-    assert [row["number"] for row in kept] == [row["number"] for row in ROWS[: len(kept)]]
+    numbers = [row["number"] for row in kept]
+    assert numbers == [row["number"] for row in ROWS if row["number"] in numbers]
     assert len(kept) >= 15
     assert invoices.sensitivity is Sensitivity.CONFIDENTIAL
     assert envelopes["raw_read"].passthrough

@@ -61,7 +61,8 @@ async def test_a_smaller_summary_cap_supersedes_and_the_past_stays(server, log: 
         await until_finished(log)
     before = await last_sequence(log)
     old = await compiled(log)
-    version = await put_in_force(log, ContextPolicy(firewall=FirewallRules(summary_tokens=60)))
+    rules = FirewallRules(summary_tokens=60, show="up_to:1000")
+    version = await put_in_force(log, ContextPolicy(firewall=rules))
     done = await rework(server, log, "firewall")
     assert done.runs == [f"firewall/{done.version}/{version}"]
     assert (done.published, done.unchanged, done.failed) == (1, 1, []), "the short one is the same"

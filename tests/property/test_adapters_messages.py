@@ -1,19 +1,37 @@
-"""Whatever a session interleaves, the messages are valid, deterministic and hold every entry."""
+"""Whatever a session interleaves, the messages are valid, deterministic and hold every entry; and
+no call stands there that was not made just so."""
 
+import json
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.provider_rules import check_anthropic, check_openai
+from tests.provider_rules import check_anthropic, check_openai, made_calls, results_of
 
 from weft.adapters import anthropic, openai
+from weft.adapters.conversation import CONTINUE, NO_RESULT, OPENING
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
-on_any_machine = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+on_any_machine = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 """A loaded machine makes an example slow, and no test wrong."""
 
-SECTIONS = ("header", "policy", "tools", "context", "latest")
+SECTIONS = ("header", "policy", "tools", "legend", "context", "latest")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=2), inner),
+    max_leaves=5,
+)  # fmt: skip
+ARGUMENTS = st.none() | st.just({}) | st.dictionaries(st.text("xyz ", max_size=3), JSON, max_size=3)
+
+Make = Callable[[list[PackEntry]], dict[str, Any]]
+both_providers = pytest.mark.parametrize("make", [openai.messages, anthropic.messages])
 
 
 @st.composite
@@ -21,22 +39,23 @@ def sessions(draw: st.DrawFn) -> list[PackEntry]:
     """Up to 25 entries in any order, calls and results tied, torn or crossed."""
     entries = []
     for place in range(draw(st.integers(0, 25))):
-        kind = draw(st.sampled_from(list(ItemKind)))
         entries.append(
             PackEntry(
                 item_id=f"i{place}",
-                kind=kind,
-                text=draw(st.sampled_from(["", " ", f"text-{place}"])),
-                section=draw(st.sampled_from(SECTIONS)),
+                kind=draw(st.sampled_from(list(ItemKind))),
+                text=draw(st.sampled_from(["", " ", f"text-{place}."])),
+                section=draw(st.sampled_from((*SECTIONS, "context", "context"))),
                 parent_id=draw(st.sampled_from([None, "gone", *(f"i{n}" for n in range(25))])),
                 author=draw(st.sampled_from([None, "Ann", "Bo"])),
                 tool_name=draw(st.sampled_from([None, "get", "a.b c", "é" * 80])),
                 call_id=draw(st.sampled_from([None, "x", "y", "no good", "z" * 50])),
-                arguments=draw(st.sampled_from([None, {}, {"n": place}])),
+                arguments=draw(ARGUMENTS),
                 turn_id=draw(st.sampled_from([None, "1", "2"])),
                 occurred_at=draw(st.sampled_from([None, "2023-05-08T13:00:00Z", "2024-01-01"])),
-                view=draw(st.sampled_from(["whole", "redacted"])),
+                view=draw(st.sampled_from(["whole", "whole", "redacted", "shortened"])),
                 is_error=draw(st.booleans()),
+                omitted_before=draw(st.sampled_from([0, 0, 0, 1, 7])),
+                answer=draw(st.sampled_from(["", "", "not yet"])),
             )
         )
     return entries
@@ -50,17 +69,142 @@ def test_both_providers_take_any_session(entries: list[PackEntry]) -> None:
     assert openai.messages(entries) == openai.messages(list(entries))
 
 
+@both_providers
 @on_any_machine
 @given(sessions())
-def test_no_entry_is_lost(entries: list[PackEntry]) -> None:
-    for made in (openai.messages(entries), anthropic.messages(entries)):
-        shown = list(_strings(made))
+def test_no_entry_is_lost(make: Make, entries: list[PackEntry]) -> None:
+    shown = list(_strings(make(entries)))
+    for entry in entries:
+        if entry.text.strip() and not _is_real_call(entry):
+            assert any(entry.text in text for text in shown)
+
+
+@both_providers
+@on_any_machine
+@given(sessions())
+def test_every_call_shown_is_one_that_was_made_with_just_these_arguments(
+    make: Make, entries: list[PackEntry]
+) -> None:
+    wanted = [entry.arguments for entry in entries if _is_real_call(entry)]
+    found = [arguments for _, _, arguments in made_calls(make(entries))]
+    assert sorted(map(json.dumps, found)) == sorted(map(json.dumps, wanted))
+
+
+@both_providers
+@on_any_machine
+@given(sessions())
+def test_every_call_is_answered_by_its_results_or_told_to_have_none(
+    make: Make, entries: list[PackEntry]
+) -> None:
+    context = [entry for entry in entries if _in_context(entry)]
+    calls = {entry.item_id for entry in context if _is_real_call(entry)}
+    made = make(entries)
+    results = list(results_of(made).values())
+    assert len(results) == len(calls)
+    answered = set()
+    for entry in context:
+        if entry.kind is ItemKind.TOOL_RESULT and entry.parent_id in calls:
+            answered.add(entry.parent_id)
+            if entry.text.strip():
+                assert any(entry.text in result for result in results)
+        if entry.item_id in calls and entry.answer:
+            answered.add(entry.item_id)
+    assert sum(NO_RESULT in result for result in results) <= len(calls - answered)
+    told = [entry.answer for entry in context if entry.item_id in calls and entry.answer]
+    assert sum(result.endswith("[not yet]") for result in results) == len(told)
+
+
+@both_providers
+@on_any_machine
+@given(sessions())
+def test_what_is_remembered_and_what_tools_gave_is_no_system_message_and_no_users_word(
+    make: Make, entries: list[PackEntry]
+) -> None:
+    made = make(entries)
+    for role, text in _texts(made):
         for entry in entries:
-            if entry.text.strip() and entry.kind is not ItemKind.TOOL_CALL:
-                assert any(entry.text in text for text in shown)
+            if entry.text.strip() and entry.text in text and entry.section == "header":
+                assert role == "user"
+            if entry.text.strip() and entry.text in text and _in_context(entry):
+                if entry.kind in (ItemKind.TOOL_RESULT, ItemKind.TOOL_CALL):
+                    assert role == "assistant"
+                if entry.kind is ItemKind.MEMORY_FACT:
+                    assert f"[memory] {entry.text}" in text
 
 
-def _strings(value: Any) -> Any:
+@both_providers
+@on_any_machine
+@given(sessions())
+def test_all_that_is_left_out_is_marked(make: Make, entries: list[PackEntry]) -> None:
+    said = PackEntry("last", ItemKind.USER_TURN, "and now?", "latest")
+    texts = "\n".join(text for _, text in _texts(make([*entries, said])))
+    marks = re.findall(r"^… (\d+) items? …$", texts, re.MULTILINE)
+    shown = [entry for entry in entries if entry.section != "header"]
+    assert sum(map(int, marks)) == sum(entry.omitted_before for entry in shown)
+
+
+@both_providers
+@on_any_machine
+@given(sessions())
+def test_the_last_message_is_the_users_where_the_user_came_last(
+    make: Make, entries: list[PackEntry]
+) -> None:
+    said = PackEntry("last", ItemKind.USER_TURN, "and now?", "latest")
+    made = make([*entries, said])
+    role, text = list(_texts(made))[-1]
+    assert role == "user"
+    assert text.endswith("and now?")
+    assert CONTINUE not in text
+
+
+@both_providers
+@on_any_machine
+@given(sessions())
+def test_nothing_is_put_in_where_the_user_came_first(make: Make, entries: list[PackEntry]) -> None:
+    said = PackEntry("first", ItemKind.USER_TURN, "hello!", "context")
+    assert OPENING not in json.dumps(make([said, *entries]))
+
+
+@both_providers
+@on_any_machine
+@given(sessions())
+def test_each_entry_starts_on_a_line_of_its_own(make: Make, entries: list[PackEntry]) -> None:
+    for _, text in _texts(make(entries)):
+        for entry in entries:
+            if entry.text.strip() and _in_context(entry) and entry.text in text:
+                [line] = [line for line in text.splitlines() if entry.text in line]
+                assert not any(
+                    other.text in line
+                    for other in entries
+                    if other.text.strip() and other is not entry
+                )
+
+
+def _is_real_call(entry: PackEntry) -> bool:
+    if entry.kind is not ItemKind.TOOL_CALL or not _in_context(entry):
+        return False
+    return bool(entry.tool_name) and entry.arguments is not None and entry.view == "whole"
+
+
+def _in_context(entry: PackEntry) -> bool:
+    return entry.section in ("context", "latest") and entry.kind is not ItemKind.POLICY
+
+
+def _texts(made: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Role and text of what is neither a call nor a result."""
+    if "system" in made:
+        yield "system", made["system"]
+    for message in made["messages"]:
+        content = message["content"]
+        if message["role"] == "tool" or content is None:
+            continue
+        if isinstance(content, str):
+            yield message["role"], content
+        else:
+            yield from ((message["role"], b["text"]) for b in content if b["type"] == "text")
+
+
+def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -153,6 +153,11 @@ def test_any_cap_and_threshold(cap: int, threshold: int, part: str) -> None:
     "body",
     [
         "[" * 1_000_000,
+        "[" + ",".join(['{"a":' * 300 + "1" + "}" * 300] * 900) + "]",
+        json.dumps([{f"key {n}": {"id": n} for n in range(9_000)}] * 4),
+        json.dumps([{f"key {n % 400}": n for n in range(row, row + 300)} for row in range(300)]),
+        json.dumps({"a": [[[[n] * 20] * 20] * 20 for n in range(12)]}),
+        json.dumps({f"k{n}": {f"j{n}": [n, {"z": n}]} for n in range(20_000)}),
         '{"a":' * 200_000,
         '{"a":[' * 100_000 + "]}" * 100_000,
         "a" * 1_000_000,
@@ -161,6 +166,9 @@ def test_any_cap_and_threshold(cap: int, threshold: int, part: str) -> None:
         "\ud800" * 200_000,
         '"' * 1_000_000,
         "\\" * 1_000_000,
+        "\\" * 1_000_000 + "x\\/",
+        "\\u0041" * 160_000,
+        "\\u005c" * 160_000,
     ],
     ids=lambda body: repr(body[:4]),
 )

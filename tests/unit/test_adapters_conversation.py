@@ -4,10 +4,19 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.data import DATA, needs_data
-from tests.provider_rules import check_anthropic, check_openai
+from tests.provider_rules import check_anthropic, check_openai, made_calls, results_of
 
 from weft.adapters import anthropic, openai, read_transcripts
+from weft.adapters.conversation import (
+    CONTINUE,
+    EMPTY_RESULT,
+    NO_RESULT,
+    OPENING,
+    RECORD,
+    is_verbatim,
+)
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -33,6 +42,14 @@ def result(item_id: str, parent: str, **more: Any) -> PackEntry:
     )
 
 
+def both(entries: list[PackEntry]) -> list[dict[str, Any]]:
+    """The messages of both providers, valid by their rules."""
+    made = [messages(entries) for messages, _ in PROVIDERS]
+    for one, (_, check) in zip(made, PROVIDERS, strict=True):
+        check(one)
+    return made
+
+
 def shape(entries: list[PackEntry]) -> list[str]:
     """OpenAI messages in short: role, and ids of calls."""
     out = []
@@ -42,14 +59,18 @@ def shape(entries: list[PackEntry]) -> list[str]:
     return out
 
 
-def test_header_policy_and_tools_go_to_the_system_prompt() -> None:
-    entries = [
-        PackEntry("f", ItemKind.MEMORY_FACT, "user_timezone=UTC", "header"),
-        PackEntry("p", ItemKind.POLICY, "Be brief.", "policy"),
-        PackEntry("t", ItemKind.POLICY, "get: fetches", "tools"),
-        user("hello"),
-    ]
-    system = "user_timezone=UTC\n\nBe brief.\n\nget: fetches"
+MEMORY = PackEntry("", ItemKind.MEMORY_FACT, "facts: user_timezone=UTC", "header")
+POLICY = PackEntry("p", ItemKind.POLICY, "Be brief.", "policy")
+SYSTEM = [
+    POLICY,
+    PackEntry("", ItemKind.POLICY, "get: fetches", "tools"),
+    PackEntry("", ItemKind.POLICY, "A mark like … says what was left out.", "legend"),
+]
+
+
+def test_policy_tools_and_legend_go_to_the_system_prompt() -> None:
+    entries = [*SYSTEM, user("hello")]
+    system = "Be brief.\n\nget: fetches\n\nA mark like … says what was left out."
     assert openai.messages(entries)["messages"] == [
         {"role": "system", "content": system},
         {"role": "user", "content": "hello"},
@@ -58,6 +79,259 @@ def test_header_policy_and_tools_go_to_the_system_prompt() -> None:
         "system": system,
         "messages": [{"role": "user", "content": "hello"}],
     }
+
+
+def test_what_is_remembered_stands_above_the_users_first_words() -> None:
+    for made in both([MEMORY, POLICY, user("hello"), agent("hi"), user("again")]):
+        first, _, last = [one for one in made["messages"] if one["role"] != "system"]
+        assert first == {"role": "user", "content": "facts: user_timezone=UTC\n\nhello"}
+        assert last == {"role": "user", "content": "again"}
+
+
+def test_what_is_remembered_stands_in_the_message_that_the_rules_need_where_none_comes_first() -> (
+    None
+):
+    entries = [MEMORY, agent("hi"), user("hello")]
+    opening = f"facts: user_timezone=UTC\n\n{OPENING}"
+    assert [one["content"] for one in anthropic.messages(entries)["messages"]] == [
+        opening,
+        "hi",
+        "hello",
+    ]
+    assert [one["content"] for one in openai.messages(entries)["messages"]] == [
+        "hi",
+        "facts: user_timezone=UTC\n\nhello",
+    ]
+    assert openai.messages([MEMORY, agent("hi")])["messages"] == [
+        {"role": "user", "content": opening},
+        {"role": "assistant", "content": "hi"},
+    ]
+    for made in both([MEMORY]):
+        alone = f"facts: user_timezone=UTC\n\n{CONTINUE}"
+        assert made["messages"] == [{"role": "user", "content": alone}]
+
+
+def test_a_fact_among_the_items_goes_with_the_users_words() -> None:
+    fact = PackEntry("f", ItemKind.MEMORY_FACT, "timezone=UTC", "context")
+    for entries, expected in (
+        ([user("go"), agent("yes"), fact], ["go\n[memory] timezone=UTC", "yes"]),
+        (
+            [agent("yes"), fact, agent("so"), user("go")],
+            ["yes\nso", "[memory] timezone=UTC\nuser: go"],
+        ),
+        ([user("a"), fact, user("b")], ["a\n[memory] timezone=UTC\nuser: b"]),
+        ([agent("yes"), fact], ["yes", "[memory] timezone=UTC"]),
+    ):
+        assert [one["content"] for one in openai.messages(entries)["messages"]] == expected
+
+
+def test_the_users_words_behind_a_document_are_told_from_it() -> None:
+    document = PackEntry("d", ItemKind.DOC_SNIPPET, "the manual", "context")
+    for made in both([document, user("what now?"), user("tell me")]):
+        said = "[document] the manual\nuser: what now?\ntell me"
+        assert made["messages"] == [{"role": "user", "content": said}]
+
+
+def test_a_call_has_its_arguments_word_for_word() -> None:
+    arguments = {"z": 'é\n"', "a": [1, 2.5, None, {"deep": {"b": 1, "a": 2}}], "": False}
+    entries = [user("go"), call("a", arguments=arguments), result("ra", "a")]
+    for made in both(entries):
+        [(_, name, found)] = made_calls(made)
+        assert (name, json.dumps(found)) == ("get", json.dumps(arguments))
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"view": "shortened", "arguments": None},
+        {"view": "shortened"},
+        {"view": "redacted"},
+        {"arguments": None},
+        {"tool_name": None},
+    ],
+)
+def test_an_exchange_whose_call_is_not_whole_is_told_in_the_assistants_turn(
+    shown: dict[str, Any],
+) -> None:
+    entries = [user("go"), call("a", **shown), result("ra", "a"), user("more")]
+    for made in both(entries):
+        assert made["messages"] == [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": f"{RECORD}\ncalled: get(a)\nreturned: <result ra>"},
+            {"role": "user", "content": "more"},
+        ]
+
+
+def test_exchanges_in_a_row_are_told_under_one_heading() -> None:
+    cut = {"view": "shortened", "arguments": None}
+    entries = [
+        agent("I look."),
+        call("a", **cut),
+        result("ra", "a"),
+        call("b", **cut),
+        agent("So."),
+        call("c", **cut),
+    ]
+    [message] = openai.messages(entries)["messages"]
+    assert message["content"].splitlines() == [
+        "I look.",
+        RECORD,
+        "called: get(a)",
+        "returned: <result ra>",
+        "called: get(b)",
+        NO_RESULT,
+        "So.",
+        RECORD,
+        "called: get(c)",
+        NO_RESULT,
+    ]
+
+
+def test_a_record_names_the_tool_where_the_calls_text_does_not() -> None:
+    shown = PackEntry(
+        "a", ItemKind.TOOL_CALL, "looks it up", "context", tool_name="find", view="shortened"
+    )
+    failed = result("ra", "a", is_error=True)
+    [message] = openai.messages([shown, failed])["messages"]
+    assert message["content"] == f"{RECORD}\ncalled: find: looks it up\nfailed: <result ra>"
+
+
+def test_why_a_call_has_no_result_is_told_where_the_entry_says_it() -> None:
+    why = "its result is not worked on yet"
+    for made in both([user("go"), call("a", answer=why)]):
+        assert results_of(made) == {"id_a": f"[{why}]"}
+    told = openai.messages([call("a", answer=why, view="redacted")])["messages"][0]["content"]
+    assert told.endswith(f"called: get(a)\n[{why}]")
+
+
+def test_what_is_left_out_is_marked_where_it_was() -> None:
+    entries = [
+        replace(POLICY, omitted_before=1),
+        user("go", omitted_before=2),
+        agent("I look."),
+        call("a", omitted_before=1),
+        replace(result("ra", "a"), omitted_before=4),
+        call("b", view="parts", arguments=None, omitted_before=5),
+        result("rb", "b"),
+        user("more", omitted_before=6),
+    ]
+    of_openai, of_anthropic = both(entries)
+    assert [one["content"] for one in of_openai["messages"]] == [
+        "Be brief.",
+        "… 3 items …\ngo",
+        "I look.\n… 5 items …",
+        "<result ra>",
+        f"… 5 items …\n{RECORD}\ncalled: get(b)\nreturned: <result rb>",
+        "… 6 items …\nmore",
+    ]
+    assert of_anthropic["messages"][1]["content"][0]["text"] == "I look.\n… 5 items …"
+
+
+def test_nothing_that_is_left_out_goes_unmarked_where_a_fact_is_moved() -> None:
+    fact = PackEntry("f", ItemKind.MEMORY_FACT, "timezone=UTC", "context", omitted_before=3)
+    last = [user("go"), agent("yes"), fact]
+    assert [one["content"] for one in openai.messages(last)["messages"]] == [
+        "go\n[memory] timezone=UTC\n… 3 items …",
+        "yes",
+    ]
+    assert [one["content"] for one in openai.messages([*last, agent("so")])["messages"]] == [
+        "go\n[memory] timezone=UTC",
+        "yes\n… 3 items …\nso",
+    ]
+
+
+def test_of_parallel_calls_only_the_one_that_is_not_whole_is_told() -> None:
+    entries = [
+        user("go"),
+        agent("I look.", turn_id="t"),
+        call("a", turn_id="t"),
+        call("b", turn_id="t", view="shortened", arguments=None),
+        call("c", turn_id="t"),
+        result("rb", "b"),
+        result("ra", "a"),
+        result("rc", "c"),
+        agent("Done."),
+    ]
+    assert shape(entries) == ["user", "assistant a c", "tool", "tool", "assistant"]
+    messages = openai.messages(entries)["messages"]
+    assert messages[1]["content"] == "I look."
+    told = f"{RECORD}\ncalled: get(b)\nreturned: <result rb>"
+    assert messages[-1]["content"] == f"{told}\nDone."
+
+
+def test_a_call_without_a_result_is_answered_by_a_sentence_that_says_so() -> None:
+    entries = [user("go"), call("a", turn_id="t"), call("b", turn_id="t"), result("rb", "b")]
+    for made in both(entries):
+        assert results_of(made) == {"id_a": NO_RESULT, "id_b": "<result rb>"}
+    for made in both([user("go"), call("a")]):
+        assert results_of(made) == {"id_a": NO_RESULT}
+        assert made["messages"][-1]["role"] in ("tool", "user")
+
+
+def test_two_equal_calls_stay_two() -> None:
+    arguments = {"invoice": 7}
+    entries = [
+        user("pay it"),
+        call("a", arguments=arguments),
+        result("ra", "a"),
+        user("and again"),
+        call("b", arguments=arguments),
+        result("rb", "b"),
+    ]
+    for made in both(entries):
+        assert [found for _, _, found in made_calls(made)] == [arguments, arguments]
+
+
+def test_a_result_whose_call_is_not_there_is_told_in_the_assistants_turn() -> None:
+    left = PackEntry("r", ItemKind.TOOL_RESULT, "<3 °C>", "context", tool_name="weather")
+    for made in both([user("go"), left, user("thanks")]):
+        told = f"{RECORD}\nweather returned: <3 °C>"
+        assert made["messages"][1] == {"role": "assistant", "content": told}
+
+
+def test_a_result_that_was_logged_before_its_call_joins_it() -> None:
+    for early in (
+        result("ra", "a"),
+        PackEntry("ra", ItemKind.TOOL_RESULT, "<result ra>", "context", call_id="id_a"),
+    ):
+        for made in both([user("go"), early, call("a"), user("more")]):
+            assert results_of(made) == {"id_a": "<result ra>"}
+
+
+def test_of_one_call_id_that_comes_again_each_call_has_its_own_results() -> None:
+    def answer(text: str) -> PackEntry:
+        return PackEntry(text, ItemKind.TOOL_RESULT, text, "context", call_id="x")
+
+    entries = [
+        user("go"),
+        call("a", call_id="x"),
+        answer("one"),
+        answer("one more"),
+        call("b", call_id="x"),
+        answer("two"),
+    ]
+    for made in both(entries):
+        assert list(results_of(made).values()) == ["one\none more", "two"]
+
+
+def test_only_what_a_provider_demands_is_put_in() -> None:
+    entries = [agent("first"), user("second"), agent("third")]
+    assert [one["content"] for one in openai.messages(entries)["messages"]] == [
+        "first",
+        "second",
+        "third",
+    ]
+    assert [one["content"] for one in anthropic.messages(entries)["messages"]] == [
+        OPENING,
+        "first",
+        "second",
+        "third",
+        CONTINUE,
+    ]
+    ends_with_results = [user("go"), call("a"), result("ra", "a")]
+    for made in both(ends_with_results):
+        assert CONTINUE not in json.dumps(made)
+        assert OPENING not in json.dumps(made)
 
 
 def test_parallel_calls_and_their_results_stand_together() -> None:
@@ -146,7 +420,7 @@ def test_ids_and_names_that_a_provider_would_refuse_are_replaced() -> None:
         result("ra", "a"),
         call("b", call_id="same", tool_name="x" * 99),
         result("rb", "b"),
-        call("c", call_id="bad id!" * 9, tool_name=None),
+        call("c", call_id="bad id!" * 9),
         result("rc", "c"),
     ]
     calls = [
@@ -154,7 +428,7 @@ def test_ids_and_names_that_a_provider_would_refuse_are_replaced() -> None:
         for message in openai.messages(entries)["messages"]
         for named in message.get("tool_calls", ())
     ]
-    assert [named["function"]["name"] for named in calls] == ["invoices_search", "x" * 64, "tool"]
+    assert [named["function"]["name"] for named in calls] == ["invoices_search", "x" * 64, "get"]
     assert calls[0]["id"] == "same"
     assert len({named["id"] for named in calls}) == 3
 
@@ -211,14 +485,28 @@ def test_what_no_session_should_hold_is_valid_too(entries: list[PackEntry]) -> N
 
 
 @needs_data
-@pytest.mark.parametrize("folder", ["taubench", "livemcpbench", "openhands", "locomo"])
+@pytest.mark.parametrize("folder", ["taubench", "livemcpbench", "openhands", "locomo", "coding"])
 def test_every_real_session_is_valid_whole_and_cut_anywhere(folder: str) -> None:
     for path in sorted((DATA / folder).glob("*.json*")):
         for transcript in read_transcripts(path.read_bytes(), file=path.name):
             entries = [_entry(item) for item in transcript.items]
             for start in (0, len(entries) // 3, len(entries) // 2):
-                for messages, check in PROVIDERS:
-                    check(messages(entries[start:]))
+                rest = _shortened(entries[start:])
+                whole = [entry for entry in rest if is_verbatim(entry)]
+                for made in both(rest):
+                    found = [arguments for _, _, arguments in made_calls(made)]
+                    assert found == [entry.arguments for entry in whole]
+
+
+def _shortened(entries: list[PackEntry]) -> list[PackEntry]:
+    """With each third call cut, as a compile cuts what does not fit."""
+    cut = [entry.item_id for entry in entries if entry.kind is ItemKind.TOOL_CALL][::3]
+    return [
+        replace(entry, view="shortened", arguments=None, text="cut(…)")
+        if entry.item_id in cut
+        else entry
+        for entry in entries
+    ]
 
 
 def _entry(item: ContextItem) -> PackEntry:
@@ -243,13 +531,13 @@ def _texts(entries: list[PackEntry]) -> list[PackEntry]:
     return [entry for entry in entries if entry.kind is not ItemKind.TOOL_CALL]
 
 
-def test_an_empty_result_is_no_error_to_anthropic() -> None:
-    """Which refuses `is_error` without content."""
-    for text, told in (("boom", True), (" ", None)):
-        failed = PackEntry("r", ItemKind.TOOL_RESULT, text, "context", parent_id="c", is_error=True)
-        made = anthropic.messages([user("go"), call("c"), failed])
-        check_anthropic(made)
-        assert made["messages"][-1]["content"][0].get("is_error") is told
+@pytest.mark.parametrize(("text", "content"), [("boom", "boom"), (" ", EMPTY_RESULT)])
+def test_a_failed_call_is_told_to_both(text: str, content: str) -> None:
+    failed = PackEntry("r", ItemKind.TOOL_RESULT, text, "context", parent_id="c", is_error=True)
+    of_openai, of_anthropic = both([user("go"), call("c"), failed])
+    [block] = of_anthropic["messages"][-1]["content"]
+    assert (block["content"], block["is_error"]) == (content, True)
+    assert of_openai["messages"][-1]["content"] == f"{openai.FAILED}\n{content}"
 
 
 def test_of_several_results_of_a_call_one_that_failed_counts() -> None:

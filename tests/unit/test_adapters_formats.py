@@ -45,6 +45,13 @@ def test_a_data_set_gives_its_transcripts_by_name() -> None:
     assert first.items == second.items
 
 
+def test_a_fault_within_a_data_set_is_named_by_its_own_line() -> None:
+    fine, bad = json.dumps(CHAT[0]), json.dumps({"role": "robot"})
+    form = '[{"traj": [\n%s\n]},\n{"traj": [\n%s,\n%s\n]}]\n'
+    with pytest.raises(InvalidInput, match=r"set\.json, line 6: \$\.role: invalid enum value"):
+        read_transcripts((form % (fine, fine, bad)).encode(), file="set.json")
+
+
 def test_one_session_is_not_made_of_many() -> None:
     content = json.dumps([{"traj": CHAT}, {"traj": CHAT}]).encode()
     with pytest.raises(InvalidInput, match=r"set\.json: holds 2 transcripts; choose one"):

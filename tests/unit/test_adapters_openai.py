@@ -84,18 +84,39 @@ def test_content_parts_are_joined_and_media_is_named_not_carried() -> None:
             ],
         }
     )
-    assert item.text == "what is this?\n[image_url https://x.test/cat.png]\n[image_url]"
+    first, linked, inline = item.text.splitlines()
+    assert first == "what is this?"
+    assert linked.startswith("[image left out: https://x.test/cat.png, media:")
+    assert inline.startswith("[image left out: image/png, 3 bytes, media:")
+    assert "AAAA" not in item.text
 
 
-def test_mcp_content_blocks_of_a_result_stay_json() -> None:
-    blocks = [{"type": "text", "text": "ok"}, {"type": "resource", "resource": {"uri": "f:1"}}]
-    plain, rich = read(
-        {"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": "ok"}]},
-        {"role": "tool", "tool_call_id": "b", "content": blocks},
+def test_a_spoken_answer_is_its_transcript() -> None:
+    audio = {"id": "audio_1", "data": "AAAA", "expires_at": 1, "transcript": "It is noon."}
+    (item,) = read({"role": "assistant", "content": None, "audio": audio})
+    assert item.text == "It is noon.\n[audio left out: audio_1]"
+
+
+def test_content_blocks_of_a_result_are_text_and_richer_ones_stay_json() -> None:
+    text = {"type": "text", "text": "ok"}
+    file = {"type": "resource", "resource": {"uri": "f:1", "text": "a,b", "mimeType": "text/csv"}}
+    rows = {"type": "table", "rows": [1, 2]}
+    image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    plain, mixed, rich = read(
+        {"role": "tool", "tool_call_id": "a", "content": [text]},
+        {"role": "tool", "tool_call_id": "b", "content": [text, file]},
+        {"role": "tool", "tool_call_id": "c", "content": [rows, image]},
     )
     assert plain.text == "ok"
-    assert json.loads(rich.text) == blocks
-    assert rich.reserved.content_type == "application/json"
+    assert mixed.text == "ok\n[file: f:1, text/csv]\na,b"
+    kept, told = json.loads(rich.text)
+    assert kept == rows
+    assert told["text"].startswith("[image left out: image/png, 3 bytes, ")
+    assert [one.reserved.content_type for one in (plain, mixed, rich)] == [
+        None,
+        None,
+        "application/json",
+    ]
 
 
 def test_arguments_that_are_no_object_stay_text() -> None:

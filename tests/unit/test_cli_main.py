@@ -202,9 +202,10 @@ def test_a_password_in_an_address_stays_hidden(capsys: pytest.CaptureFixture[str
     ("arguments", "content", "line"),
     [
         (["eval", "grounding"], "{", "not JSON"),
-        (["eval", "evidence"], '{"id": "a"}\n{"id": "b"}', "not JSON"),
-        (["eval", "hydration"], '{"colour": "red"}', "session 0: neither an OpenAI chat nor"),
-        (["eval", "grounding"], "[]", "holds nothing to measure on"),
+        (["eval", "evidence"], '{"id": "a"}\n{"id": "b"}', "records with the keys id"),
+        (["eval", "hydration"], '{"colour": "red"}', "records with the keys colour"),
+        (["eval", "grounding"], "[]", "no items in this file"),
+        (["eval", "grounding"], '[{"role": "user", "content": "Hi"}]', "nothing to measure on"),
         (["compile", "-s", "s", "-p", "route", "--tools"], "3", "holds no list of tools"),
         (["publish", "-s", "s"], "{}", "records with the keys (none)"),
         (["compile", "-s", "s", "-p", "route", "--tools"], '[{"name": 3}]', "tool"),
@@ -275,7 +276,14 @@ def test_what_is_no_handle_is_said_before_anybody_is_asked(
     assert (code, err) == (2, "weft: 'report.txt' is no handle; they look like art:k3m7zq2dpa\n")
 
 
-WITHOUT_A_SERVER = {"weft demo", "weft eval envelope", "weft eval hydration", "weft eval routing"}
+WITHOUT_A_SERVER = {
+    "weft demo",
+    "weft eval envelope",
+    "weft eval hydration",
+    "weft eval reading ask",
+    "weft eval reading score",
+    "weft eval routing",
+}
 
 
 def test_every_command_that_connects_takes_every_way_to_sign_in() -> None:

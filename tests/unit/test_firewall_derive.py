@@ -7,11 +7,14 @@ import pytest
 from tests.firewall_cases import SECRETS, secret_case
 from tests.firewall_made import envelope, facts, invoices, signals
 
+from weft.bodies.masking import digest_of
 from weft.firewall.bounds import Bounds
-from weft.tokens import count
-from weft_schemas.envelope import ResultStatus
+from weft.firewall.derive import envelope_for
+from weft.tokens import DEFAULT_ENCODING, count
+from weft_schemas.envelope import CleanBody, ResultStatus
+from weft_schemas.events import Origin
 from weft_schemas.ids import artifact_handle
-from weft_schemas.items import Sensitivity
+from weft_schemas.items import BodyRef, ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import FirewallRules, PiiAction, ToolRule
 
 
@@ -206,3 +209,71 @@ def test_no_more_facts_than_the_policy_allows(body: str, most: int) -> None:
     for threshold in (1, 500):
         found = envelope(body, FirewallRules(max_facts=most, threshold=threshold))
         assert len(found.facts) <= most
+
+
+def test_a_summarised_body_records_how_its_clean_text_is_made() -> None:
+    body = invoices(30)
+    found = envelope(body)
+    assert not found.complete
+    assert found.clean == CleanBody(
+        characters=len(body), tokens=found.raw_tokens, digest=digest_of(body)
+    )
+
+
+def test_what_passes_whole_is_complete_and_nothing_is_recorded_twice() -> None:
+    for body in ("short", "AK" + "IA" + "Q3EGRNQW7TYUIOPA", "un\u200bseen"):
+        found = envelope(body)
+        assert found.complete
+        assert found.clean is None
+
+
+@pytest.mark.parametrize("body", [b"\x89PNG\r\n\x1a\n" + b"\x08" * 900, b"\x00\x01\x02" * 900])
+def test_bytes_have_no_clean_text(body: bytes) -> None:
+    found = envelope(body)
+    assert not found.complete
+    assert found.clean is None
+
+
+def test_a_body_that_was_not_read_whole_has_no_clean_text() -> None:
+    found = envelope("some words " * 4_000, limits=Bounds(analyse_bytes=8_000))
+    assert not found.complete
+    assert found.clean is None
+
+
+def test_a_body_in_the_object_store_has_no_clean_text() -> None:
+    item = ContextItem("big", ItemKind.TOOL_RESULT, body=BodyRef("0" * 64, 30_000))
+    event = envelope_for(
+        item,
+        invoices(30),
+        origin=Origin(7, "big", "firewall", "1"),
+        rules=FirewallRules(),
+        fingerprint_key=b"key",
+        encoding=DEFAULT_ENCODING,
+        tenant="acme",
+        session="s1",
+    )
+    assert event.envelope.clean is None
+
+
+def test_a_tool_whose_results_only_show_as_summaries_passes_none_whole() -> None:
+    rules = FirewallRules(tools=(ToolRule("hr.*", show="always_summary"),))
+    for body in ("Ann earns 7.", invoices(30)):
+        found = envelope(body, rules, tool_name="hr.salary")
+        assert not found.complete
+        assert not found.passthrough
+        assert found.clean is None
+    assert envelope("Ann earns 7.", rules, tool_name="clock").complete
+
+
+def test_what_may_show_up_to_a_bound_is_summarised_above_it() -> None:
+    rules = FirewallRules(tools=(ToolRule("*", show="up_to:100"),))
+    assert envelope("word " * 90, rules).complete
+    found = envelope("word " * 200, rules)
+    assert not found.complete
+    assert found.clean is not None
+
+
+def test_what_may_show_above_the_threshold_is_still_summarised() -> None:
+    found = envelope("word " * 2_000, FirewallRules(show="up_to:4000"))
+    assert found.summary_tokens <= 300
+    assert found.clean is not None

@@ -7,9 +7,9 @@ from tests.firewall_cases import PERSONAL, SECRETS, personal_cases, plain_senten
 from tests.firewall_made import KEY, envelope, signals
 
 from weft.adapters.formats import read_transcripts
+from weft.bodies.clean import clean
 from weft.evaluation.guards import Span, measure_injection, measure_spans
 from weft.firewall import personal
-from weft.firewall.clean import clean
 from weft.firewall.finding import Finding, fingerprint, masked, without_overlaps
 from weft.firewall.injection import NEEDLES, THRESHOLD, suspicion_score
 from weft.firewall.personal import find_personal

@@ -20,7 +20,8 @@ LAYERS = (
     "readmodel",
     "log",
     "adapters completion",
-    "tokens days",
+    "passages",
+    "tokens days bodies bm25 leaves",
 )
 """From the top; parts of one layer do not import each other."""
 TOUCHES_NATS = re.compile(r"nats\b|weft\.log\.(?!record\b)|weft\.runtime\.(?!catalogues\b)")

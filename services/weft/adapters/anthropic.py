@@ -8,11 +8,19 @@ from typing import Any, Literal
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
-from weft.adapters.conversation import Answered, Conversation, Step, conversation
-from weft.adapters.drafting import Draft
+from weft.adapters.conversation import (
+    CONTINUE,
+    OPENING,
+    Answered,
+    Conversation,
+    Step,
+    conversation,
+    with_memory,
+)
+from weft.adapters.drafting import Draft, Reading
 from weft.adapters.records import Record, Source
 from weft_schemas.compile import PackEntry
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ItemKind
 
 
 class _Message(msgspec.Struct, frozen=True):
@@ -36,7 +44,7 @@ SYSTEM_INDEX = -1
 """Place of the system prompt, which stands beside the messages: its item is `m-1`."""
 
 
-def items(source: Source) -> list[ContextItem]:
+def read(source: Source) -> Reading:
     """The items of a conversation; `system` becomes the first, a policy item.
 
     Thinking blocks are the model's own and are left out. Raises `InvalidInput` with file, line and
@@ -47,11 +55,11 @@ def items(source: Source) -> list[ContextItem]:
     if system:
         file = source.records[0].file if source.records else "-"
         record = Record(SYSTEM_INDEX, 1, {"role": "user", "content": system}, file)
-        text = text_of(record, record.to(_Message).content, "$.system")
+        text = text_of(record, record.to(_Message).content, draft.left_out, "$.system")
         draft.add(record, ItemKind.POLICY, text)
     for record in source.records:
         _read(draft, record, record.to(_Message))
-    return draft.items
+    return draft.reading()
 
 
 def _read(draft: Draft, record: Record, message: _Message) -> None:
@@ -70,25 +78,17 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
                 draft.call(record, use.name, use.input, use.id, said, turn_id=turn_id)
             case "tool_result":
                 _result(draft, record, record.to(_ToolResult, block, path))
-            case "thinking" | "redacted_thinking":
-                pass
             case _:
-                text = text_of(record, [block], "$.content")
+                text = text_of(record, [block], draft.left_out)
                 if text.strip():
                     said = draft.add(record, kind, text, turn_id=turn_id)
 
 
 def _result(draft: Draft, record: Record, result: _ToolResult) -> None:
-    text, content_type = result_text(result.content)
+    text, content_type = result_text(result.content, draft.left_out)
     draft.result(
         record, text, result.tool_use_id, content_type=content_type, is_error=result.is_error
     )
-
-
-OMITTED = "(earlier turns are left out)"
-"""Stands first where a pack begins with the assistant: the API wants a user's message there."""
-CONTINUE = "(continue)"
-"""Stands last where a pack ends with the assistant: newer models refuse a prefilled answer."""
 
 
 def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
@@ -103,19 +103,29 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
 def written(talk: Conversation) -> dict[str, Any]:
     """`messages` of what is a conversation already."""
     turns: list[tuple[str, list[dict[str, Any]]]] = []
-    for step in talk.steps:
+    for step in _steps(talk):
         for role, blocks in _blocks(step):
             if turns and turns[-1][0] == role:
                 turns[-1][1].extend(blocks)
             else:
                 turns.append((role, blocks))
-    if turns and turns[0][0] == "assistant":
-        turns.insert(0, ("user", [_text(OMITTED)]))
-    if (turns[-1][0] == "assistant") if turns else talk.system:
-        turns.append(("user", [_text(CONTINUE)]))
     out: dict[str, Any] = {"system": talk.system} if talk.system else {}
     out["messages"] = [{"role": role, "content": _content(blocks)} for role, blocks in turns]
     return out
+
+
+def _steps(talk: Conversation) -> list[Step]:
+    """From the user to the user, as the API wants it (newer models refuse a prefilled answer), with
+    what is remembered on top."""
+    steps = list(talk.steps)
+    if steps and steps[0].role == "assistant":
+        steps.insert(0, Step("user", OPENING))
+    last = steps[-1] if steps else None
+    if (last.role == "assistant" and not last.calls) if last else talk.system or talk.memory:
+        steps.append(Step("user", CONTINUE))
+    if talk.memory:
+        steps[0] = Step("user", with_memory(talk.memory, steps[0].text))
+    return steps
 
 
 def _blocks(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -130,7 +140,7 @@ def _blocks(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
 
 def _answer(call: Answered) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id, "content": call.result}
-    if call.is_error and call.result.strip():  # the API refuses an error without content
+    if call.is_error:
         block["is_error"] = True
     return block
 

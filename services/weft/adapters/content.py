@@ -2,59 +2,95 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from typing import Any
 
 from weft.adapters.drafting import compact
+from weft.adapters.media import LeftOut, block_text, unknown_block
 from weft.adapters.records import Record
 
 Content = str | list[dict[str, Any]] | None
 """What both chat formats allow: a string, or parts tagged by `type`."""
 
 _TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
-_PLAIN = {"type", "text", "cache_control", "citations"}
+_PLAIN = {"type", "text", "cache_control", "citations", "annotations", "_meta"}
 """Keys of a part that is nothing but text."""
 
 
-def text_of(record: Record, content: Content, path: str = "$.content") -> str:
-    """What a person or an agent said; an image or file becomes a short mark."""
+def text_of(record: Record, content: Content, left_out: LeftOut, path: str = "$.content") -> str:
+    """What a person or an agent said; media become placeholders, counted in `left_out`."""
     if content is None or isinstance(content, str):
         return content or ""
-    return "\n".join(_part(record, part, f"{path}[{at}]") for at, part in enumerate(content))
+    parts = (
+        _part(record, part, left_out, f"{path}[{at}]")
+        for at, part in enumerate(content)
+        if not is_thought(part)
+    )
+    return "\n".join(parts)
 
 
-def result_text(content: Content | dict[str, Any]) -> tuple[str, str | None]:
-    """A tool's result and its content type: text parts joined, anything richer (MCP content
-    blocks, images, structured content) whole, as JSON."""
+def result_text(content: Content, left_out: LeftOut) -> tuple[str, str | None]:
+    """A tool's result and its content type: texts and media joined, media as placeholders; with
+    anything richer among them (structured content) the parts as JSON."""
     if content is None or isinstance(content, str):
-        return content or "", None
-    if isinstance(content, list) and all(_is_plain(part) for part in content):
-        return "\n".join(part["text"] for part in content), None
-    return compact(content), "application/json"
+        return _without_media(content or "", left_out), None
+    texts = [part["text"] if _is_plain(part) else block_text(part, left_out) for part in content]
+    if all(text is not None for text in texts):
+        return "\n".join(text for text in texts if text is not None), None
+    parts = [
+        part if text is None or _is_plain(part) else {"type": "text", "text": text}
+        for part, text in zip(content, texts, strict=True)
+    ]
+    return compact(parts), "application/json"
 
 
-def _is_plain(part: Any) -> bool:
+def _without_media(text: str, left_out: LeftOut) -> str:
+    """A result that is MCP's content as JSON text, without what is inline in it; any other as it
+    stands."""
+    if '"type"' not in text or not ('"data"' in text or '"blob"' in text):
+        return text
+    try:
+        result = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    blocks = result.get("content") if isinstance(result, dict) else result
+    if not isinstance(blocks, list):
+        return text
+    found: LeftOut = Counter()
+    kept = [_block(block, found) for block in blocks]
+    left_out.update(found)
+    if not found:
+        return text
+    return compact({**result, "content": kept} if isinstance(result, dict) else kept)
+
+
+def _block(block: Any, left_out: LeftOut) -> Any:
+    before = left_out.total()
+    told = block_text(block, left_out) if isinstance(block, dict) else None
+    return block if left_out.total() == before else {"type": "text", "text": told}
+
+
+def is_thought(part: dict[str, Any]) -> bool:
+    """Whether a part is the model's own reasoning, which is never read."""
+    return part.get("type") in ("thinking", "redacted_thinking", "reasoning")
+
+
+def _is_plain(part: dict[str, Any]) -> bool:
     return (
-        isinstance(part, dict)
-        and part.get("type") == "text"
-        and isinstance(part.get("text"), str)
-        and part.keys() <= _PLAIN
+        part.get("type") == "text" and isinstance(part.get("text"), str) and part.keys() <= _PLAIN
     )
 
 
-def _part(record: Record, part: dict[str, Any], path: str) -> str:
+def _part(record: Record, part: dict[str, Any], left_out: LeftOut, path: str) -> str:
     kind = part.get("type")
     if not isinstance(kind, str):
         record.fail(f"{path}.type: a content part needs a type, such as `text`")
     key = _TEXT_KEYS.get(kind)
     if key is None:
-        return f"[{kind}{_address(part.get(kind) or part.get('source'))}]"
+        text = block_text(part, left_out)
+        return unknown_block(part, left_out) if text is None else text
     text = part.get(key)
     if not isinstance(text, str):
         record.fail(f"{path}.{key}: expected `str`, got `{type(text).__name__}`")
     return text
-
-
-def _address(media: Any) -> str:
-    """A link is worth showing; inline data is not."""
-    url = media.get("url") or media.get("filename") if isinstance(media, dict) else media
-    return f" {url}" if isinstance(url, str) and not url.startswith("data:") else ""

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from weft.adapters.drafting import checked
+from weft.adapters.drafting import Reading, checked
 from weft.adapters.records import Record, Source
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 
@@ -26,10 +26,10 @@ class _Line(msgspec.Struct, frozen=True):
     metadata: dict[str, Any] = {}
 
 
-def items(source: Source) -> list[ContextItem]:
+def read(source: Source) -> Reading:
     """The items with their own ids. Raises `InvalidInput` with file, line and field."""
     tools: dict[str, str] = {}
-    return [_item(record, tools) for record in source.records]
+    return Reading(tuple(_item(record, tools) for record in source.records))
 
 
 def _item(record: Record, tools: dict[str, str]) -> ContextItem:

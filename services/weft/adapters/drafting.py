@@ -7,12 +7,24 @@ at its end gives the same items and some more.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
+import msgspec
+
+from weft.adapters.media import LeftOut
 from weft.adapters.records import Record
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
 from weft_schemas.items import ContextItem, ItemKind, check_item
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What a reader found in a transcript."""
+
+    items: tuple[ContextItem, ...]
+    left_out: dict[str, int] = {}
+    """How many media of each kind are not carried along, see `weft.adapters.media`."""
 
 
 class Draft:
@@ -20,11 +32,16 @@ class Draft:
 
     def __init__(self) -> None:
         self.items: list[ContextItem] = []
+        self.left_out: LeftOut = Counter()
         self._parts: dict[int, int] = {}
         self._open: dict[str, list[str]] = {}
         self._answered: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._last_turn: str | None = None
+
+    def reading(self) -> Reading:
+        """All that was read."""
+        return Reading(tuple(self.items), dict(self.left_out))
 
     def add(
         self,

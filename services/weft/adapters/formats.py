@@ -8,16 +8,17 @@ from typing import Any
 import msgspec
 
 from weft.adapters import anthropic, contextweaver, locomo, openai, openhands, weft
+from weft.adapters.drafting import Reading
 from weft.adapters.records import LIST_KEYS, Record, Source, read_source
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
-_READERS: dict[str, Callable[[Source], list[ContextItem]]] = {
-    "weft": weft.items,
-    "openai": openai.items,
-    "anthropic": anthropic.items,
-    "contextweaver": contextweaver.items,
-    "openhands": openhands.items,
+_READERS: dict[str, Callable[[Source], Reading]] = {
+    "weft": weft.read,
+    "openai": openai.read,
+    "anthropic": anthropic.read,
+    "contextweaver": contextweaver.read,
+    "openhands": openhands.read,
 }
 
 FORMATS = tuple(_READERS)
@@ -34,6 +35,9 @@ class Transcript(msgspec.Struct, frozen=True):
     items: tuple[ContextItem, ...]
     value: Any = None
     """The record it came from, where the file holds several: labels, gold, costs."""
+    left_out: dict[str, int] = {}
+    """How many media of each kind (`image`, `audio`, `video`, `file`, `part`) are not in the items,
+    which name each in a placeholder."""
 
 
 def read_items(content: bytes, format: str = "auto", file: str = "-") -> list[ContextItem]:
@@ -88,7 +92,11 @@ def detect(source: Source) -> str:
 
 def _transcript(name: str, source: Source, format: str, value: Any = None) -> Transcript:
     chosen = detect(source) if format == "auto" else format
-    return Transcript(name, chosen, tuple(_READERS[chosen](source)), value)
+    return _made(name, chosen, _READERS[chosen](source), value)
+
+
+def _made(name: str, format: str, reading: Reading, value: Any) -> Transcript:
+    return Transcript(name, format, reading.items, value, reading.left_out)
 
 
 def _many(source: Source, format: str) -> Iterator[Transcript]:
@@ -98,10 +106,10 @@ def _many(source: Source, format: str) -> Iterator[Transcript]:
             record.fail(f"expected a transcript with one of {', '.join(LIST_KEYS)}, like the first")
         name = _name(record)
         if key == "conversation":
-            items = locomo.items(record, record.value["conversation"])
-            yield Transcript(name, "locomo", tuple(items), record.value)
+            reading = locomo.read(record, record.value["conversation"])
+            yield _made(name, "locomo", reading, record.value)
         elif record.value[key]:
-            yield _transcript(name, _nested(record, key), format, record.value)
+            yield _one_of_many(name, source, record, key, format)
         else:
             yield Transcript(name, format, (), record.value)
 
@@ -116,13 +124,11 @@ def _inner(record: Record) -> str | None:
     return next((key for key in LIST_KEYS if isinstance(value.get(key), list)), None)
 
 
-def _nested(record: Record, key: str) -> Source:
-    inner = (
-        Record(index, record.line, value, record.file)
-        for index, value in enumerate(record.value[key])
-    )
-    around = {name: held for name, held in record.value.items() if name != key}
-    return Source(tuple(inner), around)
+def _one_of_many(name: str, source: Source, record: Record, key: str, format: str) -> Transcript:
+    try:
+        return _transcript(name, source.within(record, key), format, record.value)
+    except InvalidInput:
+        return _transcript(name, source.located(record, key), format, record.value)
 
 
 def _name(record: Record) -> str:

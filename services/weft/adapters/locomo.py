@@ -7,18 +7,12 @@ from typing import Any
 
 import msgspec
 
-from weft.adapters.drafting import checked
+from weft.adapters.drafting import Reading, checked
 from weft.adapters.records import Record
+from weft.days import MONTHS
 from weft_schemas.items import ContextItem, ItemKind
 
 _SESSION = re.compile(r"session_(\d+)\Z")
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        ("january", "february", "march", "april", "may", "june", "july", "august", "september",
-         "october", "november", "december"), 1)
-}  # fmt: skip
-"""Spelt out, so that no machine's locale changes an import."""
 _DATE = re.compile(r"(\d+):(\d+) ([ap])m on (\d+) (\w+), (\d{4})\Z")
 
 
@@ -29,28 +23,30 @@ class _Turn(msgspec.Struct, frozen=True):
     blip_caption: str | None = None
 
 
-def items(record: Record, conversation: dict[str, Any]) -> list[ContextItem]:
+def read(record: Record, conversation: dict[str, Any]) -> Reading:
     """All turns in order, ids as in the data (`D3:12`), the first speaker as the user.
 
-    A shared photo's caption stands after the turn's text. Raises `InvalidInput`.
+    A shared photo is left out; its caption stands after the turn's text. Raises `InvalidInput`.
     """
     numbers = sorted(int(found[1]) for key in conversation if (found := _SESSION.match(key)))
     turns: list[ContextItem] = []
+    photos = 0
     for number in numbers:
         when = occurred_at(str(conversation.get(f"session_{number}_date_time", "")))
         for at, value in enumerate(conversation[f"session_{number}"]):
             turn = record.to(_Turn, value, f"$.conversation.session_{number}[{at}]")
             turns.append(checked(record, _item(turn, conversation.get("speaker_a"), when)))
-    return turns
+            photos += bool(turn.blip_caption)
+    return Reading(tuple(turns), {"image": photos} if photos else {})
 
 
 def occurred_at(words: str) -> str | None:
     """`1:56 pm on 8 May, 2023` as RFC 3339; None for anything else."""
     found = _DATE.match(words.strip())
-    if found is None or found[5].lower() not in _MONTHS:
+    if found is None or found[5][:3].title() not in MONTHS:
         return None
     hour = int(found[1]) % 12 + (12 if found[3] == "p" else 0)
-    month = _MONTHS[found[5].lower()]
+    month = MONTHS.index(found[5][:3].title()) + 1
     return f"{found[6]}-{month:02}-{int(found[4]):02}T{hour:02}:{found[2]}:00Z"
 
 

@@ -8,11 +8,19 @@ from typing import Any, Literal
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
-from weft.adapters.conversation import Conversation, Step, conversation
-from weft.adapters.drafting import Draft, compact
+from weft.adapters.conversation import (
+    CONTINUE,
+    OPENING,
+    Conversation,
+    Step,
+    conversation,
+    with_memory,
+)
+from weft.adapters.drafting import Draft, Reading, compact
+from weft.adapters.media import block_text
 from weft.adapters.records import Record, Source
 from weft_schemas.compile import PackEntry
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ItemKind
 
 
 class _Function(msgspec.Struct, frozen=True):
@@ -25,6 +33,11 @@ class _ToolCall(msgspec.Struct, frozen=True):
     id: str | None = None
 
 
+class _Audio(msgspec.Struct, frozen=True):
+    id: str = ""
+    transcript: str = ""
+
+
 class _Message(msgspec.Struct, frozen=True):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Content = None
@@ -33,14 +46,16 @@ class _Message(msgspec.Struct, frozen=True):
     tool_calls: tuple[_ToolCall, ...] | None = None
     tool_call_id: str | None = None
     function_call: _Function | None = None
+    audio: _Audio | None = None
+    """A spoken answer: its transcript is read."""
 
 
-def items(source: Source) -> list[ContextItem]:
+def read(source: Source) -> Reading:
     """The items of a chat. Raises `InvalidInput` with file, line and field."""
     draft = Draft()
     for record in source.records:
         _read(draft, record, record.to(_Message))
-    return draft.items
+    return draft.reading()
 
 
 def _read(draft: Draft, record: Record, message: _Message) -> None:
@@ -52,14 +67,14 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
         case "assistant":
             _assistant(draft, record, message)
         case "tool" | "function":
-            text, content_type = result_text(message.content)
+            text, content_type = result_text(message.content, draft.left_out)
             draft.result(
                 record, text, message.tool_call_id, message.name, content_type=content_type
             )
 
 
 def _say(draft: Draft, record: Record, message: _Message, kind: ItemKind) -> None:
-    text = text_of(record, message.content)
+    text = text_of(record, message.content, draft.left_out)
     if text.strip():
         draft.add(record, kind, text, author=message.name)
 
@@ -69,7 +84,11 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
     if message.function_call is not None:
         calls = (*calls, _ToolCall(message.function_call))
     turn_id = f"m{record.index}" if calls else None
-    text = text_of(record, message.content) or message.refusal or ""
+    text = text_of(record, message.content, draft.left_out) or message.refusal or ""
+    if message.audio is not None:
+        spoken = {"type": "audio", "source": {"file_id": message.audio.id}}
+        recording = block_text(spoken, draft.left_out)
+        text = "\n".join(filter(None, [text, message.audio.transcript, recording]))
     said = None
     if text.strip():
         said = draft.add(record, ItemKind.AGENT_MSG, text, author=message.name, turn_id=turn_id)
@@ -85,6 +104,10 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
         )
 
 
+FAILED = "[the call failed]"
+"""Stands above the result of a call that failed: the API has no field that says so."""
+
+
 def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     """A pack's entries as keyword arguments for `chat.completions.create`.
 
@@ -98,12 +121,27 @@ def written(talk: Conversation) -> dict[str, Any]:
     out: list[dict[str, Any]] = []
     if talk.system:
         out.append({"role": "system", "content": talk.system})
-    for step in talk.steps:
+    for step in _steps(talk):
         if step.calls:
             out.extend(_called(step, _said_before(out)))
         else:
             out.append({"role": step.role, "content": step.text})
     return {"messages": out}
+
+
+def _steps(talk: Conversation) -> list[Step]:
+    """With what is remembered on top of the user's first words. Only where the user says nothing
+    is there a message that begins with it."""
+    steps = list(talk.steps)
+    if talk.memory:
+        words = (at for at, step in enumerate(steps) if step.role == "user")
+        at = next(words, None)
+        if at is None:
+            filler = OPENING if steps else CONTINUE
+            steps.insert(0, Step("user", with_memory(talk.memory, filler)))
+        else:
+            steps[at] = Step("user", with_memory(talk.memory, steps[at].text))
+    return steps
 
 
 def _said_before(out: list[dict[str, Any]]) -> str | None:
@@ -125,4 +163,5 @@ def _called(step: Step, said: str | None) -> Iterator[dict[str, Any]]:
     ]
     yield {"role": "assistant", "content": said, "tool_calls": calls}
     for call in step.calls:
-        yield {"role": "tool", "tool_call_id": call.id, "content": call.result}
+        result = f"{FAILED}\n{call.result}" if call.is_error else call.result
+        yield {"role": "tool", "tool_call_id": call.id, "content": result}

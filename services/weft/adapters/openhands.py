@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
-from weft.adapters.drafting import Draft
+from weft.adapters.drafting import Draft, Reading
+from weft.adapters.media import block_text
 from weft.adapters.records import Record, Source
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ItemKind
 
 _SILENT = {"change_agent_state", "agent_state_changed", "null", "recall", "system_prompt"}
 """Events of the machinery: nobody said or did anything. (What a recall found is read.)"""
@@ -39,7 +40,7 @@ class _Event(msgspec.Struct, frozen=True):
     tool_call_metadata: _Metadata | None = None
 
 
-def items(source: Source) -> list[ContextItem]:
+def read(source: Source) -> Reading:
     """The items of a run. Raises `InvalidInput` with file, line and field."""
     draft = Draft()
     caused: dict[int, str] = {}
@@ -51,14 +52,16 @@ def items(source: Source) -> list[ContextItem]:
             _observation(draft, record, event, caused)
         else:
             record.fail("$: an event needs `action` or `observation`")
-    return draft.items
+    return draft.reading()
 
 
 def _action(draft: Draft, record: Record, event: _Event, caused: dict[int, str]) -> None:
     arguments = event.args or _flat_arguments(record.value)
     match event.action:
         case "message" | "system":
-            _message(draft, record, event, str(arguments.get("content") or event.content or ""))
+            text = str(arguments.get("content") or event.content or "")
+            text = _pictured(draft, text, arguments.get("image_urls"))
+            _message(draft, record, event, text)
         case "finish" | "reject":
             text = arguments.get("final_thought") or arguments.get("thought") or ""
             _add(draft, record, event, ItemKind.AGENT_MSG, str(text))
@@ -102,7 +105,7 @@ def _call(
 
 
 def _observation(draft: Draft, record: Record, event: _Event, caused: dict[int, str]) -> None:
-    text = event.content or ""
+    text = _pictured(draft, event.content or "", [event.extras.get("screenshot")])
     parent = caused.get(event.cause) if event.cause is not None else None
     answers = parent is not None or (event.id is None and event.cause is None)
     if event.observation == "recall":
@@ -121,6 +124,13 @@ def _observation(draft: Draft, record: Record, event: _Event, caused: dict[int, 
         )
     else:
         _add(draft, record, event, ItemKind.DOC_SNIPPET, text)
+
+
+def _pictured(draft: Draft, text: str, urls: Any) -> str:
+    """A text, and a placeholder for each picture beside it."""
+    found = [url for url in urls if url] if isinstance(urls, list) else []
+    told = (block_text({"type": "image_url", "image_url": url}, draft.left_out) for url in found)
+    return "\n".join(filter(None, [text, *told]))
 
 
 def _add(

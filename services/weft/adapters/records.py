@@ -31,6 +31,8 @@ class Record(msgspec.Struct, frozen=True):
     """Line on which it starts, from 1."""
     value: Any
     file: str = "-"
+    start: int = 0
+    """Character of the file at which it starts."""
 
     def fail(self, what: str) -> NoReturn:
         """Raise `InvalidInput` that names file and line."""
@@ -54,6 +56,23 @@ class Source(msgspec.Struct, frozen=True):
     """What stands beside the list where the file is one object, such as `system`."""
     lines: bool = False
     """JSON lines, or a bare array: each record may be a transcript of its own."""
+    text: str = ""
+    """The whole file."""
+
+    def within(self, record: Record, key: str) -> Source:
+        """The list that one of the records holds under a key. All its records have the line of
+        that one; `located` finds their own."""
+        inner = (
+            Record(index, record.line, value, record.file, record.start)
+            for index, value in enumerate(record.value[key])
+        )
+        return Source(tuple(inner), _around(record.value, key))
+
+    def located(self, record: Record, key: str) -> Source:
+        """The same, read once more for the line of each: worth it where a fault is to be told."""
+        scanner = _Scanner(self.text, record.file)
+        at = scanner.member(record.start, key)
+        return Source(tuple(scanner.array(at)), _around(record.value, key))
 
 
 def read_source(content: bytes, file: str = "-") -> Source:
@@ -64,10 +83,10 @@ def read_source(content: bytes, file: str = "-") -> Source:
     if start == len(text):
         raise InvalidInput(f"{file}, line 1: the file is empty; nothing was published")
     if text[start] == "[":
-        return Source(tuple(scanner.array(start)), lines=True)
+        return Source(tuple(scanner.array(start)), lines=True, text=text)
     value, end = scanner.value(start)
     if scanner.skip(end) < len(text):
-        return Source(tuple(scanner.json_lines()), lines=True)
+        return Source(tuple(scanner.json_lines()), lines=True, text=text)
     return _object(scanner, start, value)
 
 
@@ -76,9 +95,13 @@ def _object(scanner: _Scanner, start: int, value: Any) -> Source:
         for key in LIST_KEYS:
             if isinstance(value.get(key), list):
                 at = scanner.member(start, key)
-                around = {name: held for name, held in value.items() if name != key}
-                return Source(tuple(scanner.array(at)), around)
-    return Source((Record(0, scanner.line(start), value, scanner.file),), lines=True)
+                return Source(tuple(scanner.array(at)), _around(value, key))
+    record = Record(0, scanner.line(start), value, scanner.file, start)
+    return Source((record,), lines=True, text=scanner.text)
+
+
+def _around(value: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: held for name, held in value.items() if name != key}
 
 
 def _decoded(content: bytes, file: str) -> str:
@@ -134,7 +157,7 @@ class _Scanner:
         index = 0
         while not self.text.startswith("]", at):
             value, end = self.value(at)
-            yield Record(index, self.line(at), value, self.file)
+            yield Record(index, self.line(at), value, self.file, at)
             index += 1
             at = self.skip(end)
             if self.text.startswith(",", at):
@@ -153,7 +176,7 @@ class _Scanner:
             rest = len(self.text) if rest < 0 else rest
             if self.text[end:rest].strip():
                 self._fail(end, "more than one value on a line")
-            yield Record(index, line, value, self.file)
+            yield Record(index, line, value, self.file, at)
             index += 1
             at = self.skip(rest)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from weft.adapters.drafting import checked
+from weft.adapters.drafting import Reading, checked
 from weft.adapters.records import Source
 from weft_schemas.items import ContextItem
 
 
-def items(source: Source) -> list[ContextItem]:
+def read(source: Source) -> Reading:
     """The items as they stand. Raises `InvalidInput` with file, line and field."""
-    return [checked(record, record.to(ContextItem)) for record in source.records]
+    return Reading(tuple(checked(record, record.to(ContextItem)) for record in source.records))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from weft.compiler.header import FACTS
+from weft.compiler.rendering.memory import FACTS
 from weft.readmodel.rows import SessionView
 from weft_schemas.compile import ContextPack, PackEntry
 

@@ -9,18 +9,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from weft.compiler.blocks import entry, undated
-from weft.compiler.compile import CODE_VERSION, Compilation, compile_pack
-from weft.compiler.forms import REDACTED, SUMMARY, reread
-from weft.compiler.header import frozen_header
-from weft.compiler.redaction import redaction_hook
-from weft.compiler.rendering import RENDER_VERSION, render
-from weft.compiler.sensitivity import redact
+from weft.compiler.candidates.redaction import redaction_hook
+from weft.compiler.candidates.sensitivity import redact
+from weft.compiler.compile import CODE_VERSION, Compilation, compile_pack, entries_of
+from weft.compiler.rendering.legend import LEGEND
+from weft.compiler.rendering.memory import frozen_header
+from weft.compiler.rendering.prompt import RENDER_VERSION, render
+from weft.compiler.renditions.rendition import REDACTED, SUMMARY, Rendition, reread
 from weft.readmodel.rows import ItemRow, SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry, PackEntry
 from weft_schemas.errors import InvalidInput
 from weft_schemas.ids import digest
-from weft_schemas.items import ItemKind
 
 SAME, OTHER, NOT_RUN = "same", "other", "not run"
 
@@ -114,27 +113,26 @@ def _entries(
     """The entries that the manifest names, in its order, and why some are missing."""
     rows = {row.sequence: row for row in view.rows(one.sequence for one in audit.manifest)}
     _, policy = view.policy() if audit.request.policy is None else (0, audit.request.policy)
-    untrusted = {*policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
     # The header's view names its facts and episodes; the tools come from the request alone.
     remembered = frozen_header(view, audit, policy) or []
     above = {made.view: made for made in (*again.pack.entries, *remembered) if not made.item_id}
     heads: list[PackEntry] = []
-    shown: list[PackEntry] = []
+    shown: dict[int, Rendition] = {}
     faults: list[str] = []
     for one in audit.manifest:
         try:
             if not one.item_id:
-                heads.append(_head(one, above))
+                if one.view != LEGEND:  # which follows from the other blocks
+                    heads.append(_head(one, above))
                 continue
             row = _row(one, rows, gone)
             name, _, recipe = one.view.partition(" ")
             if name == REDACTED:
                 row = redact(row, redaction_hook(policy.redaction_hook))
-            form = reread(row, name, recipe, view.encoding)
-            shown.append(entry(row, form, key, "context", row.kind in untrusted))
+            shown[one.sequence] = reread(row, name, recipe)
         except InvalidInput as fault:
             faults.append(str(fault))
-    return [*heads, *undated(shown)], faults
+    return entries_of(view, audit.request, policy, heads, shown, key), faults
 
 
 def _head(one: ManifestEntry, above: dict[str, PackEntry]) -> PackEntry:
@@ -148,7 +146,8 @@ def _row(one: ManifestEntry, rows: dict[int, ItemRow], gone: Gone) -> ItemRow:
     if row is None or row.id != one.item_id:
         raise InvalidInput(f"item {one.item_id!r} (event {one.sequence}): {why_gone(one, gone)}")
     name = one.view.partition(" ")[0]
-    version = row.summary_version if name == SUMMARY else row.version
+    of_summary = name == SUMMARY and row.envelope is None
+    version = row.summary_version if of_summary else row.version
     if version != one.version:
         raise InvalidInput(
             f"item {one.item_id!r}: its text was that of event {one.version}, which the log does "
@@ -185,7 +184,7 @@ def _reasons(
 def _differing(manifest: Sequence[ManifestEntry], entries: Sequence[PackEntry]) -> list[str]:
     pairs = [(one, made) for one, made in zip(manifest, entries, strict=True)]
     differing = [(one, made) for one, made in pairs if digest(made.text) != one.digest]
-    fenced = [made for _, made in pairs if made.text[:1] == "<"]
+    fenced = [made for _, made in pairs if "<data:" in made.text]
     if differing and len(differing) == len(fenced) and all(m in fenced for _, m in differing):
         return ["only fenced blocks differ: WEFT_FINGERPRINT_KEY is not the one of that compile"]
     return [

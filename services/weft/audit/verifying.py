@@ -88,7 +88,7 @@ async def verify(
         if trimmed:
             fresh = await starting.start(connection, generations, encoding)
         else:
-            fresh = await Writer.open(generations.new(), encoding)
+            fresh = await Writer.open(generations.new(), encoding, connection)
         db = open_reader(fresh.path)
         try:
             await _compare(connection, done, live, fresh, db, progress)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import functools
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import click
 from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.evaluation_offline import envelope, files_argument, hydration, routing
 from weft.cli.output import print_json, table
+from weft.cli.reading import reading
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 
@@ -23,15 +26,15 @@ MEASURED = ("values", "turns", "documents", "compiles")
 
 @click.group()
 def evaluate() -> None:
-    """Measure on recorded sessions, through running services (`weft up`).
+    """Measure on recorded sessions, through running services (`weft up`) or with --offline.
 
-    Grounding and evidence publish them to the tenant's log, as sessions `eval-…`, where they stay:
+    Through services, they are published to the tenant's log, as sessions `eval-…`, where they stay:
     use a data folder or a tenant of their own.
 
     \b
     Examples:
       weft eval grounding runs.json --budget 1000 --tenant eval
-      weft eval evidence conversations.json --json
+      weft eval evidence conversations.json --offline --json
     """
 
 
@@ -39,8 +42,21 @@ budget_option = click.option(
     "--budget", "-b", "budgets", multiple=True, type=int, help="Tokens; may be repeated."
 )
 baselines_option = click.option(
-    "--baselines/--alone", default=True, help="Newest until full and BM25 beside it."
+    "--baselines/--alone", default=True, help="Plain ways to fill the same budget beside it."
 )
+
+
+def offline_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command do without services: then its `settings` are None."""
+
+    @functools.wraps(command)
+    def chosen(offline: bool, settings: Settings, **values: Any) -> Any:
+        return command(settings=None if offline else settings, **values)
+
+    text = "Compile here, without services: no memory, no summarizer."
+    return click.option("--offline", is_flag=True, help=text)(chosen)
+
+
 contextweaver_option = click.option(
     "--contextweaver", is_flag=True, help="Also contextweaver: minutes for a long session."
 )
@@ -53,13 +69,14 @@ contextweaver_option = click.option(
 @contextweaver_option
 @json_option
 @connected
+@offline_option
 def grounding(
     files: Sequence[Path],
     budgets: Sequence[int],
     baselines: bool,
     contextweaver: bool,
     as_json: bool,
-    settings: Settings,
+    settings: Settings | None,
 ) -> None:
     """Of the argument values of the next call that appeared before, the share in the context.
 
@@ -87,13 +104,14 @@ def grounding(
 @contextweaver_option
 @json_option
 @connected
+@offline_option
 def evidence(
     files: Sequence[Path],
     budgets: Sequence[int],
     baselines: bool,
     contextweaver: bool,
     as_json: bool,
-    settings: Settings,
+    settings: Settings | None,
 ) -> None:
     """Of the turns that hold an answer's evidence, the share that stands whole in the context.
 
@@ -118,8 +136,9 @@ def evidence(
 @budget_option
 @json_option
 @connected
+@offline_option
 def stability(
-    files: Sequence[Path], budgets: Sequence[int], as_json: bool, settings: Settings
+    files: Sequence[Path], budgets: Sequence[int], as_json: bool, settings: Settings | None
 ) -> None:
     """Of prompts compiled on the one before (`stable_from`), the share that repeats it.
 
@@ -144,8 +163,9 @@ def stability(
 @baselines_option
 @json_option
 @connected
+@offline_option
 def documents(
-    folder: Path, budgets: Sequence[int], baselines: bool, as_json: bool, settings: Settings
+    folder: Path, budgets: Sequence[int], baselines: bool, as_json: bool, settings: Settings | None
 ) -> None:
     """Of the documents that tasks require, the share that stands in the context.
 
@@ -183,7 +203,12 @@ def _others(baselines: bool, contextweaver: bool) -> dict[str, Any]:
 
     others: dict[str, Any] = {}
     if baselines:
-        others |= {"newest until full": held.newest, "BM25": held.bm25}
+        others |= {
+            "newest until full": held.newest,
+            "old results cleared": held.cleared,
+            "BM25": held.bm25,
+            "BM25 over passages": held.bm25_passages,
+        }
     if contextweaver:
         others["contextweaver"] = held.contextweaver
     return others
@@ -194,7 +219,7 @@ def _measured(
     transcripts: Sequence[Any],
     budgets: Sequence[int],
     others: dict[str, Any],
-    settings: Settings,
+    settings: Settings | None,
 ) -> list[dict[str, Any]]:
     rows = running(_measure_all(measure, transcripts, budgets or BUDGETS, others, settings))
     if not any(any(row.get(name) for name in MEASURED) for row in rows):
@@ -210,18 +235,31 @@ async def _measure_all(
     transcripts: Sequence[Any],
     budgets: Sequence[int],
     others: dict[str, Any],
-    settings: Settings,
+    settings: Settings | None,
 ) -> list[dict[str, Any]]:
-    from weft.cli.evaluation_live import LiveCompiles
-
     rows = []
-    async with client(settings) as log:
+    async with _compiling(settings) as compiles:
         for budget in budgets:
-            ways = {"weft": LiveCompiles(log, asyncio.get_running_loop()), **others}
+            ways = {"weft": compiles(), **others}
             for name, compile_at in ways.items():
                 total = await asyncio.to_thread(measure, transcripts, compile_at, budget)
                 rows.append(_row(name, budget, total))
     return rows
+
+
+@asynccontextmanager
+async def _compiling(settings: Settings | None) -> AsyncIterator[Callable[[], Any]]:
+    """Gives what makes compiles: of the services, or of this process without settings."""
+    if settings is None:
+        from weft.evaluation.in_process import InProcess
+
+        yield InProcess
+        return
+    from weft.cli.evaluation_live import LiveCompiles
+
+    async with client(settings) as log:
+        loop = asyncio.get_running_loop()
+        yield lambda: LiveCompiles(log, loop)
 
 
 def _row(name: str, budget: int, total: Any) -> dict[str, Any]:
@@ -245,5 +283,5 @@ def _report(rows: list[dict[str, Any]], as_json: bool) -> None:
         table("", list(rows[0]), [list(row.values()) for row in rows])
 
 
-for offline in (envelope, routing, hydration):
-    evaluate.add_command(offline)
+for command in (envelope, routing, hydration, reading):
+    evaluate.add_command(command)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from weft.adapters.formats import FORMATS, Transcript, read_transcripts
+from weft.adapters.media import count_in_words
 from weft.cli.connecting import client, connected, json_option, running, session_option
 from weft.cli.output import hint, print_json
 from weft.runtime.settings import Settings
@@ -54,6 +55,8 @@ def publish(
     contextweaver's and weft's own JSON lines are recognised. The same file again changes nothing;
     a file that grew adds what is new. A malformed file publishes nothing. An item whose id is
     taken by other content never replaces it: with --confirm it is named, and the exit code is 6.
+    Images, recordings and files are left out, but for the text of text files: a placeholder with
+    type, size and a handle stands for each, and they are counted.
 
     \b
     Examples:
@@ -63,15 +66,18 @@ def publish(
     """
     found = read_transcripts(_content(file), format, file)
     chosen = _chosen(found, session, transcript, each, file)
-    if not any(items for _, items in chosen):
+    if not any(one.items for _, one in chosen):
         raise InvalidInput(f"{file}: nobody says or does anything in it; nothing was published")
     done = running(_publish(settings, chosen, close, confirm, quiet=as_json))
     if as_json:
-        shown = [_shown(ack, confirmed) for ack, confirmed in done]
+        shown = [
+            _shown(ack, confirmed, one)
+            for (ack, confirmed), (_, one) in zip(done, chosen, strict=True)
+        ]
         print_json(shown if each else shown[0])
     else:
-        for ack, confirmed in done:
-            _print(ack, confirmed)
+        for (ack, confirmed), (_, one) in zip(done, chosen, strict=True):
+            _print(ack, confirmed, one)
     lost = sum(len(confirmed.conflicts) for _, confirmed in done if confirmed)
     if lost:
         raise Conflict(
@@ -80,13 +86,21 @@ def publish(
         )
 
 
-def _print(ack: PublishAck, confirmed: Confirmation | None) -> None:
+def _print(ack: PublishAck, confirmed: Confirmation | None, read: Transcript) -> None:
     duplicates = len(confirmed.duplicates) if confirmed else ack.duplicates
     known = f", {duplicates} of them known before" if duplicates else ""
     items = f"{ack.count} item{'' if ack.count == 1 else 's'}"
     click.echo(f"{ack.session}: {items}{known}, up to sequence {ack.sequence}")
+    if read.left_out:
+        click.echo(f"{ack.session}: {_left_out(read.left_out)}")
     for one in confirmed.conflicts if confirmed else ():
         hint(f"conflict: {one.item_id} stays what it is at sequence {one.first_sequence}")
+
+
+def _left_out(media: Mapping[str, int]) -> str:
+    one = sum(media.values()) == 1
+    told = "is left out; a placeholder names it" if one else "are left out; placeholders name them"
+    return f"{count_in_words(media)} {told}"
 
 
 def _content(file: str) -> bytes:
@@ -101,9 +115,9 @@ def _content(file: str) -> bytes:
 
 def _chosen(
     found: Sequence[Transcript], session: str, number: int | None, each: bool, file: str
-) -> list[tuple[str, Sequence[ContextItem]]]:
+) -> list[tuple[str, Transcript]]:
     if each:
-        return [(f"{session}-{at}", one.items) for at, one in enumerate(found)]
+        return [(f"{session}-{at}", one) for at, one in enumerate(found)]
     if number is None and len(found) == 1:
         number = 0
     if number is None:
@@ -113,12 +127,12 @@ def _chosen(
         )
     if not 0 <= number < len(found):
         raise InvalidInput(f"--transcript {number}: {file} holds 0 to {len(found) - 1}")
-    return [(session, found[number].items)]
+    return [(session, found[number])]
 
 
 async def _publish(
     settings: Settings,
-    sessions: list[tuple[str, Sequence[ContextItem]]],
+    sessions: list[tuple[str, Transcript]],
     close: bool,
     confirm: bool,
     quiet: bool,
@@ -129,13 +143,13 @@ async def _publish(
 
     console = Console(stderr=True)
     quiet = quiet or not console.is_terminal
-    total = sum(len(items) for _, items in sessions)
+    total = sum(len(one.items) for _, one in sessions)
     done = []
     async with client(settings) as log:
         with Progress(console=console, transient=True, disable=quiet) as progress:
             task = progress.add_task("publishing", total=total)
-            for session, items in sessions:
-                ack = await log.publish(session, _counted(items, progress, task))
+            for session, one in sessions:
+                ack = await log.publish(session, _counted(one.items, progress, task))
                 if close:
                     await log.close_session(session)
                 done.append((ack, await log.confirm(session, ack) if confirm else None))
@@ -151,7 +165,8 @@ async def _counted(
         progress.advance(task)
 
 
-def _shown(ack: PublishAck, confirmed: Confirmation | None) -> dict[str, Any]:
+def _shown(ack: PublishAck, confirmed: Confirmation | None, read: Transcript) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(ack)
     del shown["ids"]
+    shown["left_out"] = read.left_out
     return {**shown, "confirmed": confirmed} if confirmed else shown

@@ -1,45 +1,51 @@
-"""The compile: a pure function of (session view, policy, request) that runs the eight stages."""
+"""The compile: a pure function of (session view, policy, request). Its stages stand below in
+order; each takes the state as the one before left it, and writes into the ledger what it dropped
+and why."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
 
-from weft.compiler.auditing import audit_of, manifest_of
-from weft.compiler.blocks import entry
-from weft.compiler.candidates import LABEL
-from weft.compiler.closure import Closed
-from weft.compiler.considering import Considered, consider
-from weft.compiler.counting import Count, counter, learn
-from weft.compiler.forms import Form
-from weft.compiler.header import frozen_header, memory_header
-from weft.compiler.phases import LOOKS
-from weft.compiler.query import Question
-from weft.compiler.rendering import RENDER_VERSION, render
-from weft.compiler.selecting import Choice, select
-from weft.compiler.sheet import Sheet, Weighed
-from weft.compiler.stability import Kept, select_stable
-from weft.compiler.tools import parameter_names, tools_entry
-from weft.compiler.worth import asked_fields
+from weft.compiler.candidates.closure import Group, close
+from weft.compiler.candidates.find import Candidates, find_candidates
+from weft.compiler.candidates.phase_rules import showable, within_limits
+from weft.compiler.candidates.sensitivity import apply_floor
+from weft.compiler.ledger import Ledger
+from weft.compiler.manifest import audit_of, manifest_of
+from weft.compiler.profiles import LABEL, PROFILES, SITUATION, SITUATION_TEXT
+from weft.compiler.ranking.question import Question, understand
+from weft.compiler.ranking.relevance import score_groups
+from weft.compiler.ranking.worth import asked_fields
+from weft.compiler.rendering.cost import Costed, PromptCost, Shown
+from weft.compiler.rendering.counting import Count, counter
+from weft.compiler.rendering.entries import entry
+from weft.compiler.rendering.memory import frozen_header, memory_header
+from weft.compiler.rendering.prompt import RENDER_VERSION, render
+from weft.compiler.rendering.tools import parameter_names, tools_entry
+from weft.compiler.renditions.rendition import REDACTED, WHOLE, Rendition, reference, summarised
+from weft.compiler.selection.offers import Scores, Shape, required_parts
+from weft.compiler.selection.prefix import Prefix, keep, select_stable
+from weft.compiler.selection.repeats import repeated
+from weft.compiler.selection.select import Choice, select
 from weft.readmodel.rows import ItemRow, SessionView
 from weft_schemas.compile import (
     BuildStats,
     CompileAudit,
     CompileRequest,
     ContextPack,
-    DroppedItem,
     PackEntry,
     PendingItem,
 )
 from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
-from weft_schemas.policy import ContextPolicy
+from weft_schemas.policy import ContextPolicy, shown_up_to
 
-CODE_VERSION = "8"
+CODE_VERSION = "9"
 """Changes whenever the same view and request would give another selection."""
 
 
@@ -50,6 +56,32 @@ class Compilation(msgspec.Struct, frozen=True):
     pack: ContextPack
     audit: CompileAudit
     scores: dict[str, float] = {}
+
+
+class State(msgspec.Struct):
+    """What the stages of one compile pass on."""
+
+    view: SessionView
+    request: CompileRequest
+    policy: ContextPolicy
+    policy_version: int
+    budget: int
+    """Tokens that the prompt may take."""
+    question: Question
+    key: bytes
+    """The deployment's secret that fences are made with."""
+    base: CompileAudit | None
+    """The audit of the pack that `request.stable_from` names."""
+    ledger: Ledger
+    candidates: Candidates
+    groups: tuple[Group, ...] = ()
+    """What may still be shown."""
+    redacted: frozenset[int] = frozenset()
+    """Sequences whose text is the redaction hook's."""
+    scores: dict[int, float] = {}
+    """By group key."""
+    prefix: Prefix = Prefix()
+    """What of the base stays."""
 
 
 def compile_pack(
@@ -64,25 +96,30 @@ def compile_pack(
     `key` is the deployment's secret that fences are made with. `base` is the audit of the pack
     that `request.stable_from` names, null where it is unknown.
     """
-    version, policy = view.policy() if request.policy is None else (0, request.policy)
-    count = counter(view.encoding)
-    budget = budget_of(request, policy)
-    considered = consider(view, request, version, policy, base, budget)
-    kept = considered.kept
-    sheet = _sheet(view, request, policy, considered, budget, count, base, key)
-    choice = _choice(view, request, considered, sheet, budget)
-    selected = select_stable(choice, kept.forms) if kept.forms else select(choice)
-    weighed = sheet.weigh(selected.forms)
-    entries = weighed.entries
-    dropped = [*considered.dropped, *_unselected(considered, entries)]
-    notes = (*selected.notes, *_notes(view, request, kept))
-    stats = _stats(considered.closed, weighed, dropped, notes, budget, view.encoding, count)
-    pack = _pack(view, request, version, entries, stats)
-    manifest = manifest_of(entries, sheet.rows, selected.forms)
-    scores = {
-        row.id: considered.scores[group.key] for group in considered.allowed for row in group.rows
-    }
-    return Compilation(pack, audit_of(pack, request, manifest), scores)
+    state = _candidates(view, request, key, base)
+    _close(state)
+    _apply_sensitivity(state)
+    _apply_phase_rules(state)
+    _rank(state)
+    choice = _renditions(state)
+    shown = _select(state, choice)
+    return _render(state, choice, shown)
+
+
+def entries_of(
+    view: SessionView,
+    request: CompileRequest,
+    policy: ContextPolicy,
+    above: Sequence[PackEntry],
+    shown: Shown,
+    key: bytes,
+) -> list[PackEntry]:
+    """The entries of these renditions, as a compile made them; `above` are memory and tools."""
+    groups = close(view, view.rows(shown), Ledger())
+    groups, _ = apply_floor(groups, policy, Ledger())
+    make = partial(_entry, policy, key, None, _group_of(groups))
+    cost = PromptCost(above, groups, make, counter(view.encoding))
+    return cost.entries({at: one for at, one in shown.items() if at in cost.rows})
 
 
 def budget_of(request: CompileRequest, policy: ContextPolicy) -> int:
@@ -91,159 +128,245 @@ def budget_of(request: CompileRequest, policy: ContextPolicy) -> int:
     return max(wanted - request.reserve, 0)
 
 
-def _sheet(
-    view: SessionView,
-    request: CompileRequest,
-    policy: ContextPolicy,
-    considered: Considered,
-    budget: int,
-    count: Count,
-    base: CompileAudit | None,
-    key: bytes,
-) -> Sheet:
-    """A sheet with header and tools on top, for the rows that may be shown."""
-    rows = {row.sequence: row for group in considered.groups for row in group.rows}
-    repeats = LOOKS[request.phase].repeats
-    told = frozenset[str]() if repeats else _told(rows.values(), budget, policy)
-    frozen = base if considered.kept.forms else None
-    above = _above(view, request, considered.question, policy, budget, count, frozen, told)
-    make = _maker(policy, key, considered.latest_user)
-    return Sheet(above, rows, make, count, partial(learn, encoding=view.encoding))
+def _candidates(
+    view: SessionView, request: CompileRequest, key: bytes, base: CompileAudit | None
+) -> State:
+    """Which items are looked at."""
+    version, policy = view.policy() if request.policy is None else (0, request.policy)
+    budget = budget_of(request, policy)
+    question = understand(request.query or _situation(view))
+    reach = PROFILES[request.phase].reach
+    found = find_candidates(view, question, policy.selection, reach, budget, request.pin)
+    return State(view, request, policy, version, budget, question, key, base, Ledger(), found)
 
 
-def _choice(
-    view: SessionView, request: CompileRequest, considered: Considered, sheet: Sheet, budget: int
-) -> Choice:
-    look = LOOKS[request.phase]
+def _situation(view: SessionView) -> str:
+    """What was last said and called: it stands for the query where there is none."""
+    said = [*view.of_kind(ItemKind.USER_TURN, 1), *view.of_kind(ItemKind.AGENT_MSG, 1)]
+    called = [row for row in view.recent(SITUATION) if row.kind is ItemKind.TOOL_CALL]
+    return "\n".join(row.whole[:SITUATION_TEXT] for row in (*said, *called))
+
+
+def _close(state: State) -> None:
+    """A call with its results is one group; what cannot be complete is dropped."""
+    before = (
+        state.view.rows(one.sequence for one in state.base.manifest if one.item_id)
+        if (state.base)
+        else []
+    )
+    rows = {row.sequence: row for row in (*state.candidates.rows, *before)}
+    state.groups = close(state.view, rows.values(), state.ledger)
+
+
+def _apply_sensitivity(state: State) -> None:
+    """What reaches the floor is dropped, or redacted."""
+    state.groups, state.redacted = apply_floor(state.groups, state.policy, state.ledger)
+
+
+def _apply_phase_rules(state: State) -> None:
+    """Kinds that the phase does not show, and plans that newer ones have replaced, are dropped."""
+    phase = state.request.phase
+    state.groups = showable(state.groups, phase, state.policy.phases[phase], state.ledger)
+
+
+def _rank(state: State) -> None:
+    """How much each group matters to this step, and which are beyond the limits of their kind."""
+    phase, found = state.request.phase, state.candidates
+    rule, profile = state.policy.phases[phase], PROFILES[phase]
+    emphasis = profile.emphasis if state.request.query else profile.unasked or profile.emphasis
+    # The latest turn stands anyway: that it matches itself says nothing about what is beside it.
+    asking = set() if state.request.query else {found.latest_user}
+    matches = {at: score for at, score in found.scores.items() if at not in asking}
+    state.scores = score_groups(
+        state.groups, matches, state.question, rule, emphasis, found.latest_user
+    )
+    state.prefix = keep(state.view, state.base, state.policy_version, state.groups, state.redacted)
+    settled = frozenset(group.key for group in _pinned(state)) | state.prefix.shown.keys()
+    state.groups = within_limits(state.groups, state.scores, settled, phase, rule, state.ledger)
+
+
+def _pinned(state: State) -> list[Group]:
+    """The pinned groups, the most important first, policies last, the newest of them first."""
+    of = {row.sequence: group for group in state.groups for row in group.rows}
+    pinned = {of[at].key: of[at] for at in state.candidates.pinned if at in of}
+    for group in reversed(state.groups):
+        if group.rows[0].kind is ItemKind.POLICY:
+            pinned.setdefault(group.key, group)
+    return list(pinned.values())
+
+
+def _renditions(state: State) -> Choice:
+    """The ways in which each item may be shown, and what each would cost."""
+    request, rows = state.request, [row for group in state.groups for row in group.rows]
+    profile, count = PROFILES[request.phase], counter(state.view.encoding)
+    again = repeated(state.groups, state.redacted)
+    shapes = {row.sequence: _shape(state, row, again) for row in rows}
+    cost = PromptCost(
+        _above(state, rows, count),
+        state.groups,
+        partial(
+            _entry,
+            state.policy,
+            state.key,
+            state.candidates.latest_user,
+            _group_of(state.groups),
+        ),
+        count,
+    )
+    since = state.candidates.latest_user or 0
     return Choice(
-        considered.groups,
-        considered.afresh,
-        considered.scores,
-        considered.pinned,
-        considered.redacted,
-        look.wants,
-        asked_fields(sheet.rows.values(), parameter_names(view, request)),
-        sheet,
-        budget,
-        view.encoding,
-        considered.current,
-        look.current,
+        groups=state.groups,
+        scores=Scores(state.scores, state.candidates.passages),
+        shapes=shapes,
+        pinned=tuple(_pinned(state)),
+        exchange=tuple(
+            group for group in reversed(state.groups) if group.key > since and group.is_exchange
+        ),
+        wants=profile.wants,
+        asked=asked_fields(rows, parameter_names(state.view, request)),
+        cost=cost,
+        budget=state.budget,
+        is_all=state.ledger.total >= state.view.item_count(),
     )
 
 
-def _notes(view: SessionView, request: CompileRequest, kept: Kept) -> list[str]:
-    notes = []
-    if request.stable_from is not None and not kept.forms:
-        notes.append(f"compiled fresh: {kept.reason or 'nothing of the base can stay'}")
-    if request.as_of is not None and request.as_of > view.sequence:
-        notes.append(f"as of {request.as_of}: what is read ends at {view.sequence}")
-    return notes
+def _shape(state: State, row: ItemRow, again: frozenset[int]) -> Shape:
+    redacted = row.sequence in state.redacted
+    if row.kind is ItemKind.TOOL_RESULT and not redacted and row.is_complete:
+        name = row.metadata.get("tool_name")
+        limit = shown_up_to(state.policy.firewall, name if isinstance(name, str) else None)
+        if limit is not None and row.whole_tokens > limit and row.envelope is not None:
+            return Shape(row, False, summarised(row), frozenset(), is_limited=True)
+        if row.sequence in again:
+            return Shape(row, False, reference(row), frozenset())
+    required = frozenset[int]() if redacted else required_parts(row)
+    return Shape(row, redacted, None, required)
 
 
-def _told(rows: Iterable[ItemRow], budget: int, policy: ContextPolicy) -> frozenset[str]:
-    """Ids of the items that may speak for the header: none where it leaves room for all of them."""
-    whole = {row.id: max(row.tokens, 0) + LABEL for row in rows}
-    has_room = sum(whole.values()) <= budget * (1 - policy.memory.header_share)
-    return frozenset(() if has_room else whole)
+def _group_of(groups: Sequence[Group]) -> dict[int, Group]:
+    return {row.sequence: group for group in groups for row in group.rows}
 
 
-def _above(
-    view: SessionView,
-    request: CompileRequest,
-    question: Question,
+def _entry(
     policy: ContextPolicy,
-    budget: int,
-    count: Count,
-    base: CompileAudit | None,
-    told: frozenset[str],
-) -> tuple[PackEntry, ...]:
-    """Header and tools; the header of the base as long as it stays and the budget has room."""
-    header = frozen_header(view, base, policy) if base is not None else None
-    room = int(budget * policy.memory.header_share)
+    key: bytes,
+    latest_user: int | None,
+    groups: Mapping[int, Group],
+    row: ItemRow,
+    shown: Rendition,
+) -> PackEntry:
+    section = "policy" if row.kind is ItemKind.POLICY else "context"
+    if row.sequence == latest_user:
+        section = "latest"
+    untrusted = row.kind in {*policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
+    call = groups[row.sequence].rows[0]
+    answer = groups[row.sequence].waits if row is call else ""
+    answers = None if row is call else call.id
+    return entry(row, shown, key, section, untrusted, answer, answers)
+
+
+def _above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[PackEntry, ...]:
+    """Memory and tools; the memory of the base as long as it stays and the budget has room."""
+    share = state.policy.memory.header_share
+    base = state.base if state.prefix.shown else None
+    header = frozen_header(state.view, base, state.policy) if base is not None else None
+    room = int(state.budget * share)
     if header is None or sum(count(one.text + "\n") for one in header) > room:
-        header = memory_header(view, question, policy, budget, count, told)
-    tools = tools_entry(view, request, budget, count)
+        told = frozenset[str]() if PROFILES[state.request.phase].repeats else _told(state, rows)
+        header = memory_header(state.view, state.question, state.policy, state.budget, count, told)
+    tools = tools_entry(state.view, state.request, state.budget, count)
     return (*header, *([tools] if tools else []))
 
 
-def _maker(policy: ContextPolicy, key: bytes, latest_user: int | None):  # type: ignore[no-untyped-def]
-    untrusted = {*policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
-
-    def make(row: ItemRow, form: Form) -> PackEntry:
-        section = "policy" if row.kind is ItemKind.POLICY else "context"
-        if row.sequence == latest_user:
-            section = "latest"
-        return entry(row, form, key, section, row.kind in untrusted)
-
-    return make
+def _told(state: State, rows: Sequence[ItemRow]) -> frozenset[str]:
+    """Ids of the items that may speak for the header: none where it leaves room for all of them."""
+    tokens = sum(max(row.whole_tokens, 0) + LABEL for row in rows)
+    has_room = tokens <= state.budget * (1 - state.policy.memory.header_share)
+    return frozenset(() if has_room else (row.id for row in rows))
 
 
-def _unselected(considered: Considered, entries: Sequence[PackEntry]) -> list[DroppedItem]:
-    told = {shown.item_id for shown in entries} | {drop.item_id for drop in considered.dropped}
-    return [
-        DroppedItem(row.id, "budget")
-        for group in considered.allowed
-        for row in group.rows
-        if row.id not in told
-    ]
+def _select(state: State, choice: Choice) -> Shown:
+    """Which renditions stand in the prompt."""
+    if state.request.stable_from is not None and not state.prefix.shown:
+        reason = state.prefix.reason or "nothing of the base can stay"
+        state.ledger.note(f"compiled fresh: {reason}")
+    if state.prefix.shown:
+        return select_stable(choice, state.prefix.shown, state.ledger)
+    return select(choice, state.ledger)
 
 
-def _stats(
-    closed: Closed,
-    weighed: Weighed,
-    dropped: Sequence[DroppedItem],
-    notes: tuple[str, ...],
-    budget: int,
-    encoding: str,
-    count: Count,
-) -> BuildStats:
-    entries = weighed.entries
-    included = tuple(shown.item_id for shown in entries if shown.item_id)
+def _render(state: State, choice: Choice, shown: Shown) -> Compilation:
+    """The prompt, its stats and its audit."""
+    costed = choice.cost.costed(shown)
+    state.ledger.drop(
+        (row for group in state.groups for row in group.rows if row.sequence not in shown),
+        "budget",
+    )
+    state.ledger.repeats = sum(one.view == "reference" for one in shown.values())
+    pack = _pack(state, costed, choice, shown)
+    manifest = manifest_of(costed.entries, choice.cost.rows, shown)
+    scores = {row.id: state.scores[group.key] for group in state.groups for row in group.rows}
+    return Compilation(pack, audit_of(pack, state.request, manifest), scores)
+
+
+def _stats(state: State, costed: Costed, choice: Choice, shown: Shown) -> BuildStats:
+    ledger, entries = state.ledger, costed.entries
+    count = counter(state.view.encoding)
     sections: Counter[str] = Counter()
-    for shown in entries:
-        sections[shown.section] += count(shown.text)
+    for one in entries:
+        sections[one.section] += count(one.text)
     if entries:
-        sections["frame"] = weighed.prompt - sum(sections.values())
-    elif closed.total:
-        notes = (*notes, f"a budget of {budget} tokens is too small for any item")
+        sections["frame"] = costed.prompt - sum(sections.values())
+    if not shown and state.groups:
+        ledger.note(f"a budget of {state.budget} tokens is too small for any item")
+    if state.request.as_of is not None and state.request.as_of > state.view.sequence:
+        ledger.note(f"as of {state.request.as_of}: what is read ends at {state.view.sequence}")
+    included = tuple(one.item_id for one in entries if one.item_id)
+    cut = {at: one for at, one in shown.items() if one.view not in (WHOLE, REDACTED)}
     return BuildStats(
-        total_candidates=closed.total,
+        total_candidates=ledger.total,
         included_count=len(included),
-        dropped_count=len(dropped),
-        dropped_reasons=dict(Counter(drop.reason for drop in dropped)),
-        dropped_items=tuple(dropped),
-        deduplicated_count=sum(drop.reason == "duplicate" for drop in dropped),
+        dropped_count=len(ledger.dropped),
+        dropped_reasons=ledger.reasons,
+        dropped_items=ledger.dropped,
+        deduplicated_count=ledger.repeats,
         tokens_per_section=dict(sections),
-        dependency_closures=closed.added,
+        dependency_closures=ledger.closures,
         included_items=included,
-        prompt_tokens=weighed.prompt,
-        message_tokens=weighed.messages,
-        budget=budget,
-        encoding=encoding,
-        notes=notes,
+        prompt_tokens=costed.prompt,
+        message_tokens=costed.messages,
+        budget=state.budget,
+        encoding=state.view.encoding,
+        notes=tuple(ledger.notes),
+        shortened_count=len(cut),
+        withheld_tokens=sum(_withheld(choice.cost.rows[at], one) for at, one in cut.items()),
+        session_items=state.view.item_count(),
     )
 
 
-def _pack(
-    view: SessionView,
-    request: CompileRequest,
-    policy_version: int,
-    entries: Sequence[PackEntry],
-    stats: BuildStats,
-) -> ContextPack:
-    prompt = render(entries)
+def _withheld(row: ItemRow, shown: Rendition) -> int:
+    """About how many tokens of an item are not shown."""
+    size = row.size_of_whole
+    whole = row.whole_tokens if row.is_complete or row.envelope is None else row.envelope.raw_tokens
+    return max(whole - round(max(row.whole_tokens, 0) * len(shown.text) / max(size, 1)), 0)
+
+
+def _pack(state: State, costed: Costed, choice: Choice, shown: Shown) -> ContextPack:
+    view, request = state.view, state.request
+    prompt = render(costed.entries)
     asked = msgspec.json.encode(request, order="deterministic")
     sha256 = hashlib.sha256(prompt.encode()).hexdigest()
+    name = (view.tenant, view.session, view.sequence, state.policy_version, asked, sha256)
     return ContextPack(
-        id=digest(view.tenant, view.session, view.sequence, policy_version, asked, sha256)[:20],
+        id=digest(*name)[:20],
         tenant=view.tenant,
         session=view.session,
         phase=request.phase,
         prompt=prompt,
-        entries=tuple(entries),
-        stats=stats,
+        entries=costed.entries,
+        stats=_stats(state, costed, choice, shown),
         sequence=view.sequence,
-        policy_version=policy_version,
+        policy_version=state.policy_version,
         digest=sha256,
         pending=tuple(PendingItem(row.id, row.sequence) for row in view.pending()),
         render_version=RENDER_VERSION,

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from weft import tokens
+from weft.leaves import leaves
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -99,20 +100,14 @@ def taken_values(items: Sequence[ContextItem], index: int) -> list[str]:
 
 def argument_values(arguments: object) -> Iterator[str]:
     """The telling leaves of a call's arguments, as text; JSON in a string is looked into."""
-    if isinstance(arguments, dict):
-        for held in arguments.values():
-            yield from argument_values(held)
-    elif isinstance(arguments, list):
-        for held in arguments:
-            yield from argument_values(held)
-    elif isinstance(arguments, str) and arguments[:1] in ("{", "["):
-        try:
-            yield from argument_values(json.loads(arguments))
-        except (ValueError, RecursionError):
-            return
-    elif isinstance(arguments, str | int | float) and not isinstance(arguments, bool):
-        value = str(arguments).strip()
-        if _MIN_CHARS <= len(value) <= _MAX_CHARS and value.lower() not in _TRIVIAL:
+    for _, leaf in leaves(arguments):
+        value = str(leaf).strip()
+        if isinstance(leaf, str) and leaf[:1] in ("{", "["):
+            try:
+                yield from argument_values(json.loads(leaf))
+            except (ValueError, RecursionError):
+                continue
+        elif _MIN_CHARS <= len(value) <= _MAX_CHARS and value.lower() not in _TRIVIAL:
             yield value
 
 

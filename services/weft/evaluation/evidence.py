@@ -3,6 +3,7 @@ for it, in an item that is listed as included."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
@@ -19,11 +20,21 @@ SHORT = 20
 """Characters under which a turn says too little to be told from chance; counted apart."""
 
 
+SHOWN = 0.5
+"""Share of a text's words that must stand in its entry for it to count as shown."""
+
+
 class Evidence(msgspec.Struct):
     """Counts over all questions."""
 
     turns: int = 0
     found: int = 0
+    shown: int = 0
+    """At least half of whose words stand in their entry."""
+    questions: int = 0
+    """With at least one long gold turn."""
+    shown_of_questions: float = 0.0
+    """Sum over these questions of the share of their long gold turns that is shown."""
     openai: int = 0
     """Whole in the messages for OpenAI."""
     anthropic: int = 0
@@ -44,10 +55,12 @@ class Evidence(msgspec.Struct):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Beside `share`: of what stands in each provider's messages, and of what could."""
-        return {
+        """Beside `share`: of what stands in each provider's messages, and of what could; and the
+        mean share that is shown of a question's turns."""
+        mean = self.shown_of_questions / self.questions if self.questions else 1.0
+        return {"shown_mean": mean} | {
             name: getattr(self, name) / self.turns if self.turns else 1.0
-            for name in (*PROVIDERS, "oracle")
+            for name in ("shown", *PROVIDERS, "oracle")
         }
 
 
@@ -81,11 +94,22 @@ def _score(total: Evidence, gold: Mapping[str, str], pack: ContextPack) -> list[
     total.tokens += pack.stats.prompt_tokens
     total.turns += len(long)
     total.found += sum(turn in whole for turn in long)
+    shown = sum(words_shown(gold[turn], prompt.get(turn, "")) >= SHOWN for turn in long)
+    total.shown += shown
+    if long:
+        total.questions += 1
+        total.shown_of_questions += shown / len(long)
     total.openai += sum(gold[turn] in messages["openai"].get(turn, "") for turn in long)
     total.anthropic += sum(gold[turn] in messages["anthropic"].get(turn, "") for turn in long)
     total.short_turns += len(gold) - len(long)
     total.short_found += len(whole) - sum(turn in whole for turn in long)
     return [turn for turn in long if turn not in whole]
+
+
+def words_shown(text: str, block: str) -> float:
+    """Share of the words of a text that its block holds, each as often as the text has it."""
+    words = Counter(text.split())
+    return (words & Counter(block.split())).total() / words.total() if words else 0.0
 
 
 def _affordable(texts: Iterable[str], budget: int) -> int:

@@ -3,19 +3,20 @@ many stand in the prompt compiled for it, in the block of an item that states th
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import accumulate
 from math import inf
 from typing import Any
 
 import msgspec
 
-from weft import tokens
+from weft.evaluation.counting import count
 from weft.evaluation.provided import PROVIDERS, shown_by
 from weft.evaluation.transcripts import Step, Transcript
+from weft.leaves import field_of, leaves
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -36,6 +37,8 @@ Sources = dict[str, list[ContextItem]]
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n|\\n")
 _FIELD = re.compile(r"(\w[\w.-]*)[\"']?\s*[:=]\s*[\"'(\[]*$")
 """A field name right before its value."""
+_NAME = re.compile(r"(?:^|\W)(\w[\w-]*)\W*$")
+"""The name at the end of a header's cell, or of a path in it."""
 _SPACE = re.compile(r"[\s…\\\\]+")
 _ESCAPED = re.compile(r"\\\\+([nrt\"'])")
 """Escapes of text that stands quoted inside JSON or a Python literal, at any depth."""
@@ -51,6 +54,8 @@ class Grounding(msgspec.Struct):
     """In the block of an included item that stated them, beside the field or in the sentence."""
     in_source: int = 0
     """In the block of an included item that stated them, however placed."""
+    in_prompt: int = 0
+    """As a whole word anywhere in the prompt."""
     openai: int = 0
     """Found in the messages for OpenAI, by the same rule."""
     anthropic: int = 0
@@ -74,7 +79,7 @@ class Grounding(msgspec.Struct):
         """Beside `share`: of what stands in each provider's messages, and of what could."""
         return {
             name: getattr(self, name) / self.values if self.values else 1.0
-            for name in (*PROVIDERS, "oracle")
+            for name in (*PROVIDERS, "in_prompt", "oracle")
         }
 
     @property
@@ -122,6 +127,7 @@ def score(total: Grounding, name: str, position: int, sources: Sources, pack: Co
     found = _grounded(sources, blocks)
     total.found += len(found)
     for value, items in sources.items():
+        total.in_prompt += stands_in(value, pack.prompt)
         total.in_source += any(stands_in(value, blocks.get(item.id, "")) for item in items)
         if value not in found:
             total.missed.append((name, position, value))
@@ -148,7 +154,7 @@ def _affordable(sources: Sources, budget: int) -> int:
     costs = dict.fromkeys(sources, inf)
     for text, held in needed.items():
         for value in held:
-            costs[value] = min(costs[value], _count(text) / len(held))
+            costs[value] = min(costs[value], count(text) / len(held))
     return sum(spent <= budget for spent in accumulate(sorted(costs.values())))
 
 
@@ -156,7 +162,7 @@ def stated_values(arguments: Sequence[Any]) -> list[str]:
     """Distinct leaves of the arguments as text; booleans and nulls carry no value."""
     return list(
         dict.fromkeys(
-            text for _, leaf in _leaves(list(arguments), "") if len(text := str(leaf)) >= SHORTEST
+            text for _, leaf in leaves(list(arguments)) if len(text := str(leaf)) >= SHORTEST
         )
     )
 
@@ -181,8 +187,8 @@ def _contexts(value: str, item: ContextItem) -> Iterator[tuple[str, str]]:
     if structure is None:
         yield from _written(value, item.text)
         return
-    for field, leaf in _leaves(structure, ""):
-        text = str(leaf)
+    for path, leaf in leaves(structure):
+        field, text = field_of(path), str(leaf)
         if stands_in(value, text):
             if field and len(text) < PROSE:
                 yield field, ""
@@ -214,17 +220,6 @@ def _structure(item: ContextItem) -> Any:
         return None
 
 
-def _leaves(value: Any, field: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, held in value.items():
-            yield from _leaves(held, key)
-    elif isinstance(value, list):
-        for held in value:
-            yield from _leaves(held, field)
-    elif value is not None and not isinstance(value, bool):
-        yield field, value
-
-
 def _keys(value: Any, field: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, held in value.items():
@@ -242,9 +237,41 @@ def _sentences(value: str, text: str) -> Iterator[str]:
 
 
 def _beside(value: str, field: str, block: str) -> bool:
+    """Whether the field's name stands right before the value, or heads its column."""
     return any(
         field in block[max(0, place - NEAR - len(field)) : place] for place in _places(value, block)
-    )
+    ) or _in_column(value, field, block)
+
+
+def _in_column(value: str, field: str, block: str) -> bool:
+    """Whether a row holds the value in the column that a header line above it names."""
+    for separator in (" | ", ","):
+        rows = [_cells(line, separator) for line in block.splitlines()]
+        column = None
+        for cells in rows:
+            heads = [at for at, cell in enumerate(cells) if _names(cell, field)]
+            if len(cells) > 1 and heads:
+                column = heads[0]
+            elif len(cells) > 1 and column is not None and stands_in(value, _at(cells, column)):
+                return True
+    return False
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    """A line's cells; a cell of a list with commas may be quoted, a table may have outer bars."""
+    if separator == ",":
+        return next(csv.reader([line]), [])
+    return line.strip().strip("|").split(separator)
+
+
+def _at(cells: Sequence[str], column: int) -> str:
+    return cells[column] if column < len(cells) else ""
+
+
+def _names(cell: str, field: str) -> bool:
+    """Whether a header's cell ends with the field's name: `number`, `flights[].number`."""
+    found = _NAME.search(cell)
+    return found is not None and found[1] == field
 
 
 def _places(value: str, text: str) -> Iterator[int]:
@@ -263,8 +290,3 @@ def _joins(neighbour: str, edge: str) -> bool:
 def _flat(text: str) -> str:
     """Compared without white space, marks of omission and levels of escaping."""
     return _SPACE.sub("", _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text))
-
-
-@lru_cache(maxsize=65_536)
-def _count(text: str) -> int:
-    return tokens.count(text)

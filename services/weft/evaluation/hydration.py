@@ -11,6 +11,7 @@ import msgspec
 
 from weft.evaluation.grounding import stands_in
 from weft.evaluation.transcripts import Transcript, read_transcripts
+from weft.leaves import leaves, written
 from weft.readmodel.rows import ItemRow
 from weft.router.hydration import hydrate
 from weft_schemas.items import ContextItem, ItemKind
@@ -55,9 +56,10 @@ def _ranks(
     """Of each stated value its place among its parameter's candidates, -1 where it is none."""
     arguments = call.metadata.get("arguments") or {}
     stated = [
-        (name, value)
-        for name, value in _leaves(arguments, "")
-        if len(value) >= SHORTEST and any(stands_in(value, _shown(item)) for item in earlier)
+        (written(path), value)
+        for path, leaf in leaves(arguments)
+        if len(value := str(leaf)) >= SHORTEST
+        and any(stands_in(value, _shown(item)) for item in earlier)
     ]
     if not stated:
         return
@@ -93,18 +95,6 @@ def _schema(value: Any) -> dict[str, Any]:
         return {"type": "array", "items": _schema(value[0]) if value else {}}
     kinds = {bool: "boolean", int: "integer", float: "number"}
     return {"type": kinds.get(type(value), "string")}
-
-
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Paths as the router names parameters, with the values as text; booleans carry none."""
-    if isinstance(value, dict):
-        for key, held in value.items():
-            yield from _leaves(held, f"{path}.{key}" if path else key)
-    elif isinstance(value, list):
-        for held in value:
-            yield from _leaves(held, path + "[]")
-    elif value is not None and not isinstance(value, bool):
-        yield path, str(value)
 
 
 def _shown(item: ContextItem) -> str:

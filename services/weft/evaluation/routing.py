@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from weft.bm25 import Index
 from weft.evaluation.routing_sets import Case, RoutingSet
 from weft.router.confidence import Evidence
 from weft.router.fusion import Encoder
@@ -67,23 +68,12 @@ def routed(items: Sequence[SelectableItem], encoder: Encoder | None = None) -> R
 def bm25(items: Sequence[SelectableItem]) -> Rank:
     """The baseline: flat BM25 (k1 1.5, b 0.75) over lower-case words of name and description."""
     counts = [Counter(_plain_words(f"{item.name} {item.description}")) for item in items]
-    lengths = [sum(count.values()) for count in counts]
-    average = sum(lengths) / max(len(lengths), 1) or 1
-    frequencies = Counter(word for count in counts for word in count)
+    index = Index(counts, k1=1.5, b=0.75)
 
     def rank(query: str, top: int) -> list[str]:
-        words = [word for word in _plain_words(query) if word in frequencies]
-        scored = []
-        for item, count, length in zip(items, counts, lengths, strict=True):
-            total = 0.0
-            for word in words:
-                if often := count[word]:
-                    rare = frequencies[word]
-                    idf = math.log(1 + (len(items) - rare + 0.5) / (rare + 0.5))
-                    share = often + 1.5 * (0.25 + 0.75 * length / average)
-                    total += idf * often * 2.5 / share
-            scored.append((-total, item.id))
-        return [item_id for _, item_id in sorted(scored)[:top]]
+        scores = index.scores(Counter(_plain_words(query)))
+        ranked = sorted((-score, item.id) for score, item in zip(scores, items, strict=True))
+        return [item_id for _, item_id in ranked[:top]]
 
     return rank
 

@@ -8,12 +8,12 @@ prompts compared are the provider's messages, serialised, without policy items a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import msgspec
 
 from weft import tokens
 from weft.adapters.drafting import compact
+from weft.evaluation.counting import count
 from weft.evaluation.grounding import Compile, Grounding, score, sources_of
 from weft.evaluation.provided import PROVIDERS
 from weft.evaluation.transcripts import Transcript
@@ -57,11 +57,12 @@ class Stability(msgspec.Struct):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Beside `share`: grounding on both ways, and the highest of the providers' tokens against
-        those afresh."""
+        """Beside `share`: grounding on both ways and what is lost of it, and the highest of the
+        providers' tokens against those afresh."""
         return {
             "grounding": self.stable.share,
             "afresh": self.fresh.share,
+            "lost": self.fresh.share - self.stable.share,
             "token_ratio": max(held.token_ratio for held in self.providers.values()),
         }
 
@@ -91,7 +92,7 @@ def measure_stability(
 
 def history(items: Sequence[ContextItem]) -> int:
     """Tokens of what was said and given, whole."""
-    return sum(_count(item.text) for item in items)
+    return sum(count(item.text) for item in items)
 
 
 def _compare(total: Stability, before: ContextPack, after: ContextPack, fresh: ContextPack) -> None:
@@ -116,8 +117,3 @@ def _serialised(provider: str, pack: ContextPack) -> list[int]:
     return tokens.encoding(pack.stats.encoding).encode_ordinary(
         "\n".join(compact(message) for message in PROVIDERS[provider](shown)["messages"])
     )
-
-
-@lru_cache(maxsize=65_536)
-def _count(text: str) -> int:
-    return tokens.count(text)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from weft import adapters
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
+
+UNANSWERABLE = 5
+"""LoCoMo's category of questions that nothing in the conversation answers."""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -20,6 +22,8 @@ class Step(msgspec.Struct, frozen=True):
     position: int
     arguments: tuple[Any, ...]
     """Of the calls that came next, one object each."""
+    tools: tuple[str, ...] = ()
+    """Names of the tools called."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -37,141 +41,69 @@ class Transcript(msgspec.Struct, frozen=True):
     items: tuple[ContextItem, ...]
     steps: tuple[Step, ...] = ()
     questions: tuple[Question, ...] = ()
+    policy: str = ""
+    """What its system messages say; the caller gives them beside a prompt."""
 
 
 def read_transcripts(path: Path) -> list[Transcript]:
-    """The sessions of a file: chats (a list of messages, or `traj` or `messages`) or LoCoMo
-    conversations. Raises `InvalidInput` naming file and session."""
+    """The sessions of a file in any format that `weft publish` reads, LoCoMo's with its questions.
+    Raises `InvalidInput` naming file, line and field."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InvalidInput(f"{path}: not JSON: {error}") from None
-    cases = content if isinstance(content, list) else [content]
-    if cases and isinstance(cases[0], dict) and "role" in cases[0]:
-        cases = [{"messages": cases}]
-    return [_transcript(path, index, case) for index, case in enumerate(cases)]
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror}") from None
+    return [
+        _labelled(f"{path.stem}-{index}", one)
+        for index, one in enumerate(adapters.read_transcripts(content, file=str(path)))
+    ]
 
 
-def _transcript(path: Path, index: int, case: Any) -> Transcript:
-    name = f"{path.stem}-{index}"
-    try:
-        if "conversation" in case:
-            return _conversation(name, case)
-        return chat(name, case.get("traj") or case["messages"])
-    except (AttributeError, KeyError, TypeError) as error:
-        raise InvalidInput(
-            f"{path}, session {index}: neither an OpenAI chat nor a LoCoMo conversation ({error!r})"
-        ) from None
+def transcript_of(name: str, items: Sequence[ContextItem]) -> Transcript:
+    """A session's items with its steps. What its system messages say stays out of the items: it is
+    the caller's own."""
+    policy = "\n\n".join(item.text for item in items if item.kind is ItemKind.POLICY)
+    said = tuple(item for item in items if item.kind is not ItemKind.POLICY)
+    return Transcript(name, said, steps_of(said), policy=policy)
 
 
-def chat(name: str, messages: list[dict[str, Any]]) -> Transcript:
-    """An OpenAI chat as items, with a step before each message that calls tools.
-
-    The system message is the caller's own and stays out.
-    """
-    items: list[ContextItem] = []
-    steps: list[Step] = []
-    open_calls: dict[str, ContextItem] = {}
-    for index, message in enumerate(messages):
-        role, text = message["role"], _text(message.get("content"))
-        if role == "user":
-            items.append(ContextItem(f"m{index}", ItemKind.USER_TURN, text))
-        elif role == "tool":
-            items.append(_result(index, message, text, open_calls))
-        elif role == "assistant":
-            calls = [_call(index, at, call) for at, call in enumerate(_calls(message))]
-            if calls:
-                position = len(items)
-                steps.append(Step(position, tuple(call.metadata["arguments"] for call in calls)))
-            if text:
-                items.append(ContextItem(f"m{index}", ItemKind.AGENT_MSG, text))
-            items.extend(calls)
-            open_calls.update({call.metadata["call_id"]: call for call in calls})
-    return Transcript(name, tuple(items), steps=tuple(steps))
+def _labelled(name: str, read: adapters.Transcript) -> Transcript:
+    transcript = transcript_of(name, read.items)
+    if read.format != "locomo":
+        return transcript
+    questions = tuple(_questions(read.value, {item.id for item in transcript.items}))
+    return msgspec.structs.replace(transcript, questions=questions)
 
 
-def _text(content: Any) -> str:
-    if content is None or isinstance(content, str):
-        return content or ""
-    return json.dumps(content, ensure_ascii=False)
+def steps_of(items: Sequence[ContextItem]) -> tuple[Step, ...]:
+    """The moments before each turn that calls tools: parallel calls, and what was said with them,
+    are one turn."""
+    turns: dict[str, list[int]] = {}
+    for position, item in enumerate(items):
+        turn = item.metadata.get("turn_id") or f"{position}"
+        turns.setdefault(turn, []).append(position)
+    steps = []
+    for places in turns.values():
+        calls = [items[at] for at in places if items[at].kind is ItemKind.TOOL_CALL]
+        if calls:
+            names = tuple(str(call.metadata.get("tool_name") or "") for call in calls)
+            steps.append(Step(places[0], tuple(map(_arguments, calls)), names))
+    return tuple(steps)
 
 
-def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
-    return message.get("tool_calls") or []
+def _arguments(call: ContextItem) -> dict[str, Any]:
+    """Its arguments; of a call whose arguments are no object, the text as the one."""
+    held = call.metadata.get("arguments")
+    return held if isinstance(held, dict) else {"arguments": call.text}
 
 
-def _call(index: int, at: int, call: dict[str, Any]) -> ContextItem:
-    name, raw = call["function"]["name"], call["function"]["arguments"]
-    try:
-        arguments = json.loads(raw)
-    except ValueError:
-        arguments = None
-    if not isinstance(arguments, dict):
-        arguments = {"arguments": raw}
-    return ContextItem(
-        f"m{index}.c{at}",
-        ItemKind.TOOL_CALL,
-        f"{name}({raw})",
-        metadata={
-            "tool_name": name,
-            "call_id": call["id"],
-            "arguments": arguments,
-            "turn_id": f"t{index}",
-        },
-    )
+def _questions(case: Any, known: set[str]) -> Iterator[Question]:
+    for question in case.get("qa") or ():
+        evidence = tuple(one for one in _evidence(question) if one in known)
+        if evidence and question["category"] != UNANSWERABLE:
+            yield Question(question["question"], evidence)
 
 
-def _result(
-    index: int, message: dict[str, Any], text: str, calls: dict[str, ContextItem]
-) -> ContextItem:
-    call = calls.get(message["tool_call_id"])
-    metadata = {"call_id": message["tool_call_id"]}
-    if call is not None:
-        metadata["tool_name"] = call.metadata["tool_name"]
-    return ContextItem(
-        f"m{index}",
-        ItemKind.TOOL_RESULT,
-        text,
-        parent_id=call.id if call else None,
-        metadata=metadata,
-    )
-
-
-def _conversation(name: str, case: dict[str, Any]) -> Transcript:
-    items = tuple(_turns(case["conversation"]))
-    known = {item.id for item in items}
-    questions = tuple(
-        Question(question["question"], evidence)
-        for question in case["qa"]
-        if question["category"] != 5  # unanswerable
-        and (evidence := tuple(_evidence(question, known)))
-    )
-    return Transcript(name, items, questions=questions)
-
-
-def _evidence(question: dict[str, Any], known: set[str]) -> Iterator[str]:
-    """Gold ids that exist; some labels hold several, separated by `;` or a space."""
+def _evidence(question: dict[str, Any]) -> Iterator[str]:
+    """Gold ids; some labels hold several, separated by `;` or a space."""
     for label in question["evidence"]:
-        for turn_id in label.replace(";", " ").split():
-            if turn_id in known:
-                yield turn_id
-
-
-def _turns(conversation: dict[str, Any]) -> Iterator[ContextItem]:
-    first_speaker = conversation["speaker_a"]
-    number = 1
-    while (turns := conversation.get(f"session_{number}")) is not None:
-        began = conversation[f"session_{number}_date_time"]
-        when = datetime.strptime(began, "%I:%M %p on %d %B, %Y").isoformat() + "Z"
-        for turn in turns:
-            kind = ItemKind.USER_TURN if turn["speaker"] == first_speaker else ItemKind.AGENT_MSG
-            text = turn["text"]
-            if caption := turn.get("blip_caption"):
-                text += f" [image: {caption}]"
-            yield ContextItem(
-                turn["dia_id"],
-                kind,
-                text,
-                metadata={"author": turn["speaker"], "occurred_at": when},
-            )
-        number += 1
+        yield from label.replace(";", " ").split()

@@ -18,3 +18,11 @@ def records(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
             return
         except csv.Error:
             yield ["…"]
+
+
+def every_record(lines: list[str], delimiter: str) -> list[list[str]]:
+    """All rows at once, which is faster."""
+    try:
+        return list(csv.reader(lines, delimiter=delimiter))
+    except csv.Error:
+        return list(records(iter(lines), delimiter))

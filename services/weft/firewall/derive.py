@@ -8,9 +8,10 @@ from functools import lru_cache
 import msgspec
 
 from weft import tokens
+from weft.bodies.clean import Cleaned, clean
+from weft.bodies.masking import digest_of
 from weft.firewall.body import Body, Window, window
 from weft.firewall.bounds import Bounds
-from weft.firewall.clean import Cleaned, clean
 from weft.firewall.detect import Detected, Form, detect
 from weft.firewall.facts import facts_of
 from weft.firewall.leaves import Leaf, leaves
@@ -20,11 +21,12 @@ from weft.firewall.status import status_of
 from weft.firewall.summarise import summarise
 from weft.firewall.summarise.binary import binary_type, summarise_binary
 from weft.firewall.summarise.budget import Budget
-from weft.firewall.toolrules import rule_for, steps_of
+from weft.firewall.toolrules import steps_of
 from weft.firewall.unwrap import Unwrapped, unwrap
 from weft.firewall.views import registry
 from weft_schemas.envelope import (
     ArtifactRef,
+    CleanBody,
     ExtractedFact,
     ResultEnvelope,
     ResultStatus,
@@ -34,9 +36,9 @@ from weft_schemas.envelope import (
 from weft_schemas.events import EnvelopeEvent, Origin
 from weft_schemas.ids import artifact_handle
 from weft_schemas.items import ContextItem, Sensitivity
-from weft_schemas.policy import FirewallRules, ToolRule
+from weft_schemas.policy import FirewallRules, ToolRule, rule_for, shown_up_to
 
-FIREWALL_VERSION = "2"
+FIREWALL_VERSION = "3"
 """Rises with every change of what an envelope holds."""
 
 
@@ -111,14 +113,14 @@ def _views_of(content_type: str) -> tuple[View, ...]:
 
 def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
     read = _read(task, taken)
-    raw_tokens = _raw_tokens(task, read)
-    small = raw_tokens <= _threshold(task) or _passes(task)
+    raw_tokens = _tokens_of(task, read.cleaned.text, taken.size)
+    small = _passes(task) or raw_tokens <= _threshold(task)
     whole = small and taken.whole and taken.size <= task.limits.whole_bytes
     if whole and taken.size > task.limits.count_bytes:
         raw_tokens = tokens.count(read.cleaned.text, task.encoding)  # no estimate of what is shown
     value = read.detected.value
     found = leaves(value) if not whole and value is not None else []
-    summary = read.scanned.text if whole else _summary(task, read, found)
+    summary = read.scanned.text if whole else _summary(task, read)
     counted = whole and summary is read.cleaned.text
     return ResultEnvelope(
         summary=summary,
@@ -130,7 +132,19 @@ def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
         summary_tokens=raw_tokens if counted else tokens.count(summary, task.encoding),
         sensitivity=read.scanned.sensitivity,
         signals=read.cleaned.signals + read.scanned.signals + _bounded(taken, small, whole),
+        complete=whole,
+        clean=None if whole else _clean_body(task, read, raw_tokens),
     )
+
+
+def _clean_body(task: _Task, read: _Read, raw_tokens: int) -> CleanBody | None:
+    """How the clean text is made of the body in the log; None where it may not be shown, or where
+    the log does not hold all of it as it was read here."""
+    if not read.taken.whole or task.item.body is not None or _shown(task) == 0:
+        return None
+    text, masks = read.scanned.text, read.scanned.masks
+    counted = _tokens_of(task, text, len(text.encode())) if masks else raw_tokens
+    return CleanBody(read.cleaned.changed, masks, len(text), counted, digest_of(text))
 
 
 def _of_binary(task: _Task, taken: Window, mime: str) -> ResultEnvelope:
@@ -160,15 +174,15 @@ def _read(task: _Task, taken: Window) -> _Read:
     return _Read(taken, cleaned, scanned, text, detected, inside)
 
 
-def _raw_tokens(task: _Task, read: _Read) -> int:
-    """Exact up to the bound, above it extrapolated from samples that lie evenly in the text."""
-    text, bound = read.cleaned.text, task.limits.count_bytes
-    if read.taken.size <= bound:
+def _tokens_of(task: _Task, text: str, size: int) -> int:
+    """Tokens of `text` that stands for `size` bytes: exact up to the bound, above it extrapolated
+    from samples that lie evenly in the text."""
+    bound = task.limits.count_bytes
+    if size <= bound:
         return tokens.count(text, task.encoding)
     step, sample = max(1, len(text) // _SAMPLES), bound // _SAMPLES
     part = "".join(text[index * step : index * step + sample] for index in range(_SAMPLES))
-    size = len(part.encode()) or 1
-    return max(1, tokens.count(part, task.encoding) * read.taken.size // size)
+    return max(1, tokens.count(part, task.encoding) * size // (len(part.encode()) or 1))
 
 
 _SAMPLES = 8
@@ -183,15 +197,32 @@ def _passes(task: _Task) -> bool:
 
 
 def _threshold(task: _Task) -> int:
+    """Tokens up to which a result passes whole: none where only a summary may ever show, and never
+    more than may show."""
     own = task.rule.threshold if task.rule is not None else None
-    return task.rules.threshold if own is None else own
+    threshold = task.rules.threshold if own is None else own
+    most = _shown(task)
+    if most is None:
+        return threshold
+    return min(threshold, most) if most > 0 else -1
 
 
-def _summary(task: _Task, read: _Read, found: list[Leaf]) -> str:
-    """At most the cap; what an escape hid from the first scan is masked here."""
+def _shown(task: _Task) -> int | None:
+    return shown_up_to(task.rules, task.item.reserved.tool_name)
+
+
+def _summary(task: _Task, read: _Read) -> str:
+    """At most the cap. What only stands together in a summary, a name and its value, is scanned
+    once more."""
     budget = Budget(task.rules.summary_tokens, task.encoding)
     keep = [steps_of(path) for path in task.rule.keep] if task.rule is not None else []
-    text = summarise(read.text, read.detected, found, budget, keep)
+    detected, note = read.detected, ""
+    if not read.taken.whole and detected.value is not None:
+        detected = msgspec.structs.replace(detected, complete=False)
+    elif not read.taken.whole:
+        note = f"… {len(read.taken.data)} of {read.taken.size} bytes were read: both ends …\n"
+    left = Budget(max(0, budget.limit - budget.count(note)), budget.encoding) if note else budget
+    text = note + summarise(read.text, detected, left, keep)
     shown = without_secrets(text, task.key, task.limits.matches)
     return shown if shown is text and budget.fits(shown) else budget.cut(shown)
 

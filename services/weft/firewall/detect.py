@@ -95,7 +95,7 @@ _MODULE = (
     re2.compile(rb"(?m)^(?:async )?def \w+\(|^class \w+[(:]"),
 )
 """What a Python module has; most of its lines show no sign of their own."""
-NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|\||→|: |:(?=\s)) ?")
+NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|\||→|: |:(?=\D|\Z)) ?")
 """A line number as `cat -n` and editors' tools write it."""
 _PATHLINE = re.compile(
     r"^(?:[-dlcbps][rwxsStT-]{9}[.+@]?\s"

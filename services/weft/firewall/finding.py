@@ -9,6 +9,8 @@ import re
 
 import msgspec
 
+from weft_schemas.envelope import Mask
+
 
 class Finding(msgspec.Struct, frozen=True, order=True):
     """A span of the scanned bytes, `start` inclusive, `end` exclusive."""
@@ -19,10 +21,12 @@ class Finding(msgspec.Struct, frozen=True, order=True):
     """`secret` or `pii`."""
     name: str
     """The rule."""
+    value: bytes = b""
+    """What it hides, where escapes hide it from who only reads the span; else empty."""
 
     def moved(self, by: int) -> Finding:
         """The same span in bytes of which `-by` were cut off before it."""
-        return Finding(self.start + by, self.end + by, self.kind, self.name)
+        return Finding(self.start + by, self.end + by, self.kind, self.name, self.value)
 
 
 def fingerprint(key: bytes, value: bytes) -> str:
@@ -48,17 +52,44 @@ def without_overlaps(findings: list[Finding]) -> list[Finding]:
 
 
 def masked(data: bytes, findings: list[Finding], key: bytes) -> bytes:
-    """`data` with each finding replaced by `[kind:name:fingerprint]`, in quotes where a bare number
-    of JSON stood. `findings` do not overlap and are in order."""
+    """`data` with each finding replaced by its mark. `findings` do not overlap and are in order."""
     pieces: list[bytes] = []
     position = 0
     for found in findings:
-        mark = f"[{found.kind}:{found.name}:{fingerprint(key, data[found.start : found.end])}]"
-        quote = _quote_of_bare(data, found)
-        pieces += (data[position : found.start], quote + mark.encode() + quote)
+        pieces += (data[position : found.start], _mark(data, found, key))
         position = found.end
     pieces.append(data[position:])
     return b"".join(pieces)
+
+
+def masks_of(data: bytes, findings: list[Finding], key: bytes) -> tuple[Mask, ...]:
+    """The findings in `data`, which is UTF-8, as masks over its characters. `findings` do not
+    overlap and are in order; one that cuts through a character takes all of it."""
+    masks: list[Mask] = []
+    position = characters = 0
+    for found in findings:
+        start, end = _whole_characters(data, found.start, found.end)
+        start = max(start, position)
+        first = characters + len(data[position:start].decode())
+        characters = first + len(data[start:end].decode())
+        position = end
+        masks.append(Mask(first, characters, _mark(data, found, key).decode()))
+    return tuple(masks)
+
+
+def _whole_characters(data: bytes, start: int, end: int) -> tuple[int, int]:
+    while start > 0 and data[start] & 0xC0 == 0x80:
+        start -= 1
+    while end < len(data) and data[end] & 0xC0 == 0x80:
+        end += 1
+    return start, end
+
+
+def _mark(data: bytes, found: Finding, key: bytes) -> bytes:
+    """`[kind:name:fingerprint]`, in quotes where a bare number of JSON stood."""
+    value = found.value or data[found.start : found.end]
+    quote = _quote_of_bare(data, found)
+    return quote + f"[{found.kind}:{found.name}:{fingerprint(key, value)}]".encode() + quote
 
 
 _AFTER_KEY = re.compile(rb"(\\*[\"'])\s*:\s*\Z")

@@ -19,7 +19,19 @@ _WORDS = {"None": "null", "True": "true", "False": "false", "nan": "null", "inf"
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(\n)|(.))", re.DOTALL
 )
-_SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_SIMPLE = {
+    "'": "'",
+    '"': '"',
+    "\\": "\\",
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "0": "\0",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+}
 
 
 def looks_like_repr(text: str) -> bool:
@@ -58,4 +70,4 @@ def _character(match: re.Match[str]) -> str:
         return chr(number) if valid else "\ufffd"
     if match.group(4) is not None:
         return ""
-    return _SIMPLE.get(match.group(5), match.group(5))
+    return _SIMPLE.get(match.group(5), match.group())

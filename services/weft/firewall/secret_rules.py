@@ -18,11 +18,26 @@ class SecretRule(msgspec.Struct, frozen=True):
     """Which group is the secret."""
     doubtful: bool = False
     """A match counts only if its value looks random."""
+    closed_by: int = 0
+    """Group of what ends the secret and belongs to it, where a text may be cut off before it."""
+
+
+WORD_START = r"(?:\b|\\u[0-9A-Fa-f]{4}|\\[bf])"
+"""Where a word begins: behind an escape of JSON too, which ends in a letter or a digit itself."""
 
 
 def _rule(
-    name: str, needles: str, pattern: str, group: int = 0, doubtful: bool = False
+    name: str,
+    needles: str,
+    pattern: str,
+    group: int = 0,
+    doubtful: bool = False,
+    closed_by: int = 0,
 ) -> SecretRule:
+    flags = "(?i)" if pattern.startswith("(?i)") else ""
+    begun = pattern.removeprefix(flags).removeprefix(r"\b")
+    if begun != pattern.removeprefix(flags):
+        pattern, group = f"{flags}{WORD_START}({begun})", group + 1
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
@@ -34,6 +49,7 @@ def _rule(
         re2.compile(pattern.encode(), options),
         group,
         doubtful,
+        closed_by,
     )
 
 
@@ -87,9 +103,10 @@ RULES = (
     _rule(
         "private_key",
         "private key",
-        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-        r"[A-Za-z0-9+/=\s\\:,.|>-]*?"
-        r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[^A-Za-z0-9+/=\s\\:,.|>-]|\z)",
+        r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s\\:,.|>-]*?)"
+        r"(?:(-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)|[^A-Za-z0-9+/=\s\\:,.|>-]|\z)",
+        1,
+        closed_by=2,
     ),
     _rule("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     _rule("npm_token", "npm_", r"\bnpm_[A-Za-z0-9]{36}"),

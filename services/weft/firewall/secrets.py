@@ -15,7 +15,7 @@ from itertools import islice
 import re2
 
 from weft.firewall.finding import Finding
-from weft.firewall.secret_rules import RULES, SecretRule
+from weft.firewall.secret_rules import RULES, WORD_START, SecretRule
 
 NAMES = (
     b"passw", b"pwd", b"passphrase", b"secret", b"token", b"credential", b"apikey", b"api_key",
@@ -25,10 +25,12 @@ NAMES = (
 _ASSIGNED = re2.compile(
     rb"(?i)([\w.-]{0,40}(?:passw(?:or)?d|passwd|pwd|passphrase|secret|token|credentials?"
     rb"|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|encryption[_-]?key"
-    rb"|signing[_-]?key|auth|\bpass|_pass)[\w.-]{0,20})"
+    rb"|signing[_-]?key|auth|" + WORD_START.encode() + rb"pass|_pass)[\w.-]{0,20})"
     rb"[ \t\\]{0,4}[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t\\]{0,5}"
     rb"(?:[bru]?\"([^\"\n]{6,300})\"|[bru]?'([^'\n]{6,300})'|([^\s\"',;)\]}<>(]{6,300}))"
 )
+_BARE = 4
+"""Group of a value without quotes."""
 _PASSWORD_NAME = re.compile(rb"(?i)pass|pwd|credential")
 _HARMLESS_WORDS = """
 page next prev previous cursor sync continuation resume max min num count total limit used usage
@@ -44,10 +46,10 @@ _WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _NO_VALUE = re.compile(
     rb"(?i)\A(?:none|null|true|false|undefined|required|optional|string|redacted|hidden|masked"
     rb"|password|secret|changeme|your[\w -]*|my[_-]?(?:password|secret|token|key)"
-    rb"|the |a |<|\{|\*{3,}|x{4,}|\[|\(|os\.|env|process\.|config|self\.|this\."
-    rb"|req\.|args\.|settings|get"
+    rb"|the |a |<|\{|\*{3,}|x{4,}|\[|\(|os\.|process\.|self\.|this\."
+    rb"|req\.|args\.|(?:env|config|settings|get)(?!\w*[0-9])"
     rb"|https?:"
-    rb"|~?/[\w.-]+/|\./|\$[({]|\$[A-Z_]+\Z|%[(s]|%[A-Z_]+%)"
+    rb"|~?/[\w.-]+/|\./|\$[({]|\$[A-Z_]+\Z|%[(s]|%[A-Z_]+%\Z)"
     rb"|xxxx|\*\*\*\*|\.\.\.|placeholder|example|dummy|\(\)|=>|\$\{|\{\{"
 )
 _PLAIN_WORDS = re.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\Z")
@@ -78,6 +80,10 @@ def _rules_for(present: frozenset[bytes]) -> tuple[SecretRule, ...]:
 def _of_rule(rule: SecretRule, data: bytes, limit: int) -> Iterator[Finding]:
     for match in islice(rule.pattern.finditer(data), limit):
         start, end = match.span(rule.group)
+        if rule.closed_by and match.group(rule.closed_by) is not None:
+            end = match.end(rule.closed_by)
+        elif rule.closed_by:
+            end = start + len(data[start:end].rstrip(b" \\"))
         value = data[start:end]
         if not _is_placeholder(rule.name, value) and (not rule.doubtful or looks_random(value)):
             yield Finding(start, end, "secret", rule.name)
@@ -98,7 +104,11 @@ def _assigned(data: bytes, limit: int) -> list[Finding]:
         name, value = match.group(1), match.group(group).rstrip(b" \\")
         if _is_secret_value(name, value):
             start = match.start(group)
-            found.append(Finding(start, start + len(value), "secret", _label(name)))
+            end = start + len(value)
+            # A backslash before a bare value is its first character's.
+            while data[start - 1 : start] == b"\\" and group == _BARE:
+                start -= 1
+            found.append(Finding(start, end, "secret", _label(name)))
     return found
 
 

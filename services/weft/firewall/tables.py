@@ -7,7 +7,7 @@ from itertools import islice
 
 import msgspec
 
-from weft.firewall.delimited import records
+from weft.firewall.delimited import every_record, records
 from weft.firewall.detect import Form
 
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
@@ -19,35 +19,29 @@ class Table(msgspec.Struct, frozen=True):
     rows: list[list[str]]
     total: int
     """Rows in the text, which may be more than `rows`."""
-    tail: int = 0
-    """How many of `rows`, at their end, are the text's last ones, after a gap."""
     before: str = ""
     """Text above a Markdown table."""
     after: str = ""
 
 
-def read_table(text: str, form: Form, limit: int, tail: int = 0) -> Table:
-    """Header, the first `limit` rows and the last `tail` ones of a text that `detect` found to be a
-    table."""
+def read_table(text: str, form: Form, limit: int | None = None) -> Table:
+    """Header and rows, the first `limit` of them, of a text that `detect` found to be a table."""
     if form is Form.TABLE:
-        return _markdown(text, limit, tail)
+        return _markdown(text, limit)
     lines = [line for line in text.splitlines() if line]
     delimiter = delimiter_of(lines[:20], form)
-    rest = iter(lines)
-    every = list(islice(records(rest, delimiter), limit + 1))
-    left = list(rest)
-    counted = len(every) + len(left)
+    if limit is None:
+        every = every_record(lines, delimiter)
+        counted = len(every)
+    else:
+        rest = iter(lines)
+        every = list(islice(records(rest, delimiter), limit + 1))
+        counted = len(every) + sum(1 for _ in rest)
     header = every[0] if every else []
-    width = len(header)
-    # Where the cut goes through a quoted cell, its rest has other columns.
-    last = (
-        [row for row in records(iter(left[-tail:]), delimiter) if len(row) == width] if tail else []
-    )
     if header and all(_NUMBER.match(cell.strip()) for cell in header if cell.strip()):
-        names = [f"column{index}" for index in range(width)]
-        return Table(names, every[:limit] + last, counted, len(last))
-    names = [cell.strip() for cell in header]
-    return Table(names, every[1:] + last, max(0, counted - 1), len(last))
+        names = [f"column{index}" for index in range(len(header))]
+        return Table(names, every[:limit], counted)
+    return Table([cell.strip() for cell in header], every[1:], max(0, counted - 1))
 
 
 def delimiter_of(lines: list[str], form: Form) -> str:
@@ -61,19 +55,17 @@ def cells_of(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
-def _markdown(text: str, limit: int, tail: int) -> Table:
+def _markdown(text: str, limit: int | None) -> Table:
     lines = text.splitlines()
     rule = next((i for i, line in enumerate(lines) if i and _RULE.match(line)), 1)
     end = rule + 1
     while end < len(lines) and "|" in lines[end]:
         end += 1
     body = lines[rule + 1 : end]
-    last = body[limit:][-tail:] if tail else []
     return Table(
         cells_of(lines[rule - 1]),
-        [cells_of(line) for line in body[:limit] + last],
+        [cells_of(line) for line in body[:limit]],
         len(body),
-        len(last),
         "\n".join(lines[: rule - 1]).strip(),
         "\n".join(lines[end:]).strip(),
     )

@@ -1,18 +1,10 @@
-"""Which rule of the policy holds for a tool, and its keep paths as steps."""
+"""Paths as a tool's rule writes them, as steps."""
 
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
-
-from weft_schemas.policy import FirewallRules, ToolRule
 
 _STEP = re.compile(r'\[\s*(?:"((?:[^"\\]|\\.)*)"|(\d+|\*)?)\s*\]|([^.\[\]]+)')
-
-
-def rule_for(rules: FirewallRules, tool: str | None) -> ToolRule | None:
-    """The first rule whose glob matches the tool's name."""
-    return next((rule for rule in rules.tools if fnmatchcase(tool or "", rule.tool)), None)
 
 
 def steps_of(path: str) -> tuple[str | int, ...]:

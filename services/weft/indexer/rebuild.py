@@ -86,7 +86,7 @@ async def build(
             writer = await from_snapshot(connection, path, encoding, progress)
         else:
             await needs_no_snapshot(connection)
-            writer = await Writer.open(path, encoding)
+            writer = await Writer.open(path, encoding, connection)
             try:
                 await catch_up(connection, writer, await last_sequence(connection), progress)
             except BaseException:
@@ -111,7 +111,7 @@ async def take_over(
     if path is None:
         raise Corrupt("there is no successor to take over; rebuild again")
     try:
-        successor = await Writer.open(path, encoding)
+        successor = await Writer.open(path, encoding, connection)
         await _compare(connection, successor, live)
     except Corrupt:
         generations.withdraw()
@@ -143,7 +143,7 @@ async def _handed_over(
         if lock.acquire():
             try:
                 current = generations.current()
-                live = await _open_if_usable(current, encoding)
+                live = await _open_if_usable(current, encoding, connection)
                 await (await take_over(connection, generations, live, encoding)).close()
                 generations.sweep(keep=(path,))
             finally:
@@ -152,9 +152,11 @@ async def _handed_over(
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-async def _open_if_usable(path: Path | None, encoding: str) -> Writer | None:
+async def _open_if_usable(
+    path: Path | None, encoding: str, connection: Connection
+) -> Writer | None:
     try:
-        return None if path is None else await Writer.open(path, encoding)
+        return None if path is None else await Writer.open(path, encoding, connection)
     except Corrupt:
         return None
 

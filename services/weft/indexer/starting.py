@@ -41,7 +41,7 @@ async def start(connection: Connection, generations: Generations, encoding: str)
     except (Corrupt, Forbidden) as error:
         _log.warning("a snapshot cannot be used", extra=fields(why=str(error)))
     await needs_no_snapshot(connection)
-    return await Writer.open(path, encoding)
+    return await Writer.open(path, encoding, connection)
 
 
 async def reopen(
@@ -49,7 +49,7 @@ async def reopen(
 ) -> Writer:
     """The writer of the current generation. Where something was erased since it was written, nobody
     reads on in it before that is gone from it."""
-    writer = await Writer.open(path, encoding)
+    writer = await Writer.open(path, encoding, connection)
     try:
         if await _erased_since(connection, writer.checkpoint):
             generations.retire()
@@ -111,7 +111,7 @@ async def _restored(
 ) -> Writer:
     async with Bucket(connection) as bucket:
         await bucket.fetch(snapshot, path)
-    writer = await Writer.open(path, encoding)
+    writer = await Writer.open(path, encoding, connection)
     try:
         await catch_up(connection, writer, await last_sequence(connection), progress)
         if writer.unscrubbed:

@@ -16,19 +16,24 @@ from typing import TypeVar
 
 import msgspec
 
+from weft.log.connection import Connection
 from weft.log.following import Followed
 from weft.log.identity import StreamIdentity
+from weft.log.reading import read
 from weft.readmodel import store
 from weft.readmodel.digest import content_digest
 from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.fold import Fold, Folded
+from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.status import SessionRow, quiet_sessions
 from weft.readmodel.store import get_meta, open_writer, schema_version, scrub, set_meta
-from weft_schemas.errors import Corrupt
+from weft_schemas.errors import Corrupt, NotFound, Unavailable
 
 T = TypeVar("T")
 Step = Callable[[str], None]
 
+_READ_SECONDS = 10.0
+"""For one event that the fold asks the log for."""
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
@@ -39,9 +44,11 @@ def _no_step(name: str) -> None:
 class Writer:
     """One generation, open for writing. `await Writer.open(path, encoding)`."""
 
-    def __init__(self, path: Path, encoding: str) -> None:
+    def __init__(self, path: Path, encoding: str, connection: Connection | None) -> None:
         self.path = path
         self._encoding = encoding
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "fold")
         self._db: sqlite3.Connection
         self._fold: Fold
@@ -55,9 +62,10 @@ class Writer:
         """Above this it is written back; higher for a while where a reader held that up."""
 
     @classmethod
-    async def open(cls, path: Path, encoding: str) -> Writer:
-        """Open or make the file. Raises `Corrupt` where it cannot be written on."""
-        writer = cls(path, encoding)
+    async def open(cls, path: Path, encoding: str, connection: Connection | None = None) -> Writer:
+        """Open or make the file. Over `connection` the bodies of items are read again whose
+        envelopes come long after them. Raises `Corrupt` where it cannot be written on."""
+        writer = cls(path, encoding, connection)
         try:
             await writer._run(writer._open)
         except BaseException:
@@ -121,7 +129,7 @@ class Writer:
         if found[1] not in (None, self._encoding):
             self._db.close()
             raise Corrupt(f"{self.path.name} counts in {found[1]}: it is made anew")
-        self._fold = Fold(self._db, self._encoding)
+        self._fold = Fold(self._db, self._encoding, RawBodies(self._read))
         self._read_scrubbed()
         identity = get_meta(self._db, "identity")
         if identity:
@@ -134,6 +142,21 @@ class Writer:
             held_up = not store.write_back(self._db)
             self._long_wal = store.LONG_WAL_BYTES + (size if held_up else 0)
         return folded
+
+    def _read(self, sequence: int) -> bytes | None:
+        """A record's payload, asked for from the thread that folds."""
+        if self._connection is None:
+            return None
+        reading = asyncio.run_coroutine_threadsafe(read(self._connection, sequence), self._loop)
+        try:
+            return reading.result(_READ_SECONDS).payload
+        except NotFound:
+            return None
+        except TimeoutError:
+            reading.cancel()
+            raise Unavailable(
+                f"the log did not give event {sequence} in {_READ_SECONDS:.0f} s; try again"
+            ) from None
 
     def _read_scrubbed(self) -> None:
         self._scrubbed = int(get_meta(self._db, "scrubbed") or 0)

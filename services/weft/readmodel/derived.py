@@ -9,14 +9,19 @@ from collections.abc import Callable
 import msgspec
 
 from weft import tokens
+from weft.bodies.masking import clean_text
+from weft.passages.part import packed, passage_texts
+from weft.passages.splitting import outline_of
+from weft.readmodel.compression import compressed
 from weft.readmodel.documents import Documents
 from weft.readmodel.memories import Memory, remember, withdraw
 from weft.readmodel.precedence import Derivation, Verdict, judge
+from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
-from weft_schemas.envelope import ResultEnvelope
-from weft_schemas.errors import InvalidInput
+from weft_schemas.envelope import CleanBody, ResultEnvelope
+from weft_schemas.errors import Corrupt, InvalidInput
 from weft_schemas.events import (
     EnvelopeEvent,
     EpisodeEvent,
@@ -51,10 +56,13 @@ class _Source(msgspec.Struct, frozen=True):
 class DerivedFold:
     """Folds derived events within the fold's transaction."""
 
-    def __init__(self, db: sqlite3.Connection, encoding: str, documents: Documents) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, encoding: str, documents: Documents, bodies: RawBodies
+    ) -> None:
         self._db = db
         self._encoding = encoding
         self._documents = documents
+        self._bodies = bodies
 
     def apply(self, version: int, address: Stored, state: SessionState, event: Event) -> bool:
         """False where the event is a duplicate or outranked. Raises `Contradiction`."""
@@ -86,8 +94,26 @@ class DerivedFold:
         self._db.execute(_sql.add_envelope, row)
         self._db.execute(_sql.settle, (version, source.anchor, version))
         self._documents.supersede(source.anchor, version)
-        self._documents.add(state, source.anchor, version, envelope_text(envelope))
+        passages = self._clean(version, source.anchor, envelope)
+        self._documents.add(state, source.anchor, version, passages)
         return True
+
+    def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[str]:
+        """Keep the clean text, where the envelope says how it is made and does not hold it itself;
+        gives the texts by which the item is found."""
+        text = envelope.summary if envelope.complete or envelope.passthrough else None
+        if envelope.clean is not None:
+            raw = self._bodies.take(item)
+            text = None if raw is None else _folded(raw, envelope.clean)
+        if text is None:
+            return [envelope_text(envelope)]
+        outline = outline_of(text, envelope.content_type)
+        if envelope.clean is not None:  # else the summary is the whole text
+            known = envelope.encoding == self._encoding
+            count = bounded(envelope.clean.tokens) if known else self._count(text)
+            row = (version, item, count, len(text), packed(outline), compressed(text))
+            self._db.execute(_sql.add_body, row)
+        return [text] if outline is None else passage_texts(text, outline)
 
     def _summary(self, version: int, state: SessionState, event: SummaryEvent) -> bool:
         source = self._source(version, state, event.origin)
@@ -218,8 +244,15 @@ class DerivedFold:
         return tokens.count(text, self._encoding)
 
 
+def _folded(raw: str, clean: CleanBody) -> str | None:
+    """The clean text, None where this release makes another one of the body than the firewall did:
+    then the summary stands, as for bodies that are not kept."""
+    try:
+        return clean_text(raw, clean)
+    except Corrupt:
+        return None
+
+
 def envelope_text(envelope: ResultEnvelope) -> str:
-    """The text by which an enveloped result is found: its summary and facts."""
-    if envelope.passthrough:
-        return envelope.summary
+    """The text by which a result is found whose clean text is not kept: its summary and facts."""
     return "\n".join([envelope.summary, *(f"{fact.name} {fact.value}" for fact in envelope.facts)])

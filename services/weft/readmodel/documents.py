@@ -1,8 +1,9 @@
-"""The texts by which items are found, as documents of the text index: one for each version."""
+"""The passages by which items are found, as documents of the text index."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 from weft.readmodel.postings import IndexWriter, clip
 from weft.readmodel.sessions import SessionState
@@ -19,15 +20,15 @@ class Documents:
         self._db = db
         self._index = IndexWriter(db)
 
-    def add(self, state: SessionState, item: int, version: int, text: str) -> None:
-        """What an item is found by, from the sequence `version` on."""
-        terms = clip(words(text))
-        if not terms:
-            return
-        document = state.add_document(len(terms))
-        row = (state.number, document, item, version, state.words)
-        self._db.execute(_sql.add_document, row)
-        self._index.add(state.number, document, terms)
+    def add(self, state: SessionState, item: int, version: int, passages: Sequence[str]) -> None:
+        """What an item is found by, from the sequence `version` on: the texts of its passages."""
+        for passage, text in enumerate(passages):
+            terms = clip(words(text))
+            if terms:
+                document = state.add_document(len(terms))
+                row = (state.number, document, item, passage, version, state.words)
+                self._db.execute(_sql.add_document, row)
+                self._index.add(state.number, document, terms)
 
     def supersede(self, item: int, until: int) -> None:
         """From `until` on, no document so far of this item matches."""

@@ -18,6 +18,7 @@ from weft.readmodel.derived import Contradiction, DerivedFold
 from weft.readmodel.documents import Documents
 from weft.readmodel.erasure import erase_session, erase_tenant
 from weft.readmodel.items import ItemFold
+from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.sessions import Sessions, SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import bounded, get_meta, set_meta, transaction
@@ -56,7 +57,14 @@ class Folded(msgspec.Struct):
 class Fold:
     """Folds records into a writer's connection. One thread uses it."""
 
-    def __init__(self, db: sqlite3.Connection, encoding: str = tokens.DEFAULT_ENCODING) -> None:
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        encoding: str = tokens.DEFAULT_ENCODING,
+        bodies: RawBodies | None = None,
+    ) -> None:
+        """`bodies` gives the raw bodies of items whose envelopes come; without it only those are
+        known that this fold has seen itself."""
         self._db = db
         self.encoding = encoding
         stored = get_meta(db, "encoding")
@@ -69,8 +77,9 @@ class Fold:
         self.checkpoint = int(get_meta(db, "checkpoint") or 0)
         self._documents = Documents(db)
         self._sessions = Sessions(db)
-        self._items = ItemFold(db, encoding, self._documents)
-        self._derived = DerivedFold(db, encoding, self._documents)
+        self._bodies = bodies or RawBodies()
+        self._items = ItemFold(db, encoding, self._documents, self._bodies)
+        self._derived = DerivedFold(db, encoding, self._documents, self._bodies)
         self._tombstones: set[tuple[str, str]] = set(db.execute(_sql.tombstones))
 
     def apply(
@@ -118,6 +127,7 @@ class Fold:
                 folded.skipped += 1
 
     def _forget(self) -> None:
+        self._bodies.forget()
         self._documents.forget()
         self._sessions.forget()
         self._items.forget()
@@ -212,6 +222,7 @@ class Fold:
         self._tombstones.add((tenant, event.session or ""))
         self._documents.flush()
         self._sessions.flush()
+        self._bodies.forget()
         if event.session is None:
             erase_tenant(self._db, tenant, version)
         else:

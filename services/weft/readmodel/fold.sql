@@ -11,7 +11,7 @@ UPDATE sessions SET items = ?, documents = ?, words = ?, duplicates = duplicates
 WHERE number = ?
 
 -- name: add_item
-INSERT OR IGNORE INTO items (sequence, session, ordinal, id, parent_id, kind, text, tokens, words, size,
+INSERT OR IGNORE INTO items (sequence, session, ordinal, id, parent_id, kind, text, tokens, outline, size,
     sensitivity, untrusted, metadata, published_ns, hash, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
@@ -29,6 +29,9 @@ INSERT OR REPLACE INTO waits (item, since, until, session) VALUES (?, ?, ?, ?)
 
 -- name: settle
 UPDATE waits SET until = ? WHERE item = ? AND until > ?
+
+-- name: add_pin
+INSERT OR IGNORE INTO pins (session, item) VALUES (?, ?)
 
 -- name: add_scope
 INSERT OR IGNORE INTO scopes (session, scope, sequence) VALUES (?, ?, ?)
@@ -59,6 +62,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 
 -- name: add_envelope
 INSERT INTO envelopes (version, item, tokens, body) VALUES (?, ?, ?, ?)
+
+-- name: add_body
+INSERT INTO bodies (version, item, tokens, characters, outline, packed) VALUES (?, ?, ?, ?, ?, ?)
 
 -- name: has_envelope
 SELECT 1 FROM envelopes WHERE item = ?

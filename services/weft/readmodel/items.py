@@ -12,7 +12,11 @@ import msgspec
 
 from weft import tokens
 from weft.log.record import LogRecord
+from weft.passages.part import Outline, packed, passage_texts
+from weft.passages.splitting import outline_of
+from weft.readmodel.calls import call_text
 from weft.readmodel.documents import Documents
+from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
@@ -26,8 +30,6 @@ _sql = statements("fold")
 _json = msgspec.json.Encoder(order="deterministic")
 _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments"}
 """Metadata kept of an untrusted item: short keys whose meaning weft fixes."""
-SHORT = 100
-"""Characters up to which a text's words are counted in no time."""
 _MOST_SESSIONS = 20_000
 """Whose policy is remembered between records."""
 
@@ -40,10 +42,13 @@ content, which stays."""
 class ItemFold:
     """Folds items within the fold's transaction."""
 
-    def __init__(self, db: sqlite3.Connection, encoding: str, documents: Documents) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, encoding: str, documents: Documents, bodies: RawBodies
+    ) -> None:
         self._db = db
         self._encoding = encoding
         self._documents = documents
+        self._bodies = bodies
         self._untrusted: dict[tuple[str, str], tuple[ItemKind, ...]] = {}
 
     def forget(self) -> None:
@@ -56,20 +61,26 @@ class ItemFold:
         sequence = record.sequence
         content_hash = hashlib.sha256(encode_event(item)).digest()
         untrusted = item.kind in self._untrusted_kinds(address, sequence)
-        row = self._row(record, state, item, untrusted, content_hash)
+        text = "" if untrusted else shown_text(item)
+        outline = outline_of(text)
+        row = self._row(record, state, item, untrusted, content_hash, outline)
         if not self._db.execute(_sql.add_item, row).rowcount:
             return self._collision(sequence, state, item, content_hash)
         state.add_item(sequence, record.published_ns)
         scope = item.metadata.get("scope")
         if scope:
             self._db.execute(_sql.add_scope, (state.number, scope, sequence))
+        if item.metadata.get("pin") is True:
+            self._db.execute(_sql.add_pin, (state.number, sequence))
         if untrusted or item.body is not None:
             handle = artifact_handle(address.tenant, address.session, item.id)
             self._db.execute(_sql.add_artifact, (address.tenant, handle, sequence))
         if untrusted:
             self._db.execute(_sql.add_wait, (sequence, sequence, OPEN, state.number))
+            self._bodies.add(sequence, item.text)
         else:
-            self._documents.add(state, sequence, sequence, searchable(item))
+            passages = [text] if outline is None else passage_texts(text, outline)
+            self._documents.add(state, sequence, sequence, passages)
         return "new"
 
     def _row(
@@ -79,12 +90,12 @@ class ItemFold:
         item: ContextItem,
         untrusted: bool,
         content_hash: bytes,
+        outline: Outline | None,
     ) -> tuple[object, ...]:
         metadata = item.metadata
         if untrusted:
             metadata = {key: metadata[key] for key in metadata if key in _STUB_METADATA}
         text = "" if untrusted else item.text
-        count, words = _counted(item.kind, text, self._encoding)
         size = bounded(item.body.size) if item.body else len(item.text.encode())
         return (
             record.sequence,
@@ -94,8 +105,8 @@ class ItemFold:
             item.parent_id,
             item.kind.value,
             text,
-            count,
-            words,
+            tokens.count(text, self._encoding),
+            packed(outline),
             size,
             item.sensitivity.value,
             untrusted,
@@ -129,19 +140,7 @@ class ItemFold:
         return kinds
 
 
-def _counted(kind: ItemKind, text: str, encoding: str) -> tuple[int, bytes]:
-    """Tokens of a text, and of its words where a prompt may show parts of it: JSON and calls are
-    written anew for that."""
-    if len(text) <= SHORT or kind is ItemKind.TOOL_CALL or text[0] in "{[":
-        return tokens.count(text, encoding), b""
-    return tokens.count_words(text, encoding)
-
-
-def searchable(item: ContextItem) -> str:
-    """The text by which an item is found: its own; of a tool call also its tool and arguments."""
-    if item.kind is not ItemKind.TOOL_CALL:
-        return item.text
-    name = item.metadata.get("tool_name") or ""
-    arguments = item.metadata.get("arguments")
-    extra = "" if arguments is None else _json.encode(arguments).decode()
-    return "\n".join(part for part in (item.text, name, extra) if part and part != item.text)
+def shown_text(item: ContextItem) -> str:
+    """What a prompt shows of an item, and what finds it: its text; of a tool call its tool and its
+    arguments."""
+    return call_text(item.text, item.metadata) if item.kind is ItemKind.TOOL_CALL else item.text

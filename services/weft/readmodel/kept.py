@@ -39,13 +39,13 @@ class Rows:
 
     def add(self, row: ItemRow) -> None:
         self.by_sequence[row.sequence] = self.by_ordinal[row.ordinal] = row
-        self.size += len(row.text) + len(row.words) + ROW
+        self.size += row.kept_size + ROW
 
     def forget(self, sequence: int) -> None:
         row = self.by_sequence.pop(sequence, None)
         if row is not None:
             del self.by_ordinal[row.ordinal]
-            self.size -= len(row.text) + len(row.words) + ROW
+            self.size -= row.kept_size + ROW
 
 
 class Kept:

@@ -10,6 +10,7 @@ from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
 from weft.readmodel.kept import Kept
+from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.store import get_meta, open_reader, open_writer
 from weft.readmodel.tail import Tails
 from weft.readmodel.view import View
@@ -21,6 +22,8 @@ from weft_schemas.routing import Catalog
 from weft_schemas.subjects import derived_subject, item_subject
 
 _BATCH = 500
+_ALL = 1 << 62
+"""Characters of raw bodies that a fold into memory remembers: it cannot read the log again."""
 
 
 class ReadModel:
@@ -46,7 +49,7 @@ class ReadModel:
         """Fold records, in order of sequence, into a read model that lives in memory and stands at
         `through`, or at the last of them where that is later."""
         db = open_writer(":memory:")
-        fold = Fold(db, encoding)
+        fold = Fold(db, encoding, RawBodies(most=_ALL))
         batch: list[LogRecord] = []
         for record in records:
             batch.append(record)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import msgspec
 
+from weft.passages.part import Outline, unpacked
+from weft.passages.splitting import outline_of
+from weft.readmodel.calls import call_text
+from weft.readmodel.compression import decompressed
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
 
 
-class ItemRow(msgspec.Struct, frozen=True):
+class ItemRow(msgspec.Struct, frozen=True, dict=True):
     """One item as it stood at the sequence read."""
 
     sequence: int
@@ -33,9 +38,9 @@ class ItemRow(msgspec.Struct, frozen=True):
     """Effective: the publisher's, or raised by its envelope."""
     metadata: Mapping[str, Any]
     published_ns: int
-    words: bytes = b""
-    """Tokens of each word of `text`, as `tokens.count_words` gives them; empty where that is not
-    known."""
+    outline: bytes = b""
+    """Of `whole`, as `passages.packed` gives it; empty where it is one passage, or of an untrusted
+    item whose whole text is its envelope's."""
     pending: bool = False
     """Untrusted and without an envelope at this sequence."""
     parked: bool = False
@@ -45,12 +50,61 @@ class ItemRow(msgspec.Struct, frozen=True):
     """Short form by the summarizer, empty where there is none."""
     summary_tokens: int = 0
     summary_version: int = 0
+    packed: bytes = b""
+    """The clean text of an untrusted item, compressed, where it is not its envelope's summary."""
+    packed_tokens: int = 0
+    packed_size: int = 0
+    """Characters of the clean text."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether `whole` is all that the item says, and not only a summary of it."""
+        envelope = self.envelope
+        if envelope is None:
+            return not self.parked and not self.pending
+        return bool(self.packed) or envelope.complete or envelope.passthrough
+
+    @cached_property
+    def whole(self) -> str:
+        """All that a prompt may show of the item: its own text, the clean text of what a tool said,
+        or the envelope's summary where nothing more is kept."""
+        if self.packed:
+            return decompressed(self.packed)
+        return call_text(self.text, self.metadata) if self.kind is ItemKind.TOOL_CALL else self.text
+
+    @property
+    def whole_tokens(self) -> int:
+        """Of `whole`; of a large result close to it."""
+        return self.packed_tokens if self.packed else self.tokens
+
+    @property
+    def size_of_whole(self) -> int:
+        """Characters of `whole`."""
+        return self.packed_size if self.packed else len(self.whole)
+
+    @cached_property
+    def parts(self) -> Outline | None:
+        """The outline of `whole`, None where it is one passage."""
+        if self.outline:
+            return unpacked(self.outline)
+        if self.envelope is None or not self.is_complete:
+            return None
+        return outline_of(self.whole, self.envelope.content_type)
+
+    @property
+    def kept_size(self) -> int:
+        """About how many bytes it takes in memory."""
+        return len(self.text) + len(self.outline) + len(self.packed)
 
 
 class Match(msgspec.Struct, frozen=True):
+    """A passage that answers a query."""
+
     sequence: int
     """Of the item."""
     ordinal: int
+    passage: int
+    """Its number within the item, from 0."""
     score: float
     """BM25 over this session's items at or before the sequence read."""
 
@@ -114,8 +168,14 @@ class SessionView(FactStore, EpisodicStore, Protocol):
     def recent(self, limit: int) -> list[ItemRow]:
         """The newest items, newest first."""
 
-    def of_kind(self, kind: ItemKind, limit: int) -> list[ItemRow]:
-        """The newest items of a kind, newest first."""
+    def of_kind(self, kind: ItemKind, limit: int, before: int | None = None) -> list[ItemRow]:
+        """The newest items of a kind, newest first; `before` an ordinal, where it is given."""
+
+    def first_of_kind(self, kind: ItemKind) -> list[ItemRow]:
+        """The oldest item of a kind; empty where there is none."""
+
+    def pinned(self, limit: int = 32) -> list[ItemRow]:
+        """The newest items that their publisher pinned, in order of sequence."""
 
     def search(
         self,

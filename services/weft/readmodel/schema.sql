@@ -19,6 +19,7 @@ CREATE TABLE sessions (
 );
 
 -- One row per item, the first in the log with its id. An untrusted one has no text here, ever.
+-- `outline`: the parts of its text, see passages/part.py; empty for a text that is one passage.
 CREATE TABLE items (
     sequence INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -28,7 +29,7 @@ CREATE TABLE items (
     kind TEXT NOT NULL,
     text TEXT NOT NULL,
     tokens INTEGER NOT NULL,
-    words BLOB NOT NULL,
+    outline BLOB NOT NULL,
     size INTEGER NOT NULL,
     sensitivity TEXT NOT NULL,
     untrusted INTEGER NOT NULL,
@@ -41,6 +42,13 @@ CREATE UNIQUE INDEX items_ordinal ON items (session, ordinal);
 CREATE UNIQUE INDEX items_id ON items (session, id);
 CREATE INDEX items_parent ON items (session, parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX items_kind ON items (session, kind, ordinal);
+
+-- Items that their publisher pinned.
+CREATE TABLE pins (
+    session INTEGER NOT NULL,
+    item INTEGER NOT NULL,
+    PRIMARY KEY (session, item)
+) WITHOUT ROWID;
 
 -- Items whose id was taken: the same content again (a duplicate) or other content (a conflict).
 CREATE TABLE collisions (
@@ -89,6 +97,18 @@ CREATE TABLE envelopes (
     body BLOB NOT NULL
 );
 CREATE INDEX envelopes_item ON envelopes (item, version);
+
+-- The clean text of an untrusted item under one envelope: what its tool said, with secrets masked.
+-- Of results that pass whole it is the envelope's summary, and stands only there.
+CREATE TABLE bodies (
+    version INTEGER PRIMARY KEY,
+    item INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    characters INTEGER NOT NULL,
+    outline BLOB NOT NULL,
+    packed BLOB NOT NULL
+);
+CREATE INDEX bodies_item ON bodies (item);
 
 CREATE TABLE summaries (
     version INTEGER PRIMARY KEY,
@@ -191,12 +211,13 @@ CREATE TABLE faults (
 );
 CREATE INDEX faults_session ON faults (tenant, session);
 
--- The text index. A document is one version of an item's text, numbered within its session in log
--- order; `words` is the session's length in words up to and with this document.
+-- The text index. A document is one passage of one version of an item's text, numbered within its
+-- session in log order; `words` is the session's length in words up to and with this document.
 CREATE TABLE documents (
     session INTEGER NOT NULL,
     document INTEGER NOT NULL,
     item INTEGER NOT NULL,
+    passage INTEGER NOT NULL,
     version INTEGER NOT NULL,
     words INTEGER NOT NULL,
     PRIMARY KEY (session, document)

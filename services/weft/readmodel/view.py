@@ -25,15 +25,18 @@ from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
 
+MAX_PINS = 32
+"""Newest pinned items that a view gives."""
 MAX_FACTS = 1_000
 """Facts per scope that one read gives: the newest."""
 
 _sql = statements("view")
 _postings = statements("postings")
-_OF_KIND, _PLACES, _BY_SEQUENCE, _BY_ID, _CHILDREN = (
+_OF_KIND, _FIRST_OF_KIND, _PINNED, _PLACES, _BY_SEQUENCE, _BY_ID, _CHILDREN = (
     f"{_sql.item}\n{where}"
     for where in (
-        _sql.of_kind, _sql.places, _sql.by_sequence, _sql.by_id, _sql.children,
+        _sql.of_kind, _sql.first_of_kind, _sql.pinned, _sql.places, _sql.by_sequence, _sql.by_id,
+        _sql.children,
     )
 )  # fmt: skip
 _kinds = {kind.value: kind for kind in ItemKind}
@@ -75,6 +78,7 @@ class _Begin(NamedTuple):
     """Whether the session has items of these kinds, plans and policies."""
     has_superseded: int
     """Whether an item of the session has had another text."""
+    has_pins: int
 
 
 class View:
@@ -126,12 +130,19 @@ class View:
     def recent(self, limit: int) -> list[ItemRow]:
         return self._placed(range(max(self._count - limit, 0), self._count))[::-1]
 
-    def of_kind(self, kind: ItemKind, limit: int) -> list[ItemRow]:
+    def of_kind(self, kind: ItemKind, limit: int, before: int | None = None) -> list[ItemRow]:
         if kind is ItemKind.PLAN_STATE and not self._begin.has_plans:
             return []
         if kind is ItemKind.POLICY and not self._begin.has_rules:
             return []
-        return self._items(_OF_KIND, kind=kind.value, limit=limit)
+        count = self._count if before is None else min(before, self._count)
+        return self._items(_OF_KIND, kind=kind.value, limit=limit, count=count)
+
+    def first_of_kind(self, kind: ItemKind) -> list[ItemRow]:
+        return self._items(_FIRST_OF_KIND, kind=kind.value)
+
+    def pinned(self, limit: int = MAX_PINS) -> list[ItemRow]:
+        return self._items(_PINNED, limit=limit) if self._begin.has_pins else []
 
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
         return self._placed(range(max(first_ordinal, 0), min(last_ordinal + 1, self._count)))
@@ -185,9 +196,12 @@ class View:
             )  # fmt: skip
             wanted = _written([document for document, _ in best])
             found = self._db.execute(_postings.items_of_documents, (wanted, self._number))
-            items = {document: (item, ordinal) for document, item, ordinal in found}
-        matches = [Match(*items[document], score) for document, score in best]
-        return sorted(matches, key=lambda match: (-match.score, -match.sequence))
+            items = {document: place for document, *place in found}
+        matches = []
+        for document, score in best:
+            sequence, ordinal, passage = items[document]
+            matches.append(Match(sequence, ordinal, passage, score))
+        return sorted(matches, key=lambda match: (-match.score, -match.sequence, match.passage))
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
         found = []
@@ -265,7 +279,7 @@ class View:
         return self._items(sql, **values) if values else []
 
     def _items(self, sql: str, **values: int | str) -> list[ItemRow]:
-        values |= {"session": self._number, "count": self._count, "at": self.sequence}
+        values = {"session": self._number, "count": self._count, "at": self.sequence, **values}
         return [self._made(row) for row in self._db.execute(sql, values)]
 
     def _made(self, row: tuple[Any, ...]) -> ItemRow:
@@ -293,21 +307,22 @@ class View:
 def item_row(row: tuple[Any, ...]) -> ItemRow:
     """An `ItemRow` from the columns of the query `item`."""
     (
-        sequence, ordinal, id, kind, text, tokens, words, parent_id, sensitivity, metadata,
+        sequence, ordinal, id, kind, text, tokens, outline, parent_id, sensitivity, metadata,
         published_ns, untrusted, envelope_version, envelope_tokens, envelope_body,
         summary_version, summary_tokens, summary, waits,
+        body_tokens, body_size, body_outline, body,
     ) = row  # fmt: skip
     version, level, envelope = sequence, _levels[sensitivity], None
     known = _metadata.decode(metadata) if metadata else {}
     if envelope_version is None and summary_version is None and not untrusted:  # as most are
         return ItemRow(
             sequence, ordinal, id, _kinds[kind], text, tokens, version, parent_id, level, known,
-            published_ns, words=words,
+            published_ns, outline=outline,
         )  # fmt: skip
     if envelope_version is not None:
         envelope = _envelope.decode(envelope_body)
         version, text, tokens = envelope_version, envelope.summary, envelope_tokens
-        words = b""
+        outline = body_outline or b""
         level = level.raised_to(envelope.sensitivity)
     return ItemRow(
         sequence=sequence,
@@ -321,13 +336,16 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         sensitivity=level,
         metadata=known,
         published_ns=published_ns,
-        words=words,
+        outline=outline,
         pending=bool(waits),
         parked=bool(untrusted and envelope is None and not waits),
         envelope=envelope,
         summary=summary or "",
         summary_tokens=summary_tokens or 0,
         summary_version=summary_version or 0,
+        packed=body or b"",
+        packed_tokens=body_tokens or 0,
+        packed_size=body_size or 0,
     )
 
 

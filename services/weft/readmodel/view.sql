@@ -11,7 +11,8 @@ SELECT m.value, (SELECT value FROM meta WHERE name = 'encoding'),
     EXISTS (SELECT 1 FROM waits WHERE session = s.number AND until > m.value),
     EXISTS (SELECT 1 FROM items WHERE session = s.number AND kind = 'plan_state'),
     EXISTS (SELECT 1 FROM items WHERE session = s.number AND kind = 'policy'),
-    EXISTS (SELECT 1 FROM superseded WHERE session = s.number)
+    EXISTS (SELECT 1 FROM superseded WHERE session = s.number),
+    EXISTS (SELECT 1 FROM pins WHERE session = s.number)
 FROM (SELECT 1)
 LEFT JOIN meta m ON m.name = 'checkpoint'
 LEFT JOIN sessions s ON s.tenant = :tenant AND s.session = :session
@@ -23,21 +24,32 @@ UNION ALL SELECT item FROM summaries WHERE version > :summary
 LIMIT :most
 
 -- name: item
-SELECT i.sequence, i.ordinal, i.id, i.kind, i.text, i.tokens, i.words, i.parent_id, i.sensitivity,
+SELECT i.sequence, i.ordinal, i.id, i.kind, i.text, i.tokens, i.outline, i.parent_id, i.sensitivity,
     i.metadata, i.published_ns, i.untrusted,
     e.version, e.tokens, e.body, s.version, s.tokens, s.text,
     CASE WHEN i.untrusted AND e.version IS NULL THEN EXISTS (
         SELECT 1 FROM waits w WHERE w.item = i.sequence AND w.since <= :at AND w.until > :at
-    ) END
+    ) END,
+    b.tokens, b.characters, b.outline, b.packed
 FROM items i
 LEFT JOIN envelopes e ON e.version = (
     SELECT max(version) FROM envelopes WHERE item = i.sequence AND version <= :at)
+LEFT JOIN bodies b ON b.version = e.version
 LEFT JOIN summaries s ON s.version = (
     SELECT max(version) FROM summaries WHERE item = i.sequence AND version <= :at)
 
 -- name: of_kind
 WHERE i.session = :session AND i.kind = :kind AND i.ordinal < :count
 ORDER BY i.ordinal DESC LIMIT :limit
+
+-- name: first_of_kind
+WHERE i.session = :session AND i.kind = :kind AND i.ordinal < :count
+ORDER BY i.ordinal LIMIT 1
+
+-- name: pinned
+WHERE i.sequence IN (
+    SELECT item FROM pins WHERE session = :session AND item <= :at ORDER BY item DESC LIMIT :limit)
+ORDER BY i.sequence
 
 -- The plus, here and below, keeps SQLite from walking the whole session by an index.
 -- name: places

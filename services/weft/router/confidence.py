@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from weft.router.weights import Weights, rarity
+from weft.bm25 import inverse_document_frequency
+from weft.router.weights import Weights
 from weft.router.words import words_of
 
 AMBIGUOUS = 0.95
@@ -40,10 +41,13 @@ def evidence_for(
     query: str, score: float, best: Weights, frequencies: Mapping[str, int], total: int
 ) -> Evidence:
     """`best` are the best item's weights, `frequencies` the items that hold a term, of `total`."""
-    weights = {word: rarity(frequencies.get(word, 0), total) for word in words_of(query)}
+    weights = {
+        word: inverse_document_frequency(total, frequencies.get(word, 0))
+        for word in words_of(query)
+    }
     mass = sum(weights.values()) or 1.0
     return Evidence(
-        strength=math.log1p(score / rarity(0, total)),
+        strength=math.log1p(score / inverse_document_frequency(total, 0)),
         coverage=sum(weight for word, weight in weights.items() if word in best) / mass,
         unknown=sum(w for word, w in weights.items() if not frequencies.get(word)) / mass,
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from weft.bm25 import inverse_document_frequency
 from weft.router.words import MAX_TEXT, concepts_of, words_of
 from weft_schemas.routing import SelectableItem
 
@@ -66,17 +67,16 @@ def query_weights(query: str, frequencies: Mapping[str, int], total: int) -> Wei
     """
     counts = dict.fromkeys(words_of(query), 1)
     concepts = Counter(concept for word in counts for concept in concepts_of(word))
-    weights = {word: rarity(frequencies[word], total) for word in counts if word in frequencies}
+    weights = {
+        word: inverse_document_frequency(total, frequencies[word])
+        for word in counts
+        if word in frequencies
+    }
     for concept, count in concepts.items():
         if concept in frequencies:
             share = CONCEPT_WEIGHT * (1 + math.log(count))
-            weights[concept] = share * rarity(frequencies[concept], total)
+            weights[concept] = share * inverse_document_frequency(total, frequencies[concept])
     return weights
-
-
-def rarity(frequency: int, total: int) -> float:
-    """BM25's inverse document frequency, never negative."""
-    return math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
 
 
 def score(query: Weights, item: Mapping[str, float]) -> float:

@@ -19,7 +19,16 @@ from weft.runtime.deployment import known_secret
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.ids import encode_token
 
-SECRETS = frozenset({"password", "token", "fingerprint_key", "summary_api_key", "router_api_key"})
+SECRETS = frozenset(
+    {
+        "password",
+        "token",
+        "fingerprint_key",
+        "summary_api_key",
+        "router_api_key",
+        "reading_api_key",
+    }
+)
 """Fields that are never shown."""
 
 MASK = "********"
@@ -73,6 +82,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     are."""
     router_model: str | None = None
     router_api_key: str | None = None
+    reading_url: str | None = None
+    """OpenAI-compatible endpoint that `weft eval reading ask` puts its cases to."""
+    reading_model: str | None = None
+    reading_api_key: str | None = None
     router_encoder: str = ""
     """Sentence encoder that routing fuses with its own scores; none where empty."""
 
@@ -176,7 +189,7 @@ def _contradictions(values: dict[str, Any]) -> list[str]:
     if len(ways) > 1:
         names = ", ".join(_variable(name) for name in ways)
         faults.append(f"{names}: several ways to sign in; keep one")
-    for service in ("summary", "router"):
+    for service in ("summary", "router", "reading"):
         if (f"{service}_url" in values) != (f"{service}_model" in values):
             name = service.upper()
             faults.append(f"WEFT_{name}_URL and WEFT_{name}_MODEL: set both or none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from weft.firewall.detect import Detected, Form
-from weft.firewall.leaves import Leaf, Path
+from weft.firewall.leaves import Path
 from weft.firewall.summarise.budget import Budget, shorten
 from weft.firewall.summarise.code import summarise_code
 from weft.firewall.summarise.diff import summarise_diff
@@ -20,10 +20,6 @@ from weft.firewall.summarise.table import summarise_table
 from weft.firewall.summarise.tests import summarise_tests
 from weft.firewall.summarise.traceback import summarise_traceback
 from weft.firewall.tables import read_table
-
-_ROWS = 3_900
-_LAST_ROWS = 100
-"""Rows of a table that are read for a summary, from its two ends."""
 
 _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
     Form.LOG: summarise_log,
@@ -40,24 +36,20 @@ _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
 }
 
 
-def summarise(
-    text: str, detected: Detected, found: list[Leaf], budget: Budget, keep: Sequence[Path] = ()
-) -> str:
-    """At most `budget.limit` tokens that stand for `text`; `found` are the leaves of its JSON."""
+def summarise(text: str, detected: Detected, budget: Budget, keep: Sequence[Path] = ()) -> str:
+    """At most `budget.limit` tokens that stand for `text`."""
     form = detected.form
     if form in (Form.JSON, Form.NDJSON):
-        return _under_preface(detected, found, budget, keep)
+        return _under_preface(detected, budget, keep)
     if form in (Form.CSV, Form.TSV, Form.TABLE):
-        return summarise_table(read_table(text, form, _ROWS, _LAST_ROWS), budget)
+        return summarise_table(read_table(text, form), budget)
     return _BY_FORM[form](text, budget)
 
 
-def _under_preface(
-    detected: Detected, found: list[Leaf], budget: Budget, keep: Sequence[Path]
-) -> str:
+def _under_preface(detected: Detected, budget: Budget, keep: Sequence[Path]) -> str:
     """JSON, with the words that stood above it."""
     if not detected.preface:
-        return summarise_json(detected.value, found, budget, keep)
+        return summarise_json(detected.value, budget, keep, detected.complete)
     preface = shorten(detected.preface, 2 * budget.limit // 3)
     rest = Budget(max(0, budget.limit - budget.count(preface) - 2), budget.encoding)
-    return f"{preface}\n{summarise_json(detected.value, found, rest, keep)}"
+    return f"{preface}\n{summarise_json(detected.value, rest, keep, detected.complete)}"

@@ -1,5 +1,5 @@
 """Choosing what a summary can hold: pieces in order of worth until the tokens are spent, shown in
-the order in which they stood."""
+the order in which they stood, with what lies between them counted."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ class Piece(msgspec.Struct, frozen=True):
     worth: float
     """Higher is taken first; equal worth in order."""
     text: str
+    units: int = 1
+    """Lines, rows or sentences of the source that it shows, from `order` on; 0 for what is only
+    said about it."""
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -50,21 +53,28 @@ class Budget(msgspec.Struct, frozen=True):
         return tokens.truncate(text, self.limit, self.encoding)
 
 
-def compose(pieces: list[Piece], budget: Budget, gap: str = "…") -> str:
-    """The worthiest pieces that fit, each on a line of its own, `gap` where some are left out
-    between two that are not neighbours."""
+def compose(pieces: list[Piece], budget: Budget, unit: str = "", total: int = 0) -> str:
+    """The worthiest pieces that fit, each on a line of its own.
+
+    With a `unit`, such as `lines`, `order` counts these from 0, the source has `total` of them, and
+    a mark says how many are missing wherever some are.
+    """
     standing = sorted(pieces, key=_ORDER)
     worth = [piece.worth for piece in standing]
+    mark = budget.count(_mark(total, unit)) + 1 if unit else 0
     chosen: dict[int, str] = {}
-    left = budget.limit - _MARGIN
+    left = budget.limit - _MARGIN - mark
     misses = 0
     # Python sorts stably, in reverse too: equal worth stays in order.
     for index in sorted(range(len(standing)), key=worth.__getitem__, reverse=True):
-        text = standing[index].text
-        # A token is rarely longer than 16 characters: what is far too long is not even counted.
-        cost = budget.count(text) + 1 if len(text) <= 16 * max(left, 1) else left + 1
+        piece, text = standing[index], standing[index].text
+        # What is far too long is not even counted.
+        cost = budget.count(text) + 1 if len(text) <= _CHARS * max(left, 1) else left + 1
+        if unit and piece.units:
+            # It parts one gap in two, or fills one up.
+            cost += mark * (1 - _beside(standing, chosen, index, total))
         if cost > left and left > budget.limit * _ROOM:
-            text = f"{tokens.truncate(text, left - 2, budget.encoding)}…"
+            text = _shortened(text, left - mark, budget)
             cost = budget.count(text) + 1
         if cost > left:
             misses += 1
@@ -74,25 +84,79 @@ def compose(pieces: list[Piece], budget: Budget, gap: str = "…") -> str:
         misses = 0
         left -= cost
         chosen[index] = text
+    if unit:
+        _fill(standing, chosen, mark, budget)
     while True:
-        text = _joined(chosen, gap)
-        if not chosen or budget.fits(text):
-            return text
+        shown = _joined(standing, chosen, unit, total)
+        if not chosen or budget.fits(shown):
+            return shown
         chosen.popitem()
 
 
 _ORDER = attrgetter("order")
 
 
-def _joined(chosen: dict[int, str], gap: str) -> str:
+def _fill(standing: list[Piece], chosen: dict[int, str], mark: int, budget: Budget) -> None:
+    """Show single pieces between two that are shown where a mark would cost as much."""
+    for index in range(1, len(standing) - 1):
+        piece = standing[index]
+        if index in chosen or index - 1 not in chosen or index + 1 not in chosen:
+            continue
+        if len(piece.text) <= _CHARS * mark and budget.count(piece.text) + 1 <= mark:
+            chosen[index] = piece.text
+
+
+_CHARS = 16
+"""Characters above which a token is rare."""
+
+
+def _shortened(text: str, limit: int, budget: Budget) -> str:
+    """The start of a piece, and how much of it is missing."""
+    start = tokens.truncate(text, max(0, limit - _MARK), budget.encoding)
+    return f"{start}…(+{len(text) - len(start)} chars)" if start else ""
+
+
+_MARK = 8
+"""Tokens of the mark behind a piece that is cut."""
+
+
+def _mark(count: int, unit: str) -> str:
+    return f"… {count} {unit if count != 1 else unit.removesuffix('s')} …"
+
+
+def _beside(standing: list[Piece], chosen: dict[int, str], index: int, total: int) -> int:
+    """How many ends of a piece touch what is shown, or an end of the source."""
+    piece = standing[index]
+    end = piece.order + piece.units
+    before = index > 0 and index - 1 in chosen and _end(standing[index - 1]) == piece.order
+    after = index + 1 < len(standing) and index + 1 in chosen and standing[index + 1].order == end
+    return (before or piece.order <= 0) + (after or end >= total)
+
+
+def _end(piece: Piece) -> float:
+    return piece.order + piece.units
+
+
+def _joined(standing: list[Piece], chosen: dict[int, str], unit: str, total: int) -> str:
     lines: list[str] = []
-    last = -1
+    position = 0
     for index in sorted(chosen):
-        if gap and last >= 0 and index != last + 1:
-            lines.append(gap)
+        piece = standing[index]
+        missing = int(piece.order) - position if piece.units else 0
+        if unit and missing > 0:
+            lines.append(_mark(missing, unit))
         lines.append(chosen[index])
-        last = index
+        if piece.units:
+            position = int(_end(piece))
+    if unit and total > position and chosen:
+        lines.append(_mark(total - position, unit))
     return "\n".join(lines)
+
+
+def cut_line(line: str, limit: int) -> str:
+    """A line as it stands, its indentation too, or its start and how much is missing."""
+    line = line.rstrip()
+    return line if len(line) <= limit else f"{line[:limit]}…(+{len(line) - limit} chars)"
 
 
 def line_cap(lines: int, budget: Budget, base: int) -> int:

@@ -10,11 +10,13 @@ from itertools import pairwise
 import msgspec
 
 from weft.firewall.detect import NUMBERED
-from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
 from weft.firewall.summarise.prose import telling
 
 _LINE = 140
 """Characters of a line that are shown."""
+_OWN, _OWN_LINE = 8, 200
+"""Lines of a tool's own words that are shown, and characters of each."""
 _MAX_LINES = 20_000
 _FILLING_LINE = 90
 _FILLING = 2_000
@@ -27,7 +29,7 @@ DEFINITION = re.compile(
     r"|record|object|protocol|extension|macro_rules!|sub|proc|primitive|actor|new|be|constructor"
     r"|resource|message|service|DEF)\b(?!\s*[=.,;:)])[\s(*\"']{0,3}"
     r"(?P<name>[\w.$:<>-]{1,80})?"
-    r"|(?P<bound>[A-Za-z_$][\w$]{0,60})\s{0,2}[:=]\s{0,2}(?:async )?"
+    r"|(?P<bound>[A-Za-z_$][\w$]{0,60})\s{0,2}(?::\s?[\w.<>\[\]|]{1,60}\s?)?[:=]\s{0,2}(?:async )?"
     r"(?:function\b|\([^()\n]{0,80}\)\s{0,2}=>)"
     r"|(?P<c>[A-Za-z_][\w\s*&:<>,~]{0,80}?[\s*&])(?P<cname>[A-Za-z_]\w{0,60})\s{0,2}"
     r"\([^;{}\n]{0,160}\)?\s{0,2}\{?$)"
@@ -72,18 +74,41 @@ def summarise_code(text: str, budget: Budget) -> str:
     number."""
     lines, numbered, found = outlined(text)
     span = f"{numbered[0][0]}..{numbered[-1][0]}" if numbered else "none"
-    pieces = [Piece(-2, 100, f"source: lines {span}, {len(found)} definitions")]
-    if numbered and numbered[0][1] != lines[0]:
-        pieces.append(Piece(-1, 99, shorten(lines[0], 200)))
+    told = f"outline of lines {span}: {len(found)} definitions; what it does not list is left out"
+    pieces = [Piece(-2, 100, told)]
+    pieces += _own_words(lines, numbered)
     for order, item in enumerate(found):
-        shown = f"{item.first}-{item.last}: {shorten(item.line.strip(), _LINE)}"
+        shown = f"{item.first}-{item.last}: {cut_line(item.line, _LINE)}{_body(item)}"
         pieces.append(Piece(item.first, 80 - item.indent * 0.5 - order * 0.01, shown))
     for order, item in enumerate(passages(numbered, found)):
-        shown = f"{item.first}-{item.last}: {shorten(item.name, _FILLING_LINE)}"
+        shown = f"{item.first}-{item.last}: {cut_line(item.line, _FILLING_LINE)}{_body(item)}"
         pieces.append(Piece(item.first, 60 - order * 0.01, shown))
     for worth, number, line in _telling_lines(numbered, found):
-        pieces.append(Piece(number, 30 + worth, f"{number}: {shorten(line, _FILLING_LINE)}"))
-    return compose(pieces, budget, gap="")
+        pieces.append(Piece(number, 30 + worth, f"{number}: {cut_line(line, _FILLING_LINE)}"))
+    return compose(pieces, budget)
+
+
+def _own_words(lines: list[str], numbered: list[tuple[int, str]]) -> list[Piece]:
+    """What a tool says around the lines that it numbered: the first and the last of it."""
+    if len(numbered) == len(lines):
+        return []
+    before = True
+    own: list[tuple[float, str]] = []
+    for index, line in enumerate(lines):
+        if NUMBERED.match(line):
+            before = False
+        elif line.strip():
+            own.append(((-1.0 if before else numbered[-1][0] + 0.5) + index * 1e-6, line))
+    left = len(own) - _OWN
+    if left > 0:
+        half = _OWN // 2
+        own = [*own[:half], (own[half][0], f"… {left} lines of the tool's …"), *own[-half:]]
+    return [Piece(order, 99, cut_line(line, _OWN_LINE)) for order, line in own]
+
+
+def _body(item: Definition) -> str:
+    """The mark of what follows in the lines that are named."""
+    return " …" if item.last > item.first else ""
 
 
 def _telling_lines(
@@ -93,7 +118,7 @@ def _telling_lines(
     spread over the whole text."""
     defined = {item.at for item in found}
     lines = [
-        (_line_worth(line) + 0.5 * _spread(index), number, line.strip())
+        (_line_worth(line) + 0.5 * _spread(index), number, line)
         for index, (number, line) in enumerate(numbered[:_FILLING])
         if index not in defined and line.strip()
     ]
@@ -174,9 +199,9 @@ def _passages(numbered: list[tuple[int, str]], start: int, end: int) -> list[Def
     for at, following in pairwise([*begins, end]):
         inside = [x for x in range(at, following) if _reaches(numbered[x][1], indent)]
         last = inside[-1]
-        line = numbered[at][1].strip()
+        number, line = numbered[at]
         parts.append(
-            Definition(line, numbered[at][0], numbered[last][0], line, indent, at, last + 1)
+            Definition(line.strip(), number, numbered[last][0], line, indent, at, last + 1)
         )
     return parts
 

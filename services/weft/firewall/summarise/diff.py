@@ -7,10 +7,12 @@ import re
 
 import msgspec
 
-from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
 
 _LINE = 160
 """Characters of a line that are shown."""
+_TOGETHER = 8
+"""First lines of a hunk that are shown together."""
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _FILE = re.compile(r"(?:diff --git a/(.+) b/.+|\+\+\+ (?:b/)?([^\t]+).*|Index: (.+))\Z")
 
@@ -22,55 +24,60 @@ _CHANGED = frozenset("+-")
 
 class _File(msgspec.Struct):
     name: str
-    order: int
+    rank: int
     added: int = 0
     removed: int = 0
     hunks: int = 0
 
 
 def summarise_diff(text: str, budget: Budget) -> str:
+    """Every file with its counts, then hunks as they stand, in parts where they are long."""
+    lines = text.splitlines()
     files: list[_File] = []
-    hunks: list[Piece] = []
-    changes: list[Piece] = []
-    others: list[Piece] = []
-    in_hunk, most = False, budget.most
-    for number, line in enumerate(text.splitlines()):
+    pieces: list[Piece] = []
+    hunk = -1
+    for number, line in enumerate(lines):
         first = line[:1]
-        if in_hunk and first == " ":
-            continue
         match = (
             _FILE.match(line) if first in _FILE_FIRST and line.startswith(_FILE_STARTS) else None
         )
         if match is not None:
-            _begin(files, match[match.lastindex or 0], number)
-            in_hunk = False
+            _begin(files, match[match.lastindex or 0])
+            hunk = -1
         elif first == "@" and _HUNK.match(line):
-            in_hunk = True
+            hunk = number
             if files:
                 files[-1].hunks += 1
-            if len(hunks) < most:
-                hunks.append(Piece(number, 70 - len(hunks) * 0.001, shorten(line, _LINE)))
-        elif in_hunk and first in _CHANGED:
+        elif hunk >= 0 and first in _CHANGED:
             _count(files, first)
-            if len(changes) < most:
-                changes.append(Piece(number, 50 - number * 0.001, shorten_line(line)))
-        elif in_hunk or len(others) >= most or line.startswith(("---", "index ")):
-            continue
-        elif line.strip():
-            others.append(Piece(number, 40, shorten(line, _LINE)))
+        if len(pieces) < budget.most:
+            _add(pieces, number, line, hunk)
     added, removed = sum(f.added for f in files), sum(f.removed for f in files)
-    told = Piece(-1, 100, f"diff: {len(files)} files, +{added} -{removed}")
-    return compose([told, *map(_told, files[:most]), *hunks, *changes, *others], budget)
+    told = Piece(-1, 100, f"diff: {len(files)} files, +{added} -{removed}", 0)
+    return compose([told, *map(_told, files[: budget.most]), *pieces], budget, "lines", len(lines))
+
+
+def _add(pieces: list[Piece], number: int, line: str, hunk: int) -> None:
+    """A line: the first ones of a hunk together, since a change says little without its place."""
+    shown = cut_line(line, _LINE)
+    inside = number - hunk if hunk >= 0 else -1
+    if inside == 0:
+        pieces.append(Piece(number, 70 - number * 0.001, shown))
+    elif 0 < inside < _TOGETHER and pieces[-1].order == hunk:
+        start = pieces[-1]
+        pieces[-1] = Piece(hunk, start.worth, f"{start.text}\n{shown}", start.units + 1)
+    else:
+        pieces.append(Piece(number, (50 if hunk >= 0 else 40) - number * 0.001, shown))
 
 
 def _told(file: _File) -> Piece:
     shown = f"{file.name}: {file.hunks} hunks, +{file.added} -{file.removed}"
-    return Piece(file.order - 0.5, 90, shown)
+    return Piece(-1 + 0.001 * file.rank, 90, shown, 0)
 
 
-def _begin(files: list[_File], name: str, number: int) -> None:
+def _begin(files: list[_File], name: str) -> None:
     if not files or files[-1].name != name:
-        files.append(_File(name, number))
+        files.append(_File(name, len(files)))
 
 
 def _count(files: list[_File], sign: str) -> None:
@@ -80,8 +87,3 @@ def _count(files: list[_File], sign: str) -> None:
         files[-1].added += 1
     else:
         files[-1].removed += 1
-
-
-def shorten_line(line: str) -> str:
-    """A line with its indentation, at most `_LINE` characters of it."""
-    return line if len(line) <= _LINE else f"{line[:_LINE]}…(+{len(line) - _LINE} chars)"

@@ -53,14 +53,15 @@ _BLOCK = frozenset(
 )
 _HREF = re.compile(r"\bhref\s{0,4}=\s{0,4}[\"']?(https?://[^\"'\s<>]{1,300})")
 _MAX_PARTS = 30_000
+_TOLD = "# page without scripts, styles and navigation:"
 
 
 def summarise_html(text: str, budget: Budget) -> str:
     seen = readable(text)
     # A page that is all script says nothing to a reader: then the source is all there is.
     if len(seen) * 50 < len(text) and len(seen) < 2 * budget.limit:
-        seen = f"{seen}\n{text[: 20 * budget.limit]}"
-    return summarise_markdown(seen, budget)
+        return summarise_markdown(f"{_TOLD} almost nothing; its source\n\n{seen}\n{text}", budget)
+    return summarise_markdown(f"{_TOLD} its text\n\n{seen}", budget)
 
 
 def readable(text: str) -> str:
@@ -88,9 +89,11 @@ def readable(text: str) -> str:
         elif name == "a" and not match.group(1) and (link := _HREF.search(match.group(3))):
             line.append(f" {link.group(1)} ")
         if parts >= _MAX_PARTS:
-            break
+            _finish(lines, line)
+            lines.append(f"… {len(text) - position} characters of source …")
+            return "\n".join(lines)
     if not skipped:
-        line.append(text[position : position + 4_000])
+        line.append(text[position:])
     _finish(lines, line)
     return "\n".join(lines)
 

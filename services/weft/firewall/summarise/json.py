@@ -1,77 +1,92 @@
-"""JSON to shorter JSON: what a next step needs first, in its own place beside its own key, and what
-is left out named with the path under which it can be asked for."""
+"""JSON to shorter JSON. Around the records: totals, pages, errors and what else is said once. Of
+the records: their number, what all of them share, and some whole; what is left out is told where it
+stood, with the path under which it can be asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, repeat, zip_longest
 
 import msgspec
 
-from weft.firewall.leaves import FEW, Leaf, Path, Step, written
+from weft.firewall.leaves import MAX_DEPTH, MAX_LEAVES, Path, Step, key_worth, value_worth
 from weft.firewall.summarise.budget import Budget
+from weft.firewall.summarise.collection import (
+    MORE,
+    Collection,
+    Cut,
+    collections,
+    gap,
+    head,
+    listed,
+    name_of,
+    naming,
+    plain_key,
+    record,
+    scalar,
+)
 
-MORE = "…"
-"""The key, or the start of the string, that stands where something was left out."""
-_TEXT = 90
-"""Characters of a string that are shown."""
-_TOKENS_OF_A_LEAF = 10
-"""About what a value costs with its key."""
-_NAMES = 12
-"""Names of left-out keys that are listed."""
-_NAMES_ROOM = 240
-"""Characters of them: long ones must not take what values need."""
-_SHARED = 24
-"""Characters of such a value."""
-_ALIKE = 3
-"""Objects from which an array is told as records: what they share once, at its head."""
+_WHOLE = (Cut(3_000, 100), Cut(800, 40), Cut(300, 20), Cut(90, 8))
+_FIELDS = (8, 5, 4, 3, 2, 1)
+CUTS = (*_WHOLE, *(Cut(90, 4, fields) for fields in _FIELDS))
+"""From all of a record to one field of it: the first with which enough records fit is taken."""
+_ENOUGH = 2
+"""Records that show how they look."""
+_OUTLIERS = 3
+"""Records that differ, of each collection, for which there must be room."""
+_KEPT = 12
+"""Records with a field that a rule keeps."""
+_HEAD = 0.3
+"""Share of the tokens that may go to what is said about one of the collections, all of them
+together."""
+_RECORDS, _DIFFERING = 0.6, 0.85
+"""Share that records may take where not all of them fit, and where some differ from the others;
+the rest names those that are not shown."""
+_LEAF = 10
+"""About what a value costs with its key, in tokens."""
+_NAME = 6
+"""About what a name costs."""
+_CUT_OFF = "the text was cut off; this is what could be read of it"
+_ENVELOPE_KEY = re.compile(
+    r"(?:^|_|[a-z](?=[A-Z]))(?:total|count|next|cursor|has_?more|more|page|pages|offset|limit"
+    r"|truncated|remaining|status|success|ok|errors?|message|code|warnings?)(?:$|_|[A-Z])",
+    re.IGNORECASE,
+)
+"""Names under which APIs say how the call went and what follows."""
 
 
 def summarise_json(
-    root: object, found: list[Leaf], budget: Budget, keep: Sequence[Path] = ()
+    root: object, budget: Budget, keep: Sequence[Path] = (), complete: bool = True
 ) -> str:
-    """Valid JSON of at most `budget.limit` tokens, empty where not even `{}` fits.
-
-    `found` are the leaves of `root`; those under `keep` come before all others and stay exact.
-    """
-    ranked = _ranked(found, keep)
-    # Nothing that holds more leaves than tokens can fit.
-    low, high, best = 0, min(len(ranked), budget.limit), ""
-    guess = budget.limit // _TOKENS_OF_A_LEAF
-    heads: dict[Path, str] = {}
-    while low <= high:
-        middle = min(max(guess, low), high)
-        text = _rendered(root, ranked[:middle], keep, _TEXT, heads)
-        cost = budget.count(text)
-        if cost <= budget.limit:
-            best, low = text, middle + 1
-        else:
-            high = middle - 1
-        # The cost grows about evenly with the leaves; halves keep a wrong guess from going far.
-        even = middle * budget.limit // max(1, cost)
-        guess = even if low < even < high else (low + high) // 2
-    if best and high == len(ranked):
-        best = _with_longer_text(root, ranked, keep, budget) or best
-    return best or _smallest(root, budget)
+    """Valid JSON of at most `budget.limit` tokens, empty where not even `{}` fits. Values under
+    `keep` come before all others and stay exact. `complete` is false for the readable part of a
+    text that was cut off."""
+    if not isinstance(root, dict | list):
+        return ""
+    plan = _plan(root, budget, keep, complete)
+    return _fitted(plan, budget) or _smallest(root, budget)
 
 
-def _with_longer_text(
-    root: object, ranked: list[Leaf], keep: Sequence[Path], budget: Budget
-) -> str:
-    """Every value is there: as much of the long strings as fits."""
-    for cap in (32 * _TEXT, 16 * _TEXT, 8 * _TEXT, 4 * _TEXT, 2 * _TEXT):
-        text = _rendered(root, ranked, keep, cap, {})
-        if budget.fits(text):
-            return text
+def _fitted(plan: _Plan, budget: Budget) -> str:
+    """With the most generous cut by which what is wanted first fits: everything, or some records
+    and the names of others."""
+    differ = any(place.outliers for place in plan.places.values())
+    share = (_DIFFERING if differ else _RECORDS) if plan.has_names else 1.0
+    room = int(budget.limit * share)
+    last = CUTS[-1] if plan.places else _WHOLE[-1]
+    for cut in CUTS:
+        if not _enough_fits(plan, cut, budget) and cut is not last:
+            continue
+        cost = budget.count(_rendered(plan, cut, plan.first, {}, budget))
+        if cost * len(plan.units) <= 2 * budget.limit * max(1, plan.first):
+            text, shown = _filled(plan, cut, budget.limit, budget)
+            if shown == len(plan.units):
+                return text
+        if cost <= room or cut is last:
+            text, shown = _filled(plan, cut, room, budget)
+            return (_with_names(plan, cut, shown, budget) if plan.has_names else "") or text
     return ""
-
-
-def _ranked(found: list[Leaf], keep: Sequence[Path]) -> list[Leaf]:
-    """Kept leaves, then the others by worth; what all records of an array share, and a value that
-    has already stood, come later."""
-    kept = [leaf for leaf in found if any(matches(leaf.path, path) for path in keep)]
-    chosen = {leaf.path for leaf in kept}
-    rest = sorted((leaf for leaf in found if leaf.path not in chosen), key=lambda leaf: -leaf.worth)
-    return kept + rest
 
 
 def matches(path: Path, pattern: Path) -> bool:
@@ -79,6 +94,128 @@ def matches(path: Path, pattern: Path) -> bool:
     return len(path) >= len(pattern) and all(
         want in ("*", step) for step, want in zip(path, pattern, strict=False)
     )
+
+
+Unit = Path | tuple[Path, int]
+
+
+class _Plan(msgspec.Struct):
+    """What can be shown of a value, in order of worth."""
+
+    root: object
+    places: dict[Path, Collection]
+    frame: list[Path]
+    """Single values around the records."""
+    units: list[tuple[Path, int | None]]
+    """Single values and records; the index is that of the record."""
+    first: int
+    """Units that are wanted before any other: what is said once, and a few records of each
+    collection."""
+    is_kept: Callable[[Path], bool]
+    has_names: bool
+    """Whether records that are not shown can be named."""
+    complete: bool
+    """Whether this is all of what the tool said."""
+    heads: dict[tuple[Path, int | None], str] = {}
+
+
+def _plan(root: object, budget: Budget, keep: Sequence[Path], complete: bool) -> _Plan:
+    places = collections(root, keep)
+
+    def is_kept(path: Path) -> bool:
+        return any(matches(path, pattern) for pattern in keep)
+
+    def worth(leaf: tuple[Path, object]) -> float:
+        path, value = leaf
+        told = 3.0 if _ENVELOPE_KEY.search(str(path[-1])) else 0.0
+        kept = 100.0 if is_kept(path) else 0.0
+        return -(key_worth(path) + value_worth(value) + told + kept)
+
+    leaves = sorted(islice(_frame(root, (), places), MAX_LEAVES), key=worth)
+    frame = [path for path, _ in leaves]
+    # Nothing that holds more values than tokens can fit.
+    room = budget.limit if not places else budget.limit // (2 * _LEAF)
+    early, late = frame[:room], frame[room : budget.limit]
+    orders = [zip(repeat(path), place.order) for path, place in places.items()]
+    rows = [unit for row in zip_longest(*orders) for unit in row if unit is not None]
+    few = sum(_needed_of(place) for place in places.values())
+    units: list[tuple[Path, int | None]] = [(path, None) for path in early]
+    units += rows[:few]
+    first = len(units)
+    units += [(path, None) for path in late]
+    units += rows[few : few + budget.limit]
+    return _Plan(
+        root, places, frame, units, first, is_kept, any(map(naming, places.values())), complete
+    )
+
+
+def _frame(
+    value: object, path: Path, places: dict[Path, Collection]
+) -> Iterator[tuple[Path, object]]:
+    """Values outside all collections; empty objects and lists too."""
+    if path in places:
+        return
+    if isinstance(value, dict | list) and value and len(path) < MAX_DEPTH:
+        members = value.items() if isinstance(value, dict) else enumerate(value)
+        for step, held in members:
+            yield from _frame(held, (*path, step), places)
+    elif path:
+        yield path, value if not isinstance(value, dict | list) else ""
+
+
+def _needed_of(place: Collection) -> int:
+    wanted = _ENOUGH + min(len(place.outliers), _OUTLIERS)
+    return min(len(place.values), wanted if place.kept is None else max(_KEPT, wanted))
+
+
+def _enough_fits(plan: _Plan, cut: Cut, budget: Budget) -> bool:
+    """Whether the first records of each collection have about room, looking at a few of them."""
+    cost = 0
+    for place in plan.places.values():
+        for index, _ in zip(place.order, range(_needed_of(place)), strict=False):
+            text = _encoded(record(place, index, cut, plan.is_kept))
+            # A token is rarely longer than 16 characters: what is far too long is not counted.
+            cost += budget.count(text) if len(text) <= 16 * budget.limit else budget.limit + 1
+            if cost > budget.limit:
+                return False
+    return True
+
+
+def _filled(plan: _Plan, cut: Cut, limit: int, budget: Budget) -> tuple[str, int]:
+    """The text with as many units as `limit` tokens hold, and how many these are."""
+    return _most(
+        lambda count: _rendered(plan, cut, count, {}, budget), len(plan.units), limit, _LEAF, budget
+    )
+
+
+def _with_names(plan: _Plan, cut: Cut, shown: int, budget: Budget) -> str:
+    """The text with `shown` units, and as many names of other records as there is room for."""
+
+    def text(names: int) -> str:
+        return _rendered(plan, cut, shown, dict.fromkeys(plan.places, names), budget)
+
+    return _most(text, budget.limit, budget.limit, _NAME, budget)[0]
+
+
+def _most(
+    text_of: Callable[[int], str], highest: int, limit: int, each: int, budget: Budget
+) -> tuple[str, int]:
+    """The text with the most parts, up to `highest`, that `limit` tokens hold, and how many these
+    are; `each` is what a part costs at a guess."""
+    low, high, best, most = 0, highest, "", 0
+    guess = limit // each
+    while low <= high:
+        middle = min(max(guess, low), high)
+        text = text_of(middle)
+        cost = budget.count(text)
+        if cost <= limit:
+            best, most, low = text, middle, middle + 1
+        else:
+            high = middle - 1
+        # The cost grows about evenly with the parts; halves keep a wrong guess from going far.
+        near = middle + (limit - cost) // each
+        guess = near if low < near < high else (low + high) // 2
+    return best, most
 
 
 def _smallest(root: object, budget: Budget) -> str:
@@ -93,133 +230,120 @@ def _smallest(root: object, budget: Budget) -> str:
 
 
 class _Node(msgspec.Struct):
-    """Where the chosen leaves lie."""
+    """Where the chosen units lie."""
 
     children: dict[Step, _Node] = {}
+    records: list[int] = []
 
 
-class _Shape(msgspec.Struct, frozen=True):
-    """What stays the same while a value is built."""
-
-    keep: Sequence[Path]
-    cap: int
-    """Characters of a string that are shown."""
-    heads: dict[Path, str]
-    """What has been said at the head of an array; the same in every rendering."""
-
-
-def _rendered(
-    root: object, chosen: list[Leaf], keep: Sequence[Path], cap: int, heads: dict[Path, str]
-) -> str:
-    tree = _Node({})
-    for leaf in chosen:
+def _rendered(plan: _Plan, cut: Cut, count: int, names: dict[Path, int], budget: Budget) -> str:
+    tree = _Node({}, [])
+    for path, index in plan.units[:count]:
         node = tree
-        for step in leaf.path:
-            node = node.children.setdefault(step, _Node({}))
-    return _encoded(_build(root, tree, (), _Shape(keep, cap, heads)))
+        for step in path:
+            node = node.children.setdefault(step, _Node({}, []))
+        if index is not None:
+            node.records.append(index)
+    build = _Build(plan, cut, names, budget)
+    built = build.value(plan.root, tree, ())
+    if not plan.complete and isinstance(built, dict):
+        built[f"{MORE} {_CUT_OFF}"] = ""
+    elif not plan.complete and isinstance(built, list):
+        built.append(f"{MORE} {_CUT_OFF}")
+    return _encoded(built)
+
+
+class _Build:
+    """One rendering of the chosen units."""
+
+    def __init__(self, plan: _Plan, cut: Cut, names: dict[Path, int], budget: Budget) -> None:
+        self._plan, self._cut, self._names, self._budget = plan, cut, names, budget
+
+    def value(self, value: object, node: _Node | None, path: Path) -> object:
+        place = self._plan.places.get(path)
+        if place is not None:
+            return self._collection(place, node)
+        if isinstance(value, dict):
+            return self._object(value, node or _Node({}, []), path)
+        if isinstance(value, list):
+            return self._list(value, node or _Node({}, []), path)
+        return scalar(value, path, self._cut, self._plan.is_kept)
+
+    def _object(self, value: dict[str, object], node: _Node, path: Path) -> dict[str, object]:
+        built: dict[str, object] = {}
+        missing: list[str] = []
+        for key, held in value.items():
+            child = node.children.get(key)
+            if child is not None or (*path, key) in self._plan.places:
+                built[plain_key(key)] = self.value(held, child, (*path, key))
+            else:
+                missing.append(plain_key(key))
+        if missing:
+            built[MORE] = f"{len(missing)} of {len(value)} keys: {listed(missing)}"
+        return built
+
+    def _list(self, value: list[object], node: _Node, path: Path) -> list[object]:
+        built: list[object] = []
+        left = 0
+        for index, held in enumerate(value):
+            child = node.children.get(index)
+            if child is None and (*path, index) not in self._plan.places:
+                left += 1
+                continue
+            built.append(self.value(held, child, (*path, index)))
+        if left:
+            built.append(f"{MORE}{left} of {len(value)} left out")
+        return built
+
+    def _collection(self, place: Collection, node: _Node | None) -> object:
+        chosen = sorted(node.records) if node is not None else []
+        whole = len(chosen) == len(place.values) and not self._drops_fields(place)
+        told = "" if whole else self._head(place)
+        shown = [record(place, index, self._cut, self._plan.is_kept) for index in chosen]
+        gaps = dict(self._gaps(place, chosen))
+        if isinstance(place.steps[0], str):
+            built: dict[str, object] = {MORE: told} if told else {}
+            for at, index in enumerate(chosen):
+                built[plain_key(str(place.steps[index]))] = shown[at]
+            if gaps:
+                first = min(gaps)
+                left = len(place.steps) - len(chosen)
+                built[f"{MORE} more"] = f"{left} of {len(place.steps)} keys: " + listed(
+                    [name_of(place, i) for i in range(first, len(place.steps)) if i not in chosen][
+                        : max(1, self._names.get(place.path, 0))
+                    ]
+                )
+            return built
+        found: list[object] = [told] if told else []
+        for at in range(len(chosen) + 1):
+            if at in gaps:
+                found.append(gaps[at])
+            if at < len(chosen):
+                found.append(shown[at])
+        return found
+
+    def _drops_fields(self, place: Collection) -> bool:
+        return self._cut.fields is not None and self._cut.fields < len(place.fields)
+
+    def _head(self, place: Collection) -> str:
+        known = self._plan.heads.get((place.path, self._cut.fields))
+        if known is None:
+            room = self._budget.limit * _HEAD / len(self._plan.places)
+            known = head(place, self._cut, lambda line: self._budget.count(line) <= room)
+            self._plan.heads[place.path, self._cut.fields] = known
+        return known
+
+    def _gaps(self, place: Collection, chosen: list[int]) -> Iterator[tuple[int, str]]:
+        """Marks of what is missing, by the position before which each stands."""
+        names = self._names.get(place.path, 0) if naming(place) is not None else 0
+        before = 0
+        for at, index in enumerate([*chosen, len(place.values)]):
+            if index > before:
+                named = [name_of(place, i) for i in range(before, min(index, before + names))]
+                names -= len(named)
+                yield at, gap(place, before, index, named)
+            before = index + 1
 
 
 def _encoded(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _build(value: object, node: _Node, path: Path, shape: _Shape, told: bool = False) -> object:
-    if isinstance(value, dict):
-        return _object(value, node, path, shape, told)
-    if isinstance(value, list):
-        return _array(value, node, path, shape, told)
-    return _scalar(value, path, shape)
-
-
-def _scalar(value: object, path: Path, shape: _Shape) -> object:
-    if not isinstance(value, str) or len(value) <= shape.cap + 20:
-        return value
-    if any(matches(path, pattern) for pattern in shape.keep):
-        return value
-    return f"{value[: shape.cap]}{MORE}+{len(value) - shape.cap} chars"
-
-
-def _object(
-    value: dict[str, object], node: _Node, path: Path, shape: _Shape, told: bool
-) -> dict[str, object]:
-    """`told`: an array above has said what its records leave out."""
-    built: dict[str, object] = {}
-    missing: list[str] = []
-    for key, held in value.items():
-        child = node.children.get(key)
-        if child is not None:
-            built[_plain(key)] = _build(held, child, (*path, key), shape, told)
-        elif held or held == 0:
-            missing.append(key)
-    if missing and not told:
-        built[MORE] = _list_names(missing)
-    return built
-
-
-def _plain(key: str) -> str:
-    return key if len(key) <= _TEXT else f"{key[:_TEXT]}{MORE}"
-
-
-def _list_names(names: list[str]) -> str:
-    shown: list[str] = []
-    room = _NAMES_ROOM
-    for name in names[:_NAMES]:
-        room -= len(_plain(name))
-        if room < 0 and shown:
-            break
-        shown.append(_plain(name))
-    rest = len(names) - len(shown)
-    told = ",".join(shown)
-    return f"{told} +{rest}" if rest > 0 else told
-
-
-def _array(value: list[object], node: _Node, path: Path, shape: _Shape, told: bool) -> list[object]:
-    chosen = sorted(step for step in node.children if isinstance(step, int))
-    shown: list[object] = []
-    records = _records(value)
-    if len(records) >= _ALIKE and not told:
-        if path not in shape.heads:
-            shape.heads[path] = _head(value, records)
-        shown.append(shape.heads[path])
-        told = True
-    shown += [_build(value[i], node.children[i], (*path, i), shape, told) for i in chosen]
-    if len(chosen) < len(value) and value:
-        shown.append(_rest(path, chosen, len(value)))
-    return shown
-
-
-def _records(value: list[object]) -> list[dict[str, object]]:
-    """The objects of an array, or of the arrays in it."""
-    flat: list[dict[str, object]] = []
-    for held in value[:200]:
-        if isinstance(held, dict):
-            flat.append(held)
-        elif isinstance(held, list):
-            flat += [inner for inner in held[:50] if isinstance(inner, dict)]
-    return flat
-
-
-def _head(value: list[object], records: list[dict[str, object]]) -> str:
-    """One line about an array of objects: how many, and which keys they have."""
-    keys = dict.fromkeys(key for record in records[:50] for key in record)
-    names = [_with_values(key, records) for key in keys]
-    return f"{MORE}{len(value)} x {{{_list_names(names)}}}"
-
-
-def _with_values(key: str, records: list[dict[str, object]]) -> str:
-    """A key, with its values where all records share a few short ones."""
-    values: dict[str, None] = {}
-    for record in records:
-        held = record.get(key)
-        if not isinstance(held, str | int) or isinstance(held, bool) or len(str(held)) > _SHARED:
-            return key
-        values[str(held)] = None
-        if len(values) > FEW:
-            return key
-    return f"{key}={'|'.join(values)}" if len(values) * 2 < len(records) else key
-
-
-def _rest(path: Path, chosen: list[int], size: int) -> str:
-    """Which elements are missing, and under which path they are."""
-    first = next((i for i, index in enumerate(chosen) if index != i), len(chosen))
-    return f"{MORE}{size - len(chosen)} more at {written(path)}[{first}:{size}]"

@@ -1,12 +1,15 @@
-"""YAML, settings and XML by their keys: lines whose key names an identifier first, each line as it
-stands."""
+"""YAML, settings and XML by their keys. Of a list each element begins with the lines that name it;
+other lines come by what their key names. Each line stands as it is, and what lies between is
+counted."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from weft.firewall.leaves import key_worth, value_worth
-from weft.firewall.summarise.budget import Budget, Piece, compose, line_cap
+from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
+from weft.firewall.summarise.prose import telling
 
 _LINE = 160
 """Characters of a line that are shown."""
@@ -14,28 +17,85 @@ _MAX_LINES = 2_500
 """Lines that are looked at: a later one is worth less than any of the first."""
 _PAIR = re.compile(r"(\s*(?:- )?)[\"']?([\w./@ -]{1,60}?)[\"']?\s{0,4}[:=](?:\s+(.*))?\Z")
 _ELEMENT = re.compile(r"(\s*)<([\w:.-]{1,60})([^<>]{0,400})/?>([^<]{0,400})")
+_ITEM = re.compile(r"(\s*)- \S")
+_FEW = 3
+"""Elements from which a list is one."""
+_NAMING = 3
+"""First lines of an element that stay together, if they are single values."""
+_VALUE = 80
+"""Characters of a value that names something."""
+_BEGINS = 8.0
+"""Worth of the beginning of an element: more than any other line has."""
+_WORDS = 0.3
+"""Worth of each thing that a line without a key names."""
+_LATER = 0.02
+"""By how much that of the next element is less."""
 
 
 def summarise_keyed(text: str, budget: Budget) -> str:
+    every = text.splitlines()
+    lines = every[:_MAX_LINES]
+    cap = line_cap(len(lines), budget, _LINE)
+    starts = _elements(lines)
     pieces: list[Piece] = []
     seen: dict[str, int] = {}
-    worths: dict[str, float] = {}
-    lines = text.splitlines()[:_MAX_LINES]
-    cap = line_cap(len(lines), budget, _LINE)
-    for number, line in enumerate(lines):
-        if not line.strip():
+    position = 0
+    while position < len(lines):
+        rank = starts.get(position)
+        if rank is not None:
+            end = _named_by(lines, position)
+            shown = "\n".join(cut_line(line, cap) for line in lines[position:end])
+            pieces.append(Piece(position, _BEGINS - _LATER * rank, shown, end - position))
+            position = end
             continue
-        key, value, indent = _taken_apart(line)
-        if key not in worths:
-            worths[key] = key_worth((key,))
-        worth = worths[key] + value_worth(value) if key else -0.5
-        # The more often a key has stood, the less its next value tells; deep lines are details.
-        count = seen[key] = seen.get(key, 0) + 1
-        worth -= 0.12 * indent + 0.004 * number + 0.01 * count
-        if line.lstrip().startswith("- ") and key:
-            worth += 0.4
-        pieces.append(Piece(number, worth, _shown(line, cap)))
-    return compose(pieces, budget, gap="") or budget.cut(text)
+        line = lines[position]
+        worth = _worth(line, position, seen) if line.strip() else -5.0
+        pieces.append(Piece(position, worth, cut_line(line, cap)))
+        position += 1
+    return compose(pieces, budget, "lines", len(every)) or budget.cut(text)
+
+
+def _elements(lines: list[str]) -> dict[int, int]:
+    """First lines of the elements of the outermost list, with their ranks; none where there is no
+    list."""
+    items = [(number, match) for number, line in enumerate(lines) if (match := _ITEM.match(line))]
+    if len(items) >= _FEW:
+        outermost = min(len(match.group(1)) for _, match in items)
+        starts = [number for number, match in items if len(match.group(1)) == outermost]
+    else:
+        starts = _repeated(lines)
+    return {number: rank for rank, number in enumerate(starts)} if len(starts) >= _FEW else {}
+
+
+def _repeated(lines: list[str]) -> list[int]:
+    """Lines that open the outermost element of XML that stands several times."""
+    opened = [
+        (len(match.group(1)), match.group(2), number)
+        for number, line in enumerate(lines)
+        if (match := _ELEMENT.match(line[:600])) and not match.group(4).strip()
+    ]
+    counts = Counter((indent, name) for indent, name, _ in opened)
+    often = min((key for key, count in counts.items() if count >= _FEW), default=None)
+    return [number for indent, name, number in opened if (indent, name) == often]
+
+
+def _named_by(lines: list[str], start: int) -> int:
+    """Where the lines end that name the element which begins at `start`."""
+    end = start + 1
+    while end < min(len(lines), start + _NAMING):
+        key, value, _ = _taken_apart(lines[end])
+        if not key or not value or len(value) > _VALUE or _ITEM.match(lines[end]):
+            break
+        end += 1
+    return end
+
+
+def _worth(line: str, number: int, seen: dict[str, int]) -> float:
+    key, value, indent = _taken_apart(line)
+    worth = key_worth((key,)) + value_worth(value) if key else _WORDS * telling(line[:_LINE]) - 0.5
+    # The more often a key has stood, the less its next value tells; deep lines are details.
+    count = seen[key] = seen.get(key, 0) + 1
+    return worth - 0.12 * indent - 0.004 * number - 0.01 * count
 
 
 def _taken_apart(line: str) -> tuple[str, str, int]:
@@ -53,8 +113,3 @@ def _taken_apart(line: str) -> tuple[str, str, int]:
             len(element.group(1)),
         )
     return "", "", len(start) - len(start.lstrip())
-
-
-def _shown(line: str, cap: int) -> str:
-    plain = line.rstrip()
-    return plain if len(plain) <= cap else f"{plain[:cap]}…(+{len(plain) - cap} chars)"

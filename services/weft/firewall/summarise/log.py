@@ -1,5 +1,5 @@
-"""A log as its levels with counts, the first and the last line, every distinct error once with its
-count, and repeated lines folded to one template."""
+"""A log as its levels with counts, the first and the last line, every distinct error once with the
+number of lines that are like it, and of other lines one for each template."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from collections import Counter
 
 import msgspec
 
-from weft.firewall.summarise.budget import Budget, Piece, compose, line_cap, shorten
+from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
 
 _LINE = 220
 """Characters of a line that are shown."""
+_ERROR_LINE = 600
+"""Of an error."""
+_ERRORS = frozenset(("ERROR", "FATAL", "CRITICAL", "SEVERE", "PANIC"))
 _LEVEL = re.compile(
     r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|FATAL|CRITICAL|SEVERE|PANIC)\b", re.I
 )
@@ -47,13 +50,14 @@ def summarise_log(text: str, budget: Budget) -> str:
         levels[entry.level] += entry.count
     counts = ", ".join(f"{level} {n}" for level, n in sorted(levels.items()) if level)
     cap = line_cap(len(folds), budget, _LINE)
-    pieces = [Piece(-1, 100, f"log: {len(lines)} lines" + (f"; {counts}" if counts else ""))]
+    pieces = [Piece(-1, 100, f"log: {len(lines)} lines" + (f"; {counts}" if counts else ""), 0)]
     last = len(lines) - 1
     for entry in folds:
-        pieces.append(Piece(entry.first, _worth(entry, last), _shown(entry, cap)))
-    if lines:
-        pieces.append(Piece(last + 0.5, 92, shorten(lines[-1], cap)))
-    return compose(pieces, budget)
+        if entry.first < last or entry.level in _ERRORS:
+            pieces.append(Piece(entry.first, _worth(entry, last), _shown(entry, cap)))
+    if lines and pieces[-1].order != last:
+        pieces.append(Piece(last, 92, cut_line(lines[-1], cap)))
+    return compose(pieces, budget, "lines", len(lines))
 
 
 def fold(lines: list[str]) -> list[Fold]:
@@ -85,7 +89,7 @@ def _level(line: str) -> str:
 
 
 def _worth(entry: Fold, last: int) -> float:
-    if entry.level in ("ERROR", "FATAL", "CRITICAL", "SEVERE", "PANIC"):
+    if entry.level in _ERRORS:
         return 90 - entry.first / (last + 1)
     if entry.first == 0:
         return 88
@@ -96,5 +100,5 @@ def _worth(entry: Fold, last: int) -> float:
 
 
 def _shown(entry: Fold, cap: int) -> str:
-    line = shorten(entry.line, cap)
-    return line if entry.count == 1 else f"{line}  [x{entry.count}]"
+    line = cut_line(entry.line, max(cap, _ERROR_LINE) if entry.level in _ERRORS else cap)
+    return line if entry.count == 1 else f"{line}  [{entry.count} lines like this]"

@@ -1,13 +1,15 @@
-"""Prose by its most telling sentences, taken out as they stand, each once."""
+"""Prose by its most telling sentences, each as it stands, with those between them counted."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from itertools import chain, islice
+from collections.abc import Mapping
+from itertools import chain, islice, pairwise
 
-from weft.firewall.summarise.budget import Budget, Piece, compose, line_cap, shorten
+import msgspec
+
+from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
 
 _SENTENCE_END = re.compile(r"[.!?\n](?:(?<=\n)\n*|(?<!\n)\s+)")
 """The last character of a sentence or line, and what parts it from the next."""
@@ -16,39 +18,103 @@ _TELLING = re.compile(r"[:/_\dA-Z\"'`](?:(?<=:)//|(?<=[/_\"'`])\w|(?<=\d)\d*|(?<
 """`://`, `/x`, `_x`, digits, capitals, a quoted word. All begin with a character of one set, which
 lets the search go by the others quickly."""
 _MAX_SENTENCES = 1_500
+_MAX_TEXT = 600_000
+"""Characters that are looked at."""
 _SENTENCE = 400
 """Characters of a sentence that are shown."""
 _MAX_TELLING = 4
+_STARTS = 3
+"""First sentences, which are worth as much as the best; the last one is, too."""
+_OPENING, _OPENING_PARTS = 160, 3
+"""Characters and sentences of the opening of a paragraph."""
+_FIRST = 0.01
+"""What puts one before another of equal worth."""
+_ITEM = re.compile(r"(?:\d{1,3}[.)]|[-*\u2022])(?=\s|\Z)")
+_FAILED = """
+fatal critical panic failed failure traceback denied refused timeout cannot unable
+"""
+_ERROR_WORDS = frozenset(_FAILED.split())
+_ERROR = 4.0
+"""What one is worth more that tells of an error."""
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """A sentence, or a line that ends without a sign."""
+
+    start: int
+    end: int
+    opens: bool
+    """Whether a paragraph or an item of a list begins with it."""
 
 
 def summarise_prose(text: str, budget: Budget) -> str:
     """Sentences by how many of the text's frequent words they hold, first ones favoured, those with
-    names and numbers more."""
-    sentences = _sentences(text, budget)
+    names and numbers more; where lines are told apart by line feeds, lines. A sentence comes after
+    the opening of its paragraph, which says what it is about."""
+    parts = _parts(text)
+    shown = [text[part.start : part.end] for part in parts]
+    cap = line_cap(len(parts), budget, _SENTENCE)
+    worth = _worths([sentence[:cap] for sentence in shown])
+    pieces: list[Piece] = []
+    seen: set[str] = set()
+    starts = [number for number, part in enumerate(parts) if part.opens]
+    for first, last in pairwise([*starts, len(parts)]):
+        opening = _opening(parts, first, last)
+        best = max(worth[first:last]) + _FIRST
+        start = cut_line(text[parts[first].start : parts[opening - 1].end], cap)
+        pieces.append(Piece(first, best, start, opening - first))
+        seen.update(shown[first:opening])
+        for number in range(opening, last):
+            if shown[number] not in seen:
+                seen.add(shown[number])
+                pieces.append(Piece(number, worth[number], cut_line(shown[number], cap)))
+    if parts and parts[-1].end < len(text.rstrip()):
+        rest = f"… {len(text) - parts[-1].end} more characters …"
+        pieces.append(Piece(len(parts), max(worth) + 1, rest, 0))
+    unit = "lines" if text.count("\n") > len(parts) // 2 else "sentences"
+    return compose(pieces, budget, unit, len(parts)) or budget.cut(text)
+
+
+def _parts(text: str) -> list[_Part]:
+    """What holds something, as far as the text is looked at."""
+    parts: list[_Part] = []
+    start, opens = 0, True
+    for match in islice(_SENTENCE_END.finditer(text, 0, _MAX_TEXT), _MAX_SENTENCES):
+        end = match.start() + (text[match.start()] != "\n")
+        told = text[start:end].strip()
+        gap = text[end : match.end()]
+        if _ITEM.fullmatch(told) and "\n" not in gap:
+            continue  # the number of an item, which belongs to what follows
+        if told:
+            parts.append(_Part(start, end, opens or _ITEM.match(told) is not None))
+            opens = False
+        opens = opens or gap.count("\n") > 1
+        start = match.end()
+    if len(parts) < _MAX_SENTENCES and len(text) <= _MAX_TEXT and text[start:].strip():
+        parts.append(_Part(start, len(text.rstrip()), opens))
+    return parts
+
+
+def _opening(parts: list[_Part], first: int, last: int) -> int:
+    """Where the opening of a paragraph ends: after enough characters or sentences."""
+    end = first + 1
+    while end < min(last, first + _OPENING_PARTS):
+        if parts[end].end - parts[first].start > _OPENING:
+            break
+        end += 1
+    return end
+
+
+def _worths(sentences: list[str]) -> list[float]:
     words = [_WORD.findall(sentence.lower()) for sentence in sentences]
     spread = Counter(chain.from_iterable(map(set, words)))
     common = {word: min(count, 20) for word, count in spread.items() if len(word) > 4}
-    pieces = [
-        Piece(number, _worth(sentence, words[number], common, number, len(sentences)), sentence)
-        for number, sentence in enumerate(sentences)
-    ]
-    return compose(pieces, budget) or budget.cut(text)
-
-
-def _sentences(text: str, budget: Budget) -> list[str]:
-    parts = _parts(text[: _MAX_SENTENCES * _SENTENCE])
-    filled = list(dict.fromkeys(part for part in parts if part.strip()))
-    cap = line_cap(len(filled), budget, _SENTENCE)
-    return [shorten(part, cap) for part in filled]
-
-
-def _parts(text: str) -> Iterator[str]:
-    start = 0
-    for match in islice(_SENTENCE_END.finditer(text), _MAX_SENTENCES):
-        end = match.start()
-        yield text[start : end + (text[end] != "\n")]
-        start = match.end()
-    yield text[start:]
+    worth = [_worth(sentence, words[number], common) for number, sentence in enumerate(sentences)]
+    best = max(worth, default=0.0)
+    ends = [*range(min(_STARTS, len(worth))), len(worth) - 1] if worth else []
+    for rank, number in enumerate(ends):
+        worth[number] = best + 1.0 - _FIRST * rank
+    return worth
 
 
 def telling(line: str) -> float:
@@ -56,9 +122,12 @@ def telling(line: str) -> float:
     return float(min(_MAX_TELLING, len(_TELLING.findall(line))))
 
 
-def _worth(
-    sentence: str, words: list[str], common: Mapping[str, int], number: int, total: int
-) -> float:
+def _worth(sentence: str, words: list[str], common: Mapping[str, int]) -> float:
     frequent = sum([common[word] for word in words if word in common]) / (len(words) + 4)
-    place = 2.0 if number == 0 else 1.0 if number < 3 or number == total - 1 else 0.0
-    return frequent + place + 0.4 * telling(sentence)
+    error = _ERROR if _tells_of_an_error(sentence, words) else 0.0
+    return frequent + error + 0.4 * telling(sentence)
+
+
+def _tells_of_an_error(sentence: str, words: list[str]) -> bool:
+    lowered = sentence[:200].lower()
+    return "error" in lowered or "exception" in lowered or not _ERROR_WORDS.isdisjoint(words)

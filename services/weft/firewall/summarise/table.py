@@ -1,72 +1,112 @@
-"""A table as its columns with types and extremes, the number of rows, and sample rows."""
+"""A table as its columns, told over all rows, and sample rows with what lies between them counted:
+the first and the last ones, and each that differs from all others."""
 
 from __future__ import annotations
 
-from weft.firewall.leaves import value_worth
+from itertools import zip_longest
+
+from weft.firewall.columns import Column, column
 from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
 from weft.firewall.tables import Table, as_number
 
 _CELL = 60
 """Characters of a cell in a sample row."""
-_DISTINCT = 6
-"""Values of a column that are listed when it has no more than these."""
+_OUTLIERS = 4
+"""Rows shown because they differ from the others."""
+_ROWS = 400
+"""First rows among which samples are chosen."""
 
 
 def summarise_table(table: Table, budget: Budget) -> str:
-    """Header line, one line per column, then rows in CSV form from both ends."""
-    pieces = [
-        Piece(0, 100, f"table: {table.total} rows x {len(table.header)} columns{_seen(table)}")
+    """Number of rows, one line per column, then rows in CSV form in their order."""
+    columns = list(zip_longest(*table.rows, fillvalue=""))[: len(table.header)]
+    columns += [()] * (len(table.header) - len(columns))
+    told = [
+        _column(name, list(map(str.strip, cells)))
+        for name, cells in zip(table.header, columns, strict=True)
     ]
+    start = [f"table: {table.total} rows x {len(table.header)} columns"]
     if table.before:
-        pieces.append(Piece(-1, 60, shorten(table.before, 300)))
-    if table.after:
-        pieces.append(Piece(1e9, 50, shorten(table.after, 300)))
-    pieces.append(Piece(1, 95, ",".join(shorten(name, _CELL) for name in table.header)))
-    pieces += _rows(table)
-    for index, name in enumerate(table.header):
-        column = [row[index] for row in table.rows if index < len(row)]
-        pieces.append(Piece(1e6 + index, 70 - index * 0.1, _described(name, column)))
-    return compose(pieces, budget)
+        start.insert(0, shorten(table.before, 300))
+    rare = dict.fromkeys(index for known, _ in told for index in known.rare)
+    outliers = list(rare)[:_OUTLIERS]
+    # What is told of columns may take half; rows need the rest.
+    lines = [line for _, line in sorted(told, key=lambda entry: not entry[0].rare)]
+    kept = _fitting(lines, [*start, _row(table.header)], budget)
+    head = "\n".join([*start, *(line for _, line in told if line in kept), _row(table.header)])
+    room = Budget(max(0, budget.limit - budget.count(head) - 1), budget.encoding)
+    after = [Piece(len(table.rows), 60, shorten(table.after, 300), 0)] if table.after else []
+    rows = compose([*_rows(table, outliers), *after], room, "rows", len(table.rows))
+    return budget.cut(f"{head}\n{rows}" if rows else head)
 
 
-def _seen(table: Table) -> str:
-    """Which rows the columns are told of, where it is not all of them."""
-    if table.total <= len(table.rows):
-        return ""
-    last = f" and the last {table.tail}" if table.tail else ""
-    return f"; columns as in the first {len(table.rows) - table.tail}{last} rows"
+def _fitting(lines: list[str], start: list[str], budget: Budget) -> set[str]:
+    """Of the lines, in order, those for which there is room in half of the budget."""
+    room = budget.limit // 2 - sum(budget.count(line) + 1 for line in start)
+    kept: set[str] = set()
+    for line in lines:
+        cost = budget.count(line) + 1
+        if cost <= room:
+            room -= cost
+            kept.add(line)
+    return kept
 
 
-def _rows(table: Table) -> list[Piece]:
-    """Sample rows: the first ones and the last one first, then as many as fit."""
-    shown = table.rows[:400] + table.rows[400:][-1:]
+def _rows(table: Table, outliers: list[int]) -> list[Piece]:
+    last = len(table.rows) - 1
+    shown = dict.fromkeys([*range(min(_ROWS, last + 1)), *outliers, last] if table.rows else [])
     return [
-        Piece(
-            10 + number,
-            _row_worth(number, len(shown) - 1),
-            ",".join(shorten(c, _CELL) for c in row),
-        )
-        for number, row in enumerate(shown)
+        Piece(index, _row_worth(index, last, outliers), _row(table.rows[index])) for index in shown
     ]
 
 
-def _row_worth(number: int, last: int) -> float:
-    if number < 2:
-        return 90 - number
-    return 85 if number == last else 60 - number * 0.05
+def _row_worth(index: int, last: int, outliers: list[int]) -> float:
+    if index in outliers:
+        return 95
+    if index < 2:
+        return 90 - index
+    return 85 if index == last else 60 - index * 0.05
 
 
-def _described(name: str, column: list[str]) -> str:
-    filled = [stripped for cell in column if (stripped := cell.strip())]
-    empty = len(column) - len(filled)
-    missing = f", {empty} empty" if empty else ""
-    # One cell that is no number is enough, and most columns show one at once.
-    if filled and as_number(filled[0]) is not None:
-        numbers = [(n, cell) for cell in filled if (n := as_number(cell)) is not None]
-        if len(numbers) == len(filled):
-            return f"{name}: number {min(numbers)[1]}..{max(numbers)[1]}{missing}"
-    distinct = list(dict.fromkeys(filled))
-    if len(distinct) <= _DISTINCT:
-        return f"{name}: {'|'.join(shorten(cell, 30) for cell in distinct)}{missing}"
-    kind = "id" if len(distinct) == len(filled) and value_worth(distinct[0]) > 1 else "text"
-    return f"{name}: {kind}, {len(distinct)} distinct{missing}"
+def _row(cells: list[str]) -> str:
+    return ",".join(map(_cell, cells))
+
+
+def _cell(text: str) -> str:
+    short = shorten(text, _CELL)
+    if "," in short or '"' in short:
+        return '"' + short.replace('"', '""') + '"'
+    return short
+
+
+def _column(name: str, cells: list[str]) -> tuple[Column, str]:
+    """What is known of a column, and the line that tells it."""
+    known = column(name, cells, range(len(cells)))
+    return known, f"{shorten(name, _CELL)}: {_described(known, cells)}"
+
+
+def _described(known: Column, cells: list[str]) -> str:
+    missing = f", none ({known.total - known.filled})" if known.filled < known.total else ""
+    if known.constant and known.counts is not None:
+        return f"{next(iter(known.counts))} in all"
+    filled = [cell for cell in cells if cell] if missing else cells
+    extremes = _extremes(filled)
+    if extremes and (known.counts is None or not known.rare):
+        return f"number {extremes}{missing}"
+    if known.counts is not None:
+        return ", ".join(f"{value} ({count})" for value, count in known.counts.items()) + missing
+    return f"{len(set(filled))} different{missing}"
+
+
+def _extremes(cells: list[str]) -> str:
+    """The least and the greatest cell, if all are numbers."""
+    if not cells or as_number(cells[0]) is None:
+        return ""
+    try:
+        values = list(map(float, cells))
+    except ValueError:
+        # A thousands' comma or a per cent sign, if it is no text.
+        values = [value for cell in cells if (value := as_number(cell)) is not None]
+        if len(values) < len(cells):
+            return ""
+    return f"{cells[values.index(min(values))]}..{cells[values.index(max(values))]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
 
 _LINE = 220
 """Characters of a line that are shown."""
@@ -23,6 +23,14 @@ _FAILURE = re.compile(
     r"|^\s+\d+\) \S|^\s*● \S"
     r"|^test \S+ \.\.\. FAILED|<<< (?:FAILURE|ERROR)!|^_{3,} .{1,200} _{3,}$|^(?:FAIL|ERROR): "
 )
+_NAME = re.compile(
+    r"^(?:FAILED|ERROR) (\S+::\S+)|^--- FAIL: (\S+)|^not ok \d+ (?:- )?(.{1,100})|^\s*● (.{1,100})"
+    r"|^\s*[\u2715\u2717\u00d7\u2716]\s(.{1,100})|^test (\S+) \.\.\. FAILED"
+    r"|^(?:FAIL|ERROR): (\S.{0,100})|^(?:\[ERROR\]\s+)?(\S+)(?:  Time elapsed| .*<<<)"
+)
+"""What failed, as its runner names it; headings of single failures name it once more."""
+_MANY, _NAMES = 6, 0.3
+"""Failures from which their names come first, and the share of the tokens that these may take."""
 _REASON = re.compile(
     r"^E\s{1,8}\S|^\s*(?:\w+\.)*\w*(?:Error|Exception)\b|^thread '.{1,80}' panicked"
     r"|^\s*(?:expected|actual|received|left|right|got|want)\b|^\s*(?:Expected|Received|assert)"
@@ -35,8 +43,9 @@ _PASSED_INSIDE = re.compile(r"\bPASSED\b")
 
 def summarise_tests(text: str, budget: Budget) -> str:
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    failures = passed = 0
+    failures = passed = reasons = 0
     pieces: list[Piece] = []
+    names: list[str] = []
     for number, line in enumerate(lines):
         start = line[:400]
         if _is_pass(start):
@@ -44,16 +53,42 @@ def summarise_tests(text: str, budget: Budget) -> str:
             continue
         if _FAILURE.match(start):
             failures += 1
-            worth = 90.0 - failures * 0.01
+            reasons = 0
+            if (name := _NAME.search(start)) is not None:
+                names.append(next(filter(None, name.groups())))
+            # A heading says less than the line that names file, test and reason.
+            worth = (60.0 if start.startswith("___") else 90.0) - failures * 0.01
         elif _is_total(start):
             worth = 97.0 + number / len(lines)
         elif _REASON.match(start):
-            worth = 80.0 - number / len(lines)
+            # The first reason behind a failure says most of what the others say again.
+            worth = 80.0 - reasons - number / len(lines)
+            reasons += 1
         else:
             worth = 40.0 + number / len(lines)
-        pieces.append(Piece(number, worth, shorten(line, _LINE)))
-    told = f"test run: {len(lines)} lines, {failures} failure lines, {passed} passing lines folded"
-    return compose([Piece(-1, 100, told), *pieces], budget)
+        pieces.append(Piece(number, worth, cut_line(line, _LINE)))
+    told = (
+        f"test run: {len(lines)} lines, {failures} failure lines, {passed} passing lines left out"
+    )
+    failed = _named(list(dict.fromkeys(names)), budget)
+    about = [Piece(-1, 100, told, 0), *([Piece(-0.5, 99, failed, 0)] if failed else [])]
+    return compose([*about, *pieces], budget, "lines", len(lines))
+
+
+def _named(names: list[str], budget: Budget) -> str:
+    """All that failed in one line, or as many as take their share and how many more there are."""
+    if len(names) < _MANY:
+        return ""
+    told, count, file = "", 0, ""
+    for name in names:
+        before, sign, test = name.partition("::")
+        shown = f"::{test}" if sign and before == file else name
+        file = before
+        longer = f"{told}, {shown}" if told else f"failed: {shown}"
+        if budget.count(longer) > budget.limit * _NAMES:
+            break
+        told, count = longer, count + 1
+    return told if count == len(names) or not told else f"{told} +{len(names) - count}"
 
 
 def _is_pass(line: str) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import re
 
-from weft.firewall.summarise.budget import Budget, Piece, compose, shorten
+from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
 
 _LINE = 240
 """Characters of a line that are shown."""
 _FIRST, _LAST = 1_000, 3_000
 """Lines that are looked at from the start and from the end of a long one."""
+_AGAIN = 60.0
+"""What a line is worth less that stands again further down."""
 _FRAME = re.compile(
     r"^\s*(?:File \"[^\"]+\", line \d+|at \S.{0,200}[(:]|\d+: +\S+::"
     r"|#\d+ +\S|\S+\.go:\d+|from \S+:\d+)"
@@ -29,16 +31,22 @@ _EXCEPTION = re.compile(
 
 def summarise_traceback(text: str, budget: Budget) -> str:
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    total = len(lines)
+    skipped = max(0, total - _FIRST - _LAST)
     lines = lines[:_FIRST] + lines[_FIRST:][-_LAST:]
     frames = [number for number, line in enumerate(lines) if _FRAME.match(line[:400])]
     own = [number for number in frames if not _THEIRS.search(lines[number][:400])]
     innermost_last = "Traceback (most recent call last)" in text
     depth = {n: i for i, n in enumerate(reversed(own) if innermost_last else own)}
-    pieces = [Piece(-1, 100, f"traceback: {len(frames)} frames, {len(own)} in own code")]
+    pieces = [Piece(-1, 100, f"traceback: {len(frames)} frames, {len(own)} in own code", 0)]
+    last = {line: number for number, line in enumerate(lines)}
     for number, line in enumerate(lines):
         worth = _worth(number, line, depth, lines)
-        pieces.append(Piece(number, worth, shorten(line, _LINE)))
-    return compose(pieces, budget)
+        if last[line] != number:
+            worth -= _AGAIN
+        place = number if number < _FIRST else number + skipped
+        pieces.append(Piece(place, worth, cut_line(line, _LINE)))
+    return compose(pieces, budget, "lines", total)
 
 
 def _worth(number: int, line: str, depth: dict[int, int], lines: list[str]) -> float:

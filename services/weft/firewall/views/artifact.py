@@ -7,9 +7,9 @@ import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from weft.bodies.clean import clean
 from weft.firewall.body import Body
 from weft.firewall.bounds import Bounds
-from weft.firewall.clean import clean
 from weft.firewall.finding import Finding, masked
 from weft.firewall.pyrepr import looks_like_repr, repr_to_json
 from weft.firewall.scan import secrets_in

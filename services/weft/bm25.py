@@ -1,0 +1,68 @@
+"""BM25 (Robertson and Zaragoza 2009, section 3.4) over documents in memory: the one formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log
+
+K1 = 1.2
+B = 0.75
+"""The usual constants (ibid.): how soon a term's repetition saturates, how much length counts."""
+
+
+def inverse_document_frequency(documents: int, holding: int) -> float:
+    """What a term tells that `holding` of so many documents hold."""
+    return log(1 + (documents - holding + 0.5) / (holding + 0.5))
+
+
+def saturation(
+    frequency: int, length: float, average: float, k1: float = K1, b: float = B
+) -> float:
+    """What a term's frequency in a document of so many words is worth."""
+    return frequency * (k1 + 1) / (frequency + k1 * (1 - b + b * length / average))
+
+
+class Index:
+    """Documents that are asked more than once."""
+
+    def __init__(
+        self, documents: Sequence[Mapping[str, int]], k1: float = K1, b: float = B
+    ) -> None:
+        lengths = [sum(document.values()) for document in documents]
+        average = sum(lengths) / max(len(lengths), 1) or 1.0
+        self._count = len(documents)
+        self._postings: dict[str, list[tuple[int, float]]] = {}
+        for place, (document, length) in enumerate(zip(documents, lengths, strict=True)):
+            for term, frequency in document.items():
+                worth = saturation(frequency, length, average, k1, b)
+                self._postings.setdefault(term, []).append((place, worth))
+
+    def scores(self, query: Mapping[str, float]) -> list[float]:
+        """Of each document, how well it matches the query's terms, each of which counts as often
+        as its weight says. A document without any of them has 0."""
+        found = [0.0] * self._count
+        for term, weight in query.items():
+            postings = self._postings.get(term, ())
+            worth = weight * inverse_document_frequency(self._count, len(postings))
+            for place, share in postings:
+                found[place] += worth * share
+        return found
+
+
+def scores(
+    documents: Sequence[Mapping[str, int]],
+    query: Mapping[str, float],
+    k1: float = K1,
+    b: float = B,
+) -> list[float]:
+    """The same for documents that are asked once; only the query's terms are looked at."""
+    lengths = [sum(document.values()) for document in documents]
+    average = sum(lengths) / max(len(lengths), 1) or 1.0
+    found = [0.0] * len(documents)
+    for term, weight in query.items():
+        holding = [place for place, document in enumerate(documents) if term in document]
+        worth = weight * inverse_document_frequency(len(documents), len(holding))
+        for place in holding:
+            share = saturation(documents[place][term], lengths[place], average, k1, b)
+            found[place] += worth * share
+    return found

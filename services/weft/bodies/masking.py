@@ -1,0 +1,53 @@
+"""The clean text of a body: what the log holds, normalised, with the spans masked that its envelope
+records. Nothing is stored twice, and everyone who shows a body folds it here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from weft.bodies.clean import clean
+from weft_schemas.envelope import CleanBody, Mask
+from weft_schemas.errors import Corrupt
+
+_DIGITS = 16
+"""Hex digits of a digest: two texts of one body that share it by chance are out of the question."""
+
+
+def clean_text(raw: str, recorded: CleanBody) -> str:
+    """The body `raw` as it may be shown.
+
+    Raises `Corrupt` where the masks do not fit the body, or where the result is not the text that
+    the firewall saw: the masks are another body's, or another release normalises differently.
+    """
+    text = clean(raw.encode("utf-8", "surrogatepass")).text if recorded.normalised else raw
+    text = masked_text(text, recorded.masks)
+    if recorded.digest and (len(text) != recorded.characters or digest_of(text) != recorded.digest):
+        raise Corrupt(
+            f"the body gives a clean text of {len(text)} characters that is not the one of "
+            f"{recorded.characters} with digest {recorded.digest} that its envelope records; "
+            "make the envelope anew with `weft rederive firewall`"
+        )
+    return text
+
+
+def masked_text(text: str, masks: Iterable[Mask]) -> str:
+    """`text` with each mask's span replaced. Raises `Corrupt` where masks overlap, are out of order
+    or reach beyond the text."""
+    pieces: list[str] = []
+    position = 0
+    for mask in masks:
+        if not position <= mask.start <= mask.end <= len(text):
+            raise Corrupt(
+                f"a mask from character {mask.start} to {mask.end} does not fit a text of "
+                f"{len(text)} characters of which {position} are behind it; make the envelope "
+                "anew with `weft rederive firewall`"
+            )
+        pieces += (text[position : mask.start], mask.text)
+        position = mask.end
+    return "".join((*pieces, text[position:])) if pieces else text
+
+
+def digest_of(text: str) -> str:
+    """The first hex digits of the SHA-256 of a clean text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

@@ -1,0 +1,158 @@
+"""Stage 2: what belongs together. A tool call and its results are one group, kept or dropped as
+one; every other item is a group of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from weft.compiler.ledger import Ledger
+from weft.readmodel.rows import ItemRow, SessionView
+from weft_schemas.items import ItemKind
+
+NEARBY = 32
+"""Items on each side of a call in which results are looked for that name it by `call_id` alone."""
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Items that stand or fall together: a call before its results, in order of sequence."""
+
+    rows: tuple[ItemRow, ...]
+    key: int
+    """Its identity within one compile: the sequence of its first row."""
+    last: int
+    """Sequence of the newest of its items."""
+    waits: str = ""
+    """What is known of a result that is not shown: of a call without one."""
+
+    @property
+    def is_exchange(self) -> bool:
+        return self.rows[0].kind is ItemKind.TOOL_CALL
+
+
+def group_of(rows: Sequence[ItemRow], waits: str = "") -> Group:
+    """A group of these rows."""
+    return Group(tuple(rows), rows[0].sequence, max(row.sequence for row in rows), waits)
+
+
+NO_RESULT = "no result is in the log yet"
+NOT_READY = "its result is not worked on yet"
+GIVEN_UP = "its result could not be worked on"
+
+
+def close(view: SessionView, rows: Iterable[ItemRow], ledger: Ledger) -> tuple[Group, ...]:
+    """Groups in order of their first items: calls completed by their results, results by their
+    calls. What cannot be complete is dropped: results whose call is not in the log, and items that
+    wait for their envelope."""
+    given = {row.sequence: row for row in rows}
+    complete = _completed(view, given)
+    ledger.total, ledger.closures = len(complete), len(complete) - len(given)
+    groups: list[Group] = []
+    answers = _answers(complete.values())
+    for row in complete.values():
+        if row.kind is ItemKind.TOOL_CALL:
+            groups.append(_exchange(row, answers.pop(row.sequence, []), ledger))
+        elif row.kind is not ItemKind.TOOL_RESULT and _is_open(row, ledger):
+            groups.append(group_of([row]))
+    for row in answers.get(0, ()):
+        if _is_open(row, ledger):
+            ledger.drop([row], "orphan", "its call is not in the log")
+    return tuple(sorted(groups, key=lambda group: group.key))
+
+
+def _is_open(row: ItemRow, ledger: Ledger) -> bool:
+    """Whether it has a text to show; noted where it has none yet."""
+    if row.pending or row.parked:
+        ledger.drop([row], "pending", "parked" if row.parked else "waits for its envelope")
+        return False
+    return True
+
+
+def _exchange(call: ItemRow, results: Sequence[ItemRow], ledger: Ledger) -> Group:
+    ready = [row for row in results if _is_open(row, ledger)]
+    waits = "" if ready else NO_RESULT
+    if len(ready) < len(results):
+        waits = GIVEN_UP if all(row.parked for row in results if row not in ready) else NOT_READY
+    return group_of([call, *ready], waits)
+
+
+def _completed(view: SessionView, given: dict[int, ItemRow]) -> dict[int, ItemRow]:
+    """The rows, with the calls of their results and the results of their calls."""
+    complete = dict(given)
+    held = {row.id for row in given.values()}
+    wanted = {
+        row.parent_id
+        for row in given.values()
+        if row.kind is ItemKind.TOOL_RESULT and row.parent_id and row.parent_id not in held
+    }
+    found = view.by_ids(sorted(wanted)) if wanted else ()
+    complete.update((row.sequence, row) for row in found if row.kind is ItemKind.TOOL_CALL)
+    calls = sorted(row.id for row in complete.values() if row.kind is ItemKind.TOOL_CALL)
+    if calls:
+        complete.update(
+            (row.sequence, row) for row in view.children(calls) if row.kind is ItemKind.TOOL_RESULT
+        )
+    _add_nearby(view, complete)
+    return {sequence: complete[sequence] for sequence in sorted(complete)}
+
+
+def _add_nearby(view: SessionView, complete: dict[int, ItemRow]) -> None:
+    """Calls and results that are tied by their `call_id` alone."""
+    answers = _answers(complete.values())
+    alone = [
+        row
+        for row in complete.values()
+        if _call_id(row)
+        and (
+            (row.kind is ItemKind.TOOL_CALL and row.sequence not in answers)
+            or row in answers.get(0, ())
+        )
+    ]
+    held = {row.ordinal for row in complete.values()}
+    places = {
+        at
+        for row in alone
+        for at in range(max(row.ordinal - NEARBY, 0), row.ordinal + NEARBY + 1)
+        if at not in held
+    }
+    if not places:
+        return
+    ids = {_call_id(row) for row in alone}
+    for row in view.places(places):
+        if row.kind in (ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT) and _call_id(row) in ids:
+            complete[row.sequence] = row
+
+
+def _answers(rows: Iterable[ItemRow]) -> dict[int, list[ItemRow]]:
+    """Results by the sequence of their call; those without one under 0."""
+    held = list(rows)
+    calls = {row.id: row for row in held if row.kind is ItemKind.TOOL_CALL}
+    found: dict[int, list[ItemRow]] = {}
+    unnamed: list[ItemRow] = []
+    for row in held:
+        if row.kind is ItemKind.TOOL_RESULT:
+            call = calls.get(row.parent_id or "")
+            if call is None:
+                unnamed.append(row)
+            else:
+                found.setdefault(call.sequence, []).append(row)
+    for row in unnamed:
+        waiting = [
+            call
+            for call in calls.values()
+            if _call_id(row) and _call_id(call) == _call_id(row) and call.sequence not in found
+        ]
+        nearest = min(waiting, key=lambda call: _distance(call, row), default=None)
+        found.setdefault(nearest.sequence if nearest else 0, []).append(row)
+    return found
+
+
+def _call_id(row: ItemRow) -> str:
+    named = row.metadata.get("call_id")
+    return named if isinstance(named, str) else ""
+
+
+def _distance(call: ItemRow, result: ItemRow) -> tuple[bool, int]:
+    """The nearest call before a result goes before those after it."""
+    return call.ordinal > result.ordinal, abs(call.ordinal - result.ordinal)

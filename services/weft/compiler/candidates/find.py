@@ -1,0 +1,201 @@
+"""Stage 1: which items are looked at. As many as could fill the budget a few times, whatever the
+length of the session; where all of it fits, all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from weft.compiler.profiles import (
+    BESIDE,
+    FEEDBACK_PASSAGES,
+    FEEDBACK_POSTINGS,
+    LABEL,
+    LONG_QUERY,
+    MATCHES_LEAST,
+    PASSAGE_TOKENS,
+    PINNED_POLICIES,
+    POSTINGS_MOST,
+    Reach,
+)
+from weft.compiler.ranking.question import Question, expansion
+from weft.passages.part import passage_texts
+from weft.readmodel.rows import ItemRow, Match, SessionView
+from weft.readmodel.search import MAX_POSTINGS
+from weft.readmodel.terms import analyse
+from weft_schemas.items import ItemKind
+from weft_schemas.policy import SelectionRules
+
+
+UNBOUNDED = SelectionRules()
+"""The default's numbers are bounds of releases that had one; every policy in a log repeats them."""
+
+
+class Candidates(msgspec.Struct, frozen=True):
+    """What is looked at."""
+
+    rows: tuple[ItemRow, ...]
+    """In order of sequence."""
+    passages: dict[int, dict[int, float]]
+    """BM25 of each passage that matches, by the item's sequence and the passage's number."""
+    pinned: tuple[int, ...]
+    """Sequences of what stands in every prompt, the most important first: the latest user turn, the
+    first, what the latest one answers, and what the publisher or the caller pinned."""
+    latest_user: int | None
+    """Sequence of the newest user turn."""
+
+    @property
+    def scores(self) -> dict[int, float]:
+        """The best passage of each item that matches."""
+        return {sequence: max(found.values()) for sequence, found in self.passages.items()}
+
+
+def find_candidates(
+    view: SessionView,
+    question: Question,
+    rules: SelectionRules,
+    reach: Reach,
+    budget: int,
+    pinned_ids: Sequence[str] = (),
+) -> Candidates:
+    """The recent window, the best matches with their neighbours, policies, and what is pinned."""
+    recent = _recent(view, rules, reach, budget)
+    found = {row.sequence: row for row in recent}
+    pinned = _pinned(view, pinned_ids)
+    _add(found, pinned)
+    _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
+    _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
+    fits = _fitting(recent, budget)
+    limit = MATCHES_LEAST + int(reach.matches * max(fits, budget / PASSAGE_TOKENS))
+    limit = limit if rules.matches == UNBOUNDED.matches else min(limit, rules.matches)
+    matches, passages = _matches(view, question, recent, limit, reach, budget)
+    wanted = reach.near_least + int(reach.near * fits)
+    held = {row.ordinal for row in found.values()}
+    near = [at for at in _near(matches, passages, rules.neighbours, wanted) if at not in held]
+    _add(found, view.places(near) if near else ())
+    latest = next((row for row in pinned if row.kind is ItemKind.USER_TURN), None)
+    return Candidates(
+        tuple(found[sequence] for sequence in sorted(found)),
+        passages,
+        tuple(row.sequence for row in pinned),
+        latest.sequence if latest else None,
+    )
+
+
+def _add(found: dict[int, ItemRow], rows: Iterable[ItemRow]) -> None:
+    found.update((row.sequence, row) for row in rows)
+
+
+def _recent(view: SessionView, rules: SelectionRules, reach: Reach, budget: int) -> list[ItemRow]:
+    """The newest items, newest first: until their whole texts would fill the budget some times."""
+    most = view.item_count()
+    if rules.recent != UNBOUNDED.recent:
+        most = min(rules.recent, most)
+    rows = view.recent(min(reach.newest, most))
+    tokens = sum(_cost(row, budget) for row in rows)
+    while len(rows) < most and tokens <= reach.recent * budget and rows[-1].ordinal:
+        oldest = rows[-1].ordinal
+        first = max(oldest - min(len(rows), most - len(rows)), 0)
+        more = view.span(first, oldest - 1)[::-1]
+        tokens += sum(_cost(row, budget) for row in more)
+        rows += more
+    return rows
+
+
+def _cost(row: ItemRow, budget: int) -> int:
+    """Tokens of an item; of a large one only as much as it could take up."""
+    return min(max(row.whole_tokens, 0), budget // 2) + LABEL
+
+
+def _fitting(recent: Sequence[ItemRow], budget: int) -> float:
+    """How many items like the recent ones the budget holds."""
+    if not recent:
+        return 0.0
+    return budget * len(recent) / sum(_cost(row, budget) for row in recent)
+
+
+def _pinned(view: SessionView, ids: Sequence[str]) -> list[ItemRow]:
+    """The latest user turn, the first, what the latest one answers, then what was pinned."""
+    latest = view.of_kind(ItemKind.USER_TURN, 1)
+    first = view.first_of_kind(ItemKind.USER_TURN) if latest else []
+    answered = _answered(view, latest[0]) if latest else []
+    rows = [*latest, *first, *answered, *view.pinned(), *(view.by_ids(ids) if ids else ())]
+    return list({row.sequence: row for row in rows}.values())
+
+
+def _answered(view: SessionView, turn: ItemRow) -> list[ItemRow]:
+    """The message that a user's turn answers: the last that the agent wrote before it."""
+    return view.of_kind(ItemKind.AGENT_MSG, 1, before=turn.ordinal)
+
+
+def _matches(
+    view: SessionView,
+    question: Question,
+    recent: Iterable[ItemRow],
+    limit: int,
+    reach: Reach,
+    budget: int,
+) -> tuple[list[Match], dict[int, dict[int, float]]]:
+    """The best matches, and BM25 scores with the feedback's share in them. Who an item is by is
+    asked of its author, not of its text."""
+    authors = (str(row.metadata.get("author") or "").casefold() for row in recent)
+    asked = question.names.intersection(authors) if question.names else ()
+    named = {term for name in asked for term in analyse(name)}
+    terms = [term for term in question.terms if term not in named]
+    postings = max(MAX_POSTINGS, reach.per_term * len(terms), budget // 4)
+    is_long = len(terms) > LONG_QUERY
+    uses = question.again if is_long and reach.per_term else ()
+    again = [term for term in uses if term not in named]
+    matches = view.search([*terms, *again], limit, min(postings, POSTINGS_MOST)) if terms else []
+    scores = {(match.sequence, match.passage): match.score for match in matches}
+    feedback = reach.feedback > 0 and not is_long
+    for match in _feedback(view, question, matches, named, limit) if feedback else ():
+        place = match.sequence, match.passage
+        if place not in scores:
+            matches.append(match)
+        scores[place] = scores.get(place, 0.0) + reach.feedback * match.score
+    passages: dict[int, dict[int, float]] = {}
+    for (sequence, passage), score in scores.items():
+        passages.setdefault(sequence, {})[passage] = score
+    return matches, passages
+
+
+def _feedback(
+    view: SessionView,
+    question: Question,
+    matches: Sequence[Match],
+    named: Collection[str],
+    limit: int,
+) -> list[Match]:
+    best = matches[:FEEDBACK_PASSAGES]
+    rows = {row.sequence: row for row in view.rows([match.sequence for match in best])}
+    texts = [_passage(rows[match.sequence], match.passage) for match in best]
+    extra = expansion(texts, question, named)
+    return view.search(list(extra), limit, FEEDBACK_POSTINGS, extra) if extra else []
+
+
+def _passage(row: ItemRow, passage: int) -> str:
+    outline = row.parts
+    return row.whole if outline is None else passage_texts(row.whole, outline)[passage]
+
+
+def _near(
+    matches: Sequence[Match],
+    passages: Mapping[int, Mapping[int, float]],
+    neighbours: int,
+    limit: int,
+) -> list[int]:
+    """Ordinals of the most relevant items: matches and what stands beside them."""
+    best: dict[int, float] = {}
+    for match in matches:
+        best[match.ordinal] = max(passages[match.sequence].values())
+    raw = dict(best)
+    known = raw.get
+    shares = [(distance, BESIDE.get(distance, 0.0)) for distance in range(1, neighbours + 1)]
+    for at, score in best.items():
+        for distance, share in shares:
+            raw[at - distance] = known(at - distance, 0.0) + score * share
+            raw[at + distance] = known(at + distance, 0.0) + score * share
+    ordered = sorted(zip(raw.values(), raw, strict=True), reverse=True)
+    return [at for _, at in ordered[:limit]]

@@ -1,0 +1,75 @@
+"""Stage 4: what the phase does not show: kinds, more items of a kind than it wants, and what newer
+items have replaced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.ledger import Ledger
+from weft_schemas.items import ItemKind
+from weft_schemas.policy import Phase, PhaseRule
+
+_NO_LIMIT = 1 << 62
+
+
+def showable(
+    groups: Sequence[Group], phase: Phase, rule: PhaseRule, ledger: Ledger
+) -> tuple[Group, ...]:
+    """Without the kinds that the phase does not show, and without replaced plans and facts."""
+    shown = frozenset(rule.kinds)
+    kept = []
+    for group in _current(groups, ledger):
+        foreign = [row.kind for row in group.rows if row.kind not in shown]
+        if foreign:
+            detail = f"phase {phase.value} shows no {foreign[0].value}"
+            ledger.drop(group.rows, "kind_limit", detail)
+        else:
+            kept.append(group)
+    return tuple(kept)
+
+
+def within_limits(
+    groups: Sequence[Group],
+    scores: Mapping[int, float],
+    pinned: frozenset[int],
+    phase: Phase,
+    rule: PhaseRule,
+    ledger: Ledger,
+) -> tuple[Group, ...]:
+    """The best-scored groups within the phase's limits; pinned ones go first."""
+    if not rule.limits:
+        return tuple(groups)
+    counts: Counter[ItemKind] = Counter()
+    kept: set[int] = set()
+    for group in sorted(
+        groups, key=lambda group: (group.key not in pinned, -scores[group.key], -group.key)
+    ):
+        kinds = Counter(row.kind for row in group.rows)
+        full = [
+            kind for kind in kinds if counts[kind] + kinds[kind] > rule.limits.get(kind, _NO_LIMIT)
+        ]
+        if full:
+            detail = f"phase {phase.value} shows at most {rule.limits[full[0]]} {full[0].value}"
+            ledger.drop(group.rows, "kind_limit", detail)
+        else:
+            counts += kinds
+            kept.add(group.key)
+    return tuple(group for group in groups if group.key in kept)
+
+
+def _current(groups: Sequence[Group], ledger: Ledger) -> list[Group]:
+    """Without the plans that a newer plan of the same author has replaced."""
+    newest: dict[object, str] = {}
+    kept = []
+    for group in reversed(groups):
+        row = group.rows[0]
+        if row.kind is ItemKind.PLAN_STATE:
+            author = row.metadata.get("author")
+            if author in newest:
+                ledger.drop([row], "superseded", f"by plan {newest[author]}")
+                continue
+            newest[author] = row.id
+        kept.append(group)
+    return kept[::-1]

@@ -1,0 +1,65 @@
+"""Stage 3: the sensitivity floor. What reaches it is dropped with everything that needs it, or
+redacted before any later stage sees its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.candidates.redaction import RedactionHook, redaction_hook
+from weft.compiler.ledger import Ledger
+from weft.readmodel.rows import ItemRow
+from weft_schemas.items import ItemKind, Sensitivity
+from weft_schemas.policy import ContextPolicy, SensitivityAction
+
+
+def apply_floor(
+    groups: Iterable[Group], policy: ContextPolicy, ledger: Ledger
+) -> tuple[tuple[Group, ...], frozenset[int]]:
+    """Groups without sensitive text, and the sequences whose text is the redaction hook's."""
+    floor = policy.sensitivity_floor
+    if policy.sensitivity_action is SensitivityAction.REDACT:
+        return _redacted(groups, floor, redaction_hook(policy.redaction_hook))
+    subject = frozenset(level for level in Sensitivity if level.reaches(floor))
+    kept = []
+    for group in groups:
+        if subject.isdisjoint([row.sensitivity for row in group.rows]):
+            kept.append(group)
+            continue
+        for row in group.rows:
+            if row.sensitivity.reaches(floor):
+                detail = f"{row.sensitivity.value}, floor {floor.value}"
+                ledger.drop([row], "sensitivity", detail)
+            else:
+                ledger.drop([row], "orphan", "its call or result is above the sensitivity floor")
+    return tuple(kept), frozenset()
+
+
+def _redacted(
+    groups: Iterable[Group], floor: Sensitivity, hook: RedactionHook
+) -> tuple[tuple[Group, ...], frozenset[int]]:
+    shown: list[Group] = []
+    redacted: set[int] = set()
+    for group in groups:
+        rows = []
+        for row in group.rows:
+            if row.sensitivity.reaches(floor):
+                redacted.add(row.sequence)
+                row = redact(row, hook)
+            rows.append(row)
+        shown.append(msgspec.structs.replace(group, rows=tuple(rows)))
+    return tuple(shown), frozenset(redacted)
+
+
+def redact(row: ItemRow, hook: RedactionHook) -> ItemRow:
+    """The row with the hook's text, and without every other form of the old one."""
+    text = hook(row.text, row.sensitivity, row)
+    metadata = row.metadata
+    if row.kind is ItemKind.TOOL_CALL and "arguments" in metadata:
+        metadata = {**metadata, "arguments": {"redacted": text}}
+    return msgspec.structs.replace(
+        row, text=text, tokens=-1, metadata=metadata, envelope=None, summary="", summary_tokens=0,
+        outline=b"", packed=b"", packed_tokens=0,
+    )  # fmt: skip

@@ -1,0 +1,57 @@
+"""The audit of a compile: its manifest, from which the prompt can be rendered again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from weft.compiler.renditions.rendition import SUMMARY, Rendition
+from weft.readmodel.rows import ItemRow
+from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack, ManifestEntry, PackEntry
+from weft_schemas.ids import digest
+
+
+def manifest_of(
+    entries: Sequence[PackEntry], rows: Mapping[int, ItemRow], shown: Mapping[int, Rendition]
+) -> tuple[ManifestEntry, ...]:
+    """One entry per block, in order: `view` holds the view's name and how it was cut."""
+    return tuple(
+        ManifestEntry(
+            item_id=entry.item_id,
+            sequence=entry.sequence,
+            version=_version(rows[entry.sequence], shown[entry.sequence]) if entry.item_id else 0,
+            view=_view(entry, shown),
+            digest=digest(entry.text),
+        )
+        for entry in entries
+    )
+
+
+def _version(row: ItemRow, shown: Rendition) -> int:
+    return row.summary_version if shown.view == SUMMARY and row.envelope is None else row.version
+
+
+def _view(entry: PackEntry, shown: Mapping[int, Rendition]) -> str:
+    if not entry.item_id:
+        return entry.view
+    one = shown[entry.sequence]
+    return f"{one.view} {one.recipe}".rstrip()
+
+
+def audit_of(
+    pack: ContextPack, request: CompileRequest, manifest: tuple[ManifestEntry, ...]
+) -> CompileAudit:
+    """The audit event of a pack."""
+    return CompileAudit(
+        id=pack.id,
+        tenant=pack.tenant,
+        session=pack.session,
+        request=request,
+        sequence=pack.sequence,
+        policy_version=pack.policy_version,
+        manifest=manifest,
+        digest=pack.digest,
+        render_version=pack.render_version,
+        code_version=pack.code_version,
+        encoding=pack.stats.encoding,
+        pending=pack.pending,
+    )

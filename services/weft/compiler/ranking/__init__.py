@@ -1,0 +1,1 @@
+"""What matters to this step: the question, how well each passage answers it, and what it states."""

@@ -1,0 +1,66 @@
+"""What a request ranks by: the terms of its query, or of the latest user turn where it has none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from weft.readmodel.terms import analyse, words
+
+STOP_WORDS = frozenset(
+    analyse(
+        "a about after all also am an and any are as at be been but by can could did do does done "
+        "for from get had has have he her here him his how i if in into is it its just like me "
+        "more my no not of on or our out she so some than that the their them then there these "
+        "they this to up us very was we were what when where which while who whom whose why will "
+        "with would you your s t d ll m re ve don didn doesn isn wasn hasn haven"
+    )
+)
+"""Words too common in English to tell one item from another."""
+
+EXPANSION = 32
+"""Terms of the best matches of which the search takes those that tell most. From the 20 with the
+greatest weight alone, rare or not, recall of LoCoMo at 2,000 tokens is .01 less."""
+
+_NAME = re.compile(r"\b[A-Z][\w'-]*[^\W\d_]")
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A query, understood."""
+
+    text: str
+    terms: tuple[str, ...]
+    """As `readmodel.terms` makes them, stop words out, in order of first use."""
+    names: frozenset[str]
+    """Capitalised words, folded: people and things that an author or a tool may be called."""
+    again: tuple[str, ...] = ()
+    """Terms once more for each further use: a long query repeats what it is about."""
+
+
+@lru_cache(maxsize=256)
+def understand(text: str) -> Question:
+    """The terms and names of a query."""
+    asked = analyse(text)
+    terms = tuple(term for term in asked if term not in STOP_WORDS)
+    again = tuple(term for term in terms for _ in range(1, asked[term]))
+    names = frozenset(word.casefold().removesuffix("'s") for word in _NAME.findall(text))
+    return Question(text, terms or tuple(analyse(text)), names, again)
+
+
+def expansion(
+    texts: Sequence[str], question: Question, without: Collection[str]
+) -> dict[str, float]:
+    """Terms that the best matches share, with their weights: pseudo-relevance feedback, by rank."""
+    shared: dict[str, float] = {}
+    held = shared.get
+    for rank, text in enumerate(texts):
+        weight = 1 / (rank + 2)
+        for term in dict.fromkeys(words(text)):
+            shared[term] = held(term, 0.0) + weight
+    known = STOP_WORDS.union(question.terms, without)
+    new = [term for term in shared if term not in known and len(term) > 2]
+    new.sort(key=shared.__getitem__, reverse=True)
+    return {term: shared[term] for term in new[:EXPANSION]}

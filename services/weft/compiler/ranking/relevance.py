@@ -1,0 +1,171 @@
+"""Stage 5: how much each group matters to this step. Relevance, 0 to 1, comes from matches, from
+what stands beside them and, where a question is answered, from surface cues; recency halves with
+age; the phase's kinds weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import (
+    AFTER_QUESTION,
+    ASKS,
+    AT_TIME,
+    BESIDE,
+    DATED,
+    DAY,
+    DAY_MATCHES,
+    LONG,
+    LONG_TEXT,
+    LONGEST_TITLE,
+    NAMED,
+    OWN_WORDS,
+    SPOKEN_BY,
+    TITLED,
+    Emphasis,
+)
+from weft.compiler.ranking.cues import Cues, cues
+from weft.compiler.ranking.question import Question
+from weft.compiler.ranking.times import nearness, times_in
+from weft.readmodel.rows import ItemRow
+from weft.readmodel.terms import analyse
+from weft_schemas.items import ItemKind
+from weft_schemas.policy import PhaseRule
+
+SAID = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
+"""Kinds that somebody said."""
+
+ALONE = frozenset({ItemKind.DOC_SNIPPET})
+"""Kinds that answer nothing beside them: documents are published in any order."""
+
+_NO_CUES = cues("")
+
+
+def score_groups(
+    groups: Sequence[Group],
+    matches: Mapping[int, float],
+    question: Question,
+    rule: PhaseRule,
+    emphasis: Emphasis,
+    latest_user: int | None,
+) -> dict[int, float]:
+    """Score per group key, above 0. `matches` are BM25 scores by sequence."""
+    rows = [row for group in groups for row in group.rows]
+    rows.sort(key=lambda row: row.ordinal)
+    relevance = relevance_of(rows, matches, question, emphasis.cues)
+    called = max((group.key for group in groups if len(group.rows) > 1), default=None)
+    kinds = {row.kind for row in rows}
+    weights = {kind: rule.weights.get(kind, 1.0) ** emphasis.tie for kind in kinds}
+    scores = {}
+    for age, group in enumerate(reversed(groups)):
+        held = group.rows
+        weight, best = weights[held[0].kind], relevance[held[0].sequence]
+        if len(held) > 1:
+            weight = max([weights[row.kind] for row in held])
+            best = max([relevance[row.sequence] for row in held])
+        score = emphasis.relevance * best + emphasis.recency * decay(age, emphasis.half_life)
+        if latest_user is not None and group.key > latest_user and group.is_exchange:
+            score += emphasis.exchange
+        if group.key == called:
+            score += emphasis.newest
+        scores[group.key] = weight * score + 1e-6
+    return scores
+
+
+def decay(age: int, half_life: float) -> float:
+    """Hyperbolic, so that what is old can still be reached; 1 for the newest."""
+    return half_life / (half_life + age)
+
+
+def relevance_of(
+    rows: Sequence[ItemRow], matches: Mapping[int, float], question: Question, surface: bool
+) -> dict[int, float]:
+    """Relevance by sequence, the best 1. `rows` come by ordinal; `surface` lets cues count."""
+    signs = [_NO_CUES] * len(rows)
+    if surface:
+        signs = [cues(row.whole) if row.kind in SAID else _NO_CUES for row in rows]
+    occurred = _noted(rows, "occurred_at")
+    raw = _with_neighbours(rows, matches, signs, occurred)
+    top = max(raw, default=0.0) or 1.0
+    days = _days(rows, matches, occurred)
+    authors = [author.casefold() for author in _noted(rows, "author")]
+    people = frozenset(authors) - {""}
+    asked = people & question.names
+    times, terms = times_in(question.text), frozenset(question.terms)
+    found: dict[int, float] = {}
+    for row, score, sign, day, author in zip(rows, raw, signs, occurred, authors, strict=True):
+        worth = score / top
+        if days:
+            worth += DAY * days.get(day, 0.0)
+        long = LONG * min(len(row.whole) / LONG_TEXT, 1.0)
+        if sign is _NO_CUES:
+            worth += long
+        else:
+            worth += DATED * sign.dated + long
+            if sign.names - people:
+                worth += NAMED
+        if len(asked) == 1 and author in asked:
+            worth *= SPOKEN_BY
+        if times:
+            worth *= 1 + AT_TIME * nearness(times, day, row.published_ns)
+        if row.kind is ItemKind.DOC_SNIPPET:
+            worth *= 1 + TITLED * _share(_title(row.whole), terms)
+        found[row.sequence] = worth * (ASKS if sign.asks else 1.0)
+    return found
+
+
+def _with_neighbours(
+    rows: Sequence[ItemRow],
+    matches: Mapping[int, float],
+    signs: Sequence[Cues],
+    occurred: Sequence[str],
+) -> list[float]:
+    place = {row.ordinal: at for at, row in enumerate(rows)}
+    raw = [matches.get(row.sequence, 0.0) * _own(row) for row in rows]
+    for at, row in enumerate(rows):
+        own = matches.get(row.sequence, 0.0) * _own(row)
+        if not own or row.kind in ALONE:
+            continue
+        for distance, share in BESIDE.items():
+            for ordinal in (row.ordinal - distance, row.ordinal + distance):
+                other = place.get(ordinal)
+                if other is None or rows[other].kind in ALONE:
+                    continue
+                if occurred[other] == occurred[at]:
+                    answers = ordinal == row.ordinal + 1 and signs[at].asks
+                    raw[other] += own * (AFTER_QUESTION if answers else share)
+    return raw
+
+
+def _own(row: ItemRow) -> float:
+    """Factor for what a nameless agent says: it repeats what users and tools said."""
+    is_own = row.kind is ItemKind.AGENT_MSG and not row.metadata.get("author")
+    return OWN_WORDS if is_own else 1.0
+
+
+def _days(
+    rows: Sequence[ItemRow], matches: Mapping[int, float], occurred: Sequence[str]
+) -> dict[str, float]:
+    """Per occurrence, how its best matches compare with the best one's, 0 to 1."""
+    held: dict[str, list[float]] = {}
+    for row, day in zip(rows, occurred, strict=True):
+        if row.sequence in matches:
+            held.setdefault(day, []).append(matches[row.sequence])
+    sums = {day: sum(sorted(found)[-DAY_MATCHES:]) for day, found in held.items()}
+    best = max(sums.values(), default=0.0)
+    return {day: total / best for day, total in sums.items()} if len(sums) > 1 else {}
+
+
+def _title(text: str) -> tuple[str, ...]:
+    """The terms of a document's first line, where more follows."""
+    line, _, more = text.partition("\n")
+    return tuple(analyse(line)) if more and len(line) <= LONGEST_TITLE else ()
+
+
+def _share(terms: Collection[str], asked: Collection[str]) -> float:
+    return sum(term in asked for term in terms) / len(terms) if terms else 0.0
+
+
+def _noted(rows: Sequence[ItemRow], name: str) -> list[str]:
+    """What the items' metadata say under this name, empty where nothing."""
+    return [str(row.metadata.get(name) or "") if row.metadata else "" for row in rows]

@@ -1,0 +1,90 @@
+"""What a part is worth to a step that copies values: each value it states, more where a call has
+asked for such a field, less where the prompt states it already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from weft.compiler.ranking.values import REMEMBERED, values
+from weft.readmodel.rows import ItemRow
+from weft_schemas.items import ItemKind
+
+STATED = 0.4
+"""Least weight of the one word that a field states, whatever it looks like."""
+ASKED_FIELD = 3.0
+"""Factor for fields that are named like an argument: of earlier calls, or of the chosen tool."""
+COVERED = 20.0
+"""How much a value's repetition loses: by each earlier statement of it."""
+
+
+def asked_fields(rows: Iterable[ItemRow], parameters: Collection[str] = ()) -> frozenset[str]:
+    """Fields whose values a call may take: named like the arguments that these items' calls have
+    filled, or like the chosen tool's `parameters`."""
+    filled = {
+        name
+        for row in rows
+        if row.kind is ItemKind.TOOL_CALL
+        for name in _names(row.metadata.get("arguments"))
+    }
+    return frozenset(one for name in filled.union(parameters) for one in relatives(name))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def relatives(name: str) -> tuple[str, ...]:
+    """A field's name and the names under which others state such values: what fills a
+    `reservation_id` may stand in a list of `reservations`."""
+    thing = name.removesuffix("_id")
+    return name, f"{name}s", thing, f"{thing}s"
+
+
+def _names(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        for held in value.values():
+            if isinstance(held, dict | list):
+                yield from _names(held)
+    elif isinstance(value, list):
+        for held in value:
+            if isinstance(held, dict | list):
+                yield from _names(held)
+
+
+class Worth(msgspec.Struct, frozen=True):
+    """What a part states."""
+
+    values: dict[str, float]
+    """Weight per value."""
+    total: float
+
+
+_FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
+
+
+@lru_cache(maxsize=REMEMBERED)
+def worth(text: str, asked: frozenset[str]) -> Worth:
+    """What a part with this text states; the value of a field that is asked for counts more."""
+    found = values(text)
+    fields = _FIELD.findall(text) if '":' in text else ()
+    if fields:
+        found = dict(found)
+        for name, value in fields:
+            stated = value.strip('" ')
+            weight = max(found.get(stated, 0.0), STATED)
+            found[stated] = weight * ASKED_FIELD if name in asked else weight
+            if name in found and "_" not in name:
+                del found[name]
+    return Worth(found, sum(found.values()))
+
+
+def new_worth(part: Worth, stated: Mapping[str, int]) -> float:
+    """The weight of what is not yet stated."""
+    if stated.keys().isdisjoint(part.values):
+        return part.total
+    return sum(
+        weight / (1 + COVERED * stated.get(value, 0)) for value, weight in part.values.items()
+    )

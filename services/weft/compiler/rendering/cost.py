@@ -1,0 +1,213 @@
+"""What a prompt costs: entries made of renditions, and their tokens as they are really sent.
+Entries and their costs are made once, however often the budget fit asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from weft.adapters.conversation import omission
+from weft.adapters.drafting import compact
+from weft.compiler.candidates.closure import Group
+from weft.compiler.rendering.counting import MESSAGE, Count, message_tokens, prompt_tokens
+from weft.compiler.rendering.entries import undated
+from weft.compiler.rendering.legend import FENCES, HANDLES, OMISSIONS, OPENING, legend
+from weft.compiler.rendering.prompt import block, label
+from weft.compiler.renditions.rendition import PARTS, STUB, Rendition
+from weft.days import day_of, written
+from weft.readmodel.rows import ItemRow
+from weft_schemas.compile import PackEntry
+from weft_schemas.items import ItemKind
+
+Shown = dict[int, Rendition]
+"""What is shown, by sequence."""
+
+ROLE = 2
+"""Tokens of a label that messages have no need of."""
+FILLERS = 12
+"""Tokens of what a provider's rules add: a first user message, a last one."""
+CALL_IDS = 6
+"""Tokens of a call's id, with the call and with its result, and of what stands around them."""
+FAR = 64
+"""With it, twice the sum of the blocks is more than any provider's messages take."""
+
+
+class _Cost(NamedTuple):
+    """Tokens of one entry, and what those of others hang on."""
+
+    after_call: int
+    """Its block right after its call, line break included."""
+    alone: int
+    """Its block elsewhere."""
+    extra: int
+    """About how many more it takes as a message, if the speaker stays the same."""
+    speaker: str
+    """Entries of one speaker in a row become one message; each call and result is its own."""
+    day: str
+    item_id: str
+    parent_id: str | None
+    has_gaps: bool
+    has_fence: bool
+    has_handle: bool
+
+
+class Costed(msgspec.Struct, frozen=True):
+    """A finished prompt's entries, in tokens."""
+
+    entries: tuple[PackEntry, ...]
+    prompt: int
+    messages: dict[str, int]
+    """Per provider."""
+
+
+Make = Callable[[ItemRow, Rendition], PackEntry]
+
+
+class PromptCost:
+    """`above` are the entries of memory and tools; `groups` hold all rows that may be shown."""
+
+    def __init__(
+        self,
+        above: Sequence[PackEntry],
+        groups: Sequence[Group],
+        make: Make,
+        count: Count,
+    ) -> None:
+        self.above = tuple(above)
+        self.rows = {row.sequence: row for group in groups for row in group.rows}
+        self._place = _places(groups)
+        self._make = make
+        self._count = count
+        self._entries: dict[int, tuple[Rendition, PackEntry, _Cost]] = {}
+        self._above = sum(count(made.text + "\n") for made in self.above)
+        self._costed: tuple[Shown, Costed] | None = None
+        self._dated = (
+            len({day_of(str(row.metadata.get("occurred_at") or "")) for row in self.rows.values()})
+            > 1
+        )
+
+    def entries(self, shown: Mapping[int, Rendition]) -> list[PackEntry]:
+        """All entries, in order of happening below the legend and the header."""
+        made = []
+        missing = self._missing(shown)
+        for sequence in self._in_order(shown):
+            one = self._entry(sequence, shown[sequence])[1]
+            if sequence in missing:
+                one = msgspec.structs.replace(one, omitted_before=missing[sequence])
+            made.append(one)
+        omitted = any(one.omitted_before for one in made)
+        told = legend(made, omitted)
+        return [*([told] if told else []), *self.above, *undated(made)]
+
+    def _missing(self, shown: Mapping[int, Rendition]) -> dict[int, int]:
+        """How many items are left out before each of these, where any are."""
+        missing = {}
+        before = -1
+        for ordinal, sequence in sorted((self.rows[at].ordinal, at) for at in shown):
+            if ordinal > before + 1:
+                missing[sequence] = ordinal - before - 1
+            before = ordinal
+        return missing
+
+    def costed(self, shown: Mapping[int, Rendition]) -> Costed:
+        """The entries and what is really sent of them, counted."""
+        if self._costed is None or self._costed[0] != shown:
+            entries = self.entries(shown)
+            messages = message_tokens(entries, self._count) if entries else {}
+            prompt = prompt_tokens(entries, self._count)
+            self._costed = dict(shown), Costed(tuple(entries), prompt, messages)
+        return self._costed[1]
+
+    def exact(self, shown: Mapping[int, Rendition]) -> int:
+        """Tokens of the prompt, or of the longest provider's messages where that is more."""
+        costed = self.costed(shown)
+        return max(costed.prompt, *costed.messages.values(), 0)
+
+    def fits(self, shown: Mapping[int, Rendition], limit: int) -> bool:
+        """Whether that is at most so much; what is far below needs no exact count."""
+        return self.size(shown) * 2 + FAR <= limit or self.exact(shown) <= limit
+
+    def size(self, shown: Mapping[int, Rendition]) -> int:
+        """The same, added up from the blocks: exact for the prompt, close for messages."""
+        prompt, extra, latest, last = self._above, 0, "", ""
+        before: str | bool = False
+        missing = self._missing(shown)
+        gaps = bool(missing)
+        fences = handles = False
+        for sequence in self._in_order(shown):
+            cost = self._entry(sequence, shown[sequence])[2]
+            prompt += cost.after_call if before == cost.parent_id else cost.alone
+            extra += cost.extra if cost.speaker == last else cost.extra + MESSAGE - 1
+            if self._dated and cost.day and cost.day != latest:
+                prompt += self._count(written(cost.day, latest) + "\n")
+                latest = cost.day
+            if sequence in missing:
+                prompt += self._count(omission(missing[sequence]) + "\n")
+            before, last = cost.item_id, cost.speaker
+            gaps, fences = gaps or cost.has_gaps, fences or cost.has_fence
+            handles = handles or cost.has_handle
+        told = [
+            sentence
+            for is_told, sentence in ((gaps, OMISSIONS), (fences, FENCES), (handles, HANDLES))
+            if is_told
+        ]
+        if told:
+            prompt += self._count(OPENING + " ".join(told) + "\n")
+        return prompt + max(extra + FILLERS, 0)
+
+    def _in_order(self, shown: Mapping[int, Rendition]) -> list[int]:
+        return sorted(shown, key=self._place.__getitem__)
+
+    def _entry(self, sequence: int, shown: Rendition) -> tuple[Rendition, PackEntry, _Cost]:
+        """Made once per rendition: kept with it, so that no other can take its identity."""
+        held = self._entries.get(id(shown))
+        if held is None:
+            row = self.rows[sequence]
+            made = self._make(row, shown)
+            held = self._entries[id(shown)] = shown, made, _cost(made, self._count)
+        return held
+
+
+def _places(groups: Sequence[Group]) -> dict[int, tuple[int, bool, int]]:
+    """By sequence, what items are sorted by: a result before its call stands behind it."""
+    places = {}
+    for group in groups:
+        for row in group.rows:
+            at = max(row.sequence, group.rows[0].sequence)
+            places[row.sequence] = at, row is not group.rows[0], row.sequence
+    return places
+
+
+def _cost(made: PackEntry, count: Count) -> _Cost:
+    alone = count(block(made, None) + "\n")
+    if made.answer:
+        alone += count(f"result: ({made.answer})\n")
+    after_call, extra, speaker = alone, 0 if made.author else -ROLE, made.kind.value
+    if made.kind is ItemKind.TOOL_RESULT:
+        after_call -= count(label(made, None)) - 1
+        speaker = made.item_id
+    elif made.kind is ItemKind.TOOL_CALL:
+        arguments = count(compact(made.arguments or {})) + count(made.tool_name or "")
+        if made.arguments is None:
+            arguments = count(made.text) + TEXT_EXCHANGE
+        extra, speaker = extra + arguments - count(made.text) + CALL_IDS, made.item_id
+    elif made.kind is not ItemKind.AGENT_MSG:
+        speaker = ItemKind.USER_TURN.value
+    return _Cost(
+        after_call,
+        alone,
+        extra,
+        speaker,
+        day_of(made.occurred_at),
+        made.item_id,
+        made.parent_id,
+        made.view in (PARTS, STUB),
+        "<data:" in made.text,
+        "[art:" in made.text,
+    )
+
+
+TEXT_EXCHANGE = 12
+"""Tokens that tell of an exchange that stands as text in a provider's messages."""

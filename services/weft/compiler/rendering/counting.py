@@ -1,0 +1,116 @@
+"""Tokens of a prompt and of provider messages. Counts of blocks add up exactly, because blocks are
+lines and no token of the encodings spans the start of a line that begins with a letter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from string import ascii_letters, digits
+from typing import Any
+
+from weft import tokens
+from weft.adapters import anthropic, openai
+from weft.adapters.conversation import conversation
+from weft.adapters.drafting import compact
+from weft.compiler.rendering.prompt import blocks
+from weft_schemas.compile import PackEntry
+
+MESSAGE = 3
+"""Tokens that a provider spends on a message besides its text (OpenAI's cookbook on counting)."""
+REMEMBERED = 4096
+"""Counts kept per encoding: several prompts' blocks."""
+
+Count = Callable[[str], int]
+
+
+_APART = frozenset(f"{ascii_letters}{digits}[")
+"""With what a line begins that can be counted by itself."""
+_LONGEST_LABEL = 64
+"""Characters. No token goes over from a label to the blank behind it, so that what is said there is
+counted by itself: it comes again without, or with another."""
+_LONG_LINES = 100
+"""Characters per line from which that pays: lines that come again in other messages."""
+
+
+@cache
+def counter(encoding: str) -> Count:
+    """Counts text in this encoding and remembers the latest counts, of texts and of their lines."""
+
+    plain = tokens.counter(encoding).count
+
+    def new(text: str) -> int:
+        end = text.find("] " if text.startswith("[") else ": ", 0, _LONGEST_LABEL) + 1
+        return plain(text[:end]) + plain(text[end:]) if end else plain(text)
+
+    line = lru_cache(maxsize=REMEMBERED)(new)
+
+    @lru_cache(maxsize=REMEMBERED)
+    def count(text: str) -> int:
+        breaks = text.count("\n", 0, -1)
+        if breaks and breaks * _LONG_LINES < len(text):
+            return sum(map(line, _lines(text)))
+        return new(text)
+
+    return count
+
+
+def _lines(text: str) -> list[str]:
+    """The lines, each with its break and with those behind it that cannot be counted apart."""
+    lines, start = [], 0
+    at = text.find("\n") + 1
+    while at:
+        if text[at : at + 1] in _APART:
+            lines.append(text[start:at])
+            start = at
+        at = text.find("\n", at) + 1
+    return [*lines, text[start:]]
+
+
+def prompt_tokens(entries: Iterable[PackEntry], count: Count) -> int:
+    """Tokens of the prompt that these entries make."""
+    written = ["\n".join(lines) for lines in blocks(entries)]
+    return sum(count(f"{text}\n") for text in written[:-1]) + sum(map(count, written[-1:]))
+
+
+def message_tokens(entries: Sequence[PackEntry], count: Count) -> dict[str, int]:
+    """Tokens of the same entries as messages, per provider, names, arguments and ids included."""
+    talk = conversation(entries)
+    return {
+        "openai": _openai(openai.written(talk), count),
+        "anthropic": _anthropic(anthropic.written(talk), count),
+    }
+
+
+def _openai(request: Mapping[str, Any], count: Count) -> int:
+    total = 0
+    for message in request["messages"]:
+        total += MESSAGE + count(message.get("content") or "")
+        total += count(message.get("tool_call_id") or "")
+        for call in message.get("tool_calls") or ():
+            function = call["function"]
+            total += count(call["id"]) + count(function["name"]) + count(function["arguments"])
+    return total
+
+
+def _anthropic(request: Mapping[str, Any], count: Count) -> int:
+    total = count(request.get("system") or "")
+    for message in request["messages"]:
+        content = message["content"]
+        total += MESSAGE
+        total += (
+            count(content)
+            if isinstance(content, str)
+            else sum(_block(block, count) for block in content)
+        )
+    return total
+
+
+def _block(block: Mapping[str, Any], count: Count) -> int:
+    match block["type"]:
+        case "tool_use":
+            return count(block["id"]) + count(block["name"]) + count(compact(block["input"]))
+        case "tool_result":
+            failed = count("is_error") if block.get("is_error") else 0
+            return count(block["tool_use_id"]) + count(block["content"]) + failed
+        case _:
+            return count(block["text"])

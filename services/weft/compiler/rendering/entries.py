@@ -1,0 +1,111 @@
+"""From a row in one of its renditions to the entry that a pack holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+
+import msgspec
+
+from weft.compiler.rendering.fencing import fence, looks_like_labels, unbroken
+from weft.compiler.renditions.rendition import PARTS, REDACTED, REFERENCE, STUB, SUMMARY, Rendition
+from weft.readmodel.rows import ItemRow
+from weft_schemas.compile import PackEntry
+from weft_schemas.envelope import ResultStatus
+from weft_schemas.items import ItemKind
+
+HANDLE_FROM = 300
+"""Tokens that must be missing before the text names its handle, which costs ten; the entry always
+carries it."""
+OWN_WORDS = frozenset({STUB, REFERENCE})
+"""Views that hold nothing of the item: no fence is needed."""
+_CHARACTERS = 4
+"""Per token, about."""
+
+
+def entry(
+    row: ItemRow,
+    shown: Rendition,
+    key: bytes,
+    section: str,
+    untrusted: bool,
+    answer: str = "",
+    call_id: str | None = None,
+) -> PackEntry:
+    """The entry of one item, fenced where it is untrusted, its handle shown where much is missing.
+
+    Call ids are the item's place in its session: as unique as the provider's, at a tenth of the
+    tokens. `answer` says why a call has no result beside it, `call_id` which
+    item a result answers.
+    """
+    handle = _handle(row, shown)
+    text = f"{shown.text} [{handle}]" if handle and _much_is_missing(row, shown) else shown.text
+    named = row.metadata.get
+    return PackEntry(
+        item_id=row.id,
+        kind=row.kind,
+        text=text if shown.view in OWN_WORDS else _safe(text, row, key, untrusted),
+        section=section,
+        sequence=row.sequence,
+        parent_id=row.parent_id if call_id is None else call_id,
+        author=_text(named("author")),
+        tool_name=_text(named("tool_name")),
+        call_id=f"c{row.ordinal}" if row.kind is ItemKind.TOOL_CALL else None,
+        arguments=shown.arguments,
+        turn_id=_text(named("turn_id")),
+        occurred_at=_text(named("occurred_at")) or _published(row.published_ns),
+        view=shown.view,
+        handle=handle,
+        sensitivity=row.sensitivity,
+        is_error=row.kind is ItemKind.TOOL_RESULT and _failed(row, shown),
+        answer=answer,
+    )
+
+
+def undated(entries: Sequence[PackEntry]) -> list[PackEntry]:
+    """The entries without their times where all are of one day: then a date tells nothing."""
+    days = {entry.occurred_at[:10] for entry in entries if entry.occurred_at}
+    if len(days) > 1:
+        return list(entries)
+    return [msgspec.structs.replace(entry, occurred_at=None) for entry in entries]
+
+
+def _safe(text: str, row: ItemRow, key: bytes, untrusted: bool) -> str:
+    if untrusted:
+        return fence(unbroken(text), row.id, key)
+    return fence(text, row.id, key) if looks_like_labels(text) else text
+
+
+def _published(nanoseconds: int) -> str:
+    return _written(nanoseconds // 1_000_000_000)
+
+
+@lru_cache(maxsize=1024)
+def _written(seconds: int) -> str:
+    # Four times as fast as strftime.
+    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}Z"
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _handle(row: ItemRow, shown: Rendition) -> str | None:
+    if row.envelope is None or shown.view == REDACTED:
+        return None
+    return row.envelope.artifacts[0].handle if row.envelope.artifacts else None
+
+
+def _failed(row: ItemRow, shown: Rendition) -> bool:
+    """What its publisher says; of one that is not redacted, what the firewall found out as well."""
+    if row.metadata.get("is_error") is True:
+        return True
+    found = row.envelope is not None and row.envelope.status is ResultStatus.ERROR
+    return found and shown.view != REDACTED
+
+
+def _much_is_missing(row: ItemRow, shown: Rendition) -> bool:
+    if row.envelope is None or shown.view not in (PARTS, STUB, SUMMARY):
+        return False
+    return row.envelope.raw_tokens - len(shown.text) / _CHARACTERS > HANDLE_FROM

@@ -1,0 +1,86 @@
+"""Stage 8: entries to the prompt. Every block is a line or more of its own with a short label, so
+that tokens add up block by block, and a block never depends on a later one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from weft.adapters.conversation import omission
+from weft.days import day_of, written
+from weft_schemas.compile import PackEntry
+from weft_schemas.items import ItemKind
+
+RENDER_VERSION = "3"
+"""Changes whenever the same entries would give another prompt, or the same views other entries."""
+
+LABELS = {
+    ItemKind.USER_TURN: "user",
+    ItemKind.AGENT_MSG: "agent",
+    ItemKind.TOOL_CALL: "call",
+    ItemKind.TOOL_RESULT: "result",
+    ItemKind.DOC_SNIPPET: "doc",
+    ItemKind.MEMORY_FACT: "fact",
+    ItemKind.PLAN_STATE: "plan",
+    ItemKind.POLICY: "policy",
+}
+_RESERVED = {
+    *LABELS.values(),
+    "system",
+    "developer",
+    "assistant",
+    "human",
+    "tool",
+    "facts",
+    "earlier",
+}
+_UNSAFE = re.compile(r"[^\w .@-]+")
+_LONGEST_NAME = 40
+
+
+def render(entries: Iterable[PackEntry]) -> str:
+    """The prompt."""
+    return "\n".join(block for entry in blocks(entries) for block in entry)
+
+
+def blocks(entries: Iterable[PackEntry]) -> Iterator[list[str]]:
+    """The lines of each entry: how many items are left out before it, a date where the day changes,
+    then its block, and what is known of a call's result where it is not shown."""
+    previous: PackEntry | None = None
+    day = ""
+    for entry in entries:
+        lines = [omission(entry.omitted_before)] if entry.omitted_before else []
+        today = day_of(entry.occurred_at)
+        if today and today != day:
+            lines.append(written(today, day))
+            day = today
+        lines.append(block(entry, previous))
+        if entry.answer:
+            lines.append(f"result: ({entry.answer})")
+        yield lines
+        previous = entry
+
+
+def block(entry: PackEntry, previous: PackEntry | None) -> str:
+    """`label: text`; the header and the tools carry their labels in their text."""
+    if not entry.item_id:
+        return entry.text
+    return f"{label(entry, previous)}: {entry.text}"
+
+
+def label(entry: PackEntry, previous: PackEntry | None) -> str:
+    """Who or what speaks. A result that does not follow its call names the tool."""
+    plain = LABELS[entry.kind]
+    if entry.kind is ItemKind.TOOL_RESULT:
+        answered = previous is not None and previous.item_id == entry.parent_id
+        told = plain if answered or not entry.tool_name else f"result of {safe(entry.tool_name)}"
+        return f"{told} (error)" if entry.is_error else told
+    if entry.author and entry.kind in (ItemKind.USER_TURN, ItemKind.AGENT_MSG):
+        name = safe(entry.author)
+        return f"{plain} {name}".rstrip() if not name or name.casefold() in _RESERVED else name
+    return plain
+
+
+def safe(name: str) -> str:
+    """A name that cannot break out of its label."""
+    return _UNSAFE.sub(" ", name)[:_LONGEST_NAME].strip()

@@ -1,0 +1,160 @@
+"""The tools of a request as one block: short lines where the model is to choose, the chosen tool's
+schema where it is to call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from weft.compiler.rendering.fencing import unbroken
+from weft.readmodel.rows import SessionView
+from weft_schemas.compile import CompileRequest, PackEntry
+from weft_schemas.items import ItemKind
+from weft_schemas.policy import Phase
+from weft_schemas.routing import ChoiceCard, HydrationResult, SelectableItem
+
+SHARE = 0.5
+"""Most of a budget that tools take."""
+LINE = 160
+"""Characters of a tool's line in phase route."""
+VALUES = 3
+"""Candidates shown for a parameter."""
+
+
+def tools_entry(
+    view: SessionView, request: CompileRequest, budget: int, count: Callable[[str], int]
+) -> PackEntry | None:
+    """The block for this phase, or null where the request offers nothing or nothing fits."""
+    text = ""
+    limit = int(budget * SHARE)
+    if request.phase is Phase.ROUTE:
+        text = _lines(list(offered(view, request)), limit, count)
+    elif request.phase is Phase.CALL and isinstance(request.hydration, HydrationResult):
+        text = _hydrated(request.hydration, limit, count)
+    elif request.phase is Phase.CALL and request.tool:
+        chosen = [tool for tool in offered(view, request) if tool["name"] == request.tool]
+        text = _schema(chosen[0], limit, count) if chosen else ""
+    if not text:
+        return None
+    return PackEntry(item_id="", kind=ItemKind.POLICY, text=text, section="tools", view="tools")
+
+
+def offered(view: SessionView, request: CompileRequest) -> Iterator[dict[str, Any]]:
+    """Name, description and parameters of each tool, whatever the shape it came in."""
+    for tool in request.tools:
+        inner = tool.get("function")
+        given = inner if isinstance(inner, dict) else tool
+        if given.get("name"):
+            yield {
+                "name": str(given["name"]),
+                "description": str(given.get("description") or ""),
+                "parameters": _parameters(given),
+            }
+    if isinstance(request.hydration, HydrationResult):
+        yield _of_item(request.hydration.tool)
+    if not isinstance(request.cards, msgspec.UnsetType):
+        yield from map(_of_card, request.cards)
+        return
+    found = view.catalog(request.catalog) if request.catalog else None
+    yield from map(_of_item, found[1].items if found else ())
+
+
+def _of_item(item: SelectableItem) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "description": item.description,
+        "parameters": item.args_schema,
+    }
+
+
+def _of_card(card: ChoiceCard) -> dict[str, Any]:
+    """A card's warnings stand before its description, which may be cut."""
+    name = card.id if card.name in ("", card.id) else f"{card.id} ({card.name})"
+    told = (card.side_effects, card.note, card.description)
+    return {"name": name, "description": "; ".join(part for part in told if part), "parameters": {}}
+
+
+def parameter_names(view: SessionView, request: CompileRequest) -> frozenset[str]:
+    """Every property name in the chosen tool's schema: the fields that the step will fill."""
+    if request.phase is not Phase.CALL or not request.tool:
+        return frozenset()
+    return frozenset(
+        name
+        for tool in offered(view, request)
+        if tool["name"] == request.tool or isinstance(request.hydration, HydrationResult)
+        for name in _properties(tool["parameters"])
+    )
+
+
+def _parameters(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key in ("parameters", "input_schema", "inputSchema", "args_schema"):
+        if isinstance(tool.get(key), dict):
+            schema: Mapping[str, Any] = tool[key]
+            return schema
+    return {}
+
+
+def _properties(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        properties = schema.get("properties")
+        if isinstance(properties, dict):
+            yield from properties
+        for held in schema.values():
+            yield from _properties(held)
+    elif isinstance(schema, list):
+        for held in schema:
+            yield from _properties(held)
+
+
+def _lines(tools: Sequence[Mapping[str, Any]], limit: int, count: Callable[[str], int]) -> str:
+    """A line a tool, descriptions cut until all fit; where not even the names do, the first."""
+    for length in (LINE, LINE // 2, LINE // 4, 0):
+        lines = [_line(tool, length) for tool in tools]
+        text = "\n".join(["tools:", *lines])
+        if tools and count(text + "\n") <= limit:
+            return text
+    chosen = ["tools:"]
+    room = limit - count("tools:\n")
+    for tool in tools:
+        line = _line(tool, 0)
+        room -= count(line + "\n")
+        if room < 0:
+            break
+        chosen.append(line)
+    return "\n".join(chosen) if len(chosen) > 1 else ""
+
+
+def _line(tool: Mapping[str, Any], length: int) -> str:
+    described = " ".join(tool["description"].split())
+    if len(described) > length:
+        described = described[: max(length - 1, 0)].rstrip() + "…" if length else ""
+    name = " ".join(tool["name"].split())
+    return unbroken(f"- {name}: {described}" if described else f"- {name}")
+
+
+def _schema(tool: Mapping[str, Any], limit: int, count: Callable[[str], int]) -> str:
+    """The tool whole, or without its description, or by name."""
+    name, described = tool["name"], " ".join(tool["description"].split())
+    schema = json.dumps(tool["parameters"], ensure_ascii=False, separators=(",", ":"))
+    for text in (f"{name}: {described} {schema}", f"{name}: {schema}", name):
+        written = "tool: " + unbroken(text)
+        if count(written + "\n") <= limit:
+            return written
+    return ""
+
+
+def _hydrated(found: HydrationResult, limit: int, count: Callable[[str], int]) -> str:
+    """The tool's schema, and below it as many of the values that fit its parameters as fit."""
+    text = _schema(_of_item(found.tool), limit, count)
+    if not text:
+        return ""
+    for name, candidates in found.values.items():
+        values = ", ".join(candidate.value for candidate in candidates[:VALUES])
+        longer = f"{text}\n{unbroken(f'- {name} may be: {values}')}"
+        if count(longer + "\n") > limit:
+            break
+        text = longer
+    return text

@@ -1,0 +1,1 @@
+"""The ways to show an item."""

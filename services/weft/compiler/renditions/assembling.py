@@ -1,0 +1,144 @@
+"""Chosen parts of a text put together again: each exact and in its place, every gap marked with
+what is missing and how much of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from weft.passages.json_text import unquoted
+from weft.passages.part import Outline, Part, leaf_count, leaves
+
+_NUMBERED = re.compile(r"[ \t]*(\d{1,7})(?=[:|\t \u2192])")
+"""A line that begins with its number, as editors and `grep -n` write it."""
+_PLURAL = {"entry": "entries"}
+
+
+def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
+    """The chosen leaves of a text, under the headings and keys that they need.
+
+    JSON stands without the quotes that it can do without, see `unquoted`.
+    """
+    assembling = _Assembling(text, outline.is_json, frozenset(chosen))
+    assembling.part(outline.root, 0)
+    return assembling.text()
+
+
+class _Assembling:
+    def __init__(self, text: str, is_json: bool, chosen: frozenset[int]) -> None:
+        self._text = text
+        self._is_json = is_json
+        self._chosen = chosen
+        self._pieces: list[str] = []
+        self._missing: list[Part] = []
+        """Lines and paragraphs left out since the last piece: one mark tells of all."""
+
+    def text(self) -> str:
+        """What was put together."""
+        self._mark()
+        return "".join(self._pieces).rstrip("\n")
+
+    def part(self, part: Part, number: int) -> int:
+        """Add what is chosen of a part whose first leaf has this number; gives the next number."""
+        held = range(number, number + leaf_count(part))
+        if all(at in self._chosen for at in held):
+            self._exact(part.start, part.end, part.unit)
+            return held.stop
+        if part.opening:
+            self._exact(part.start, part.start + part.opening, part.unit)
+        self._children(part, number)
+        if part.closing:
+            self._exact(part.end - part.closing, part.end, part.unit)
+        return held.stop
+
+    def _children(self, part: Part, number: int) -> None:
+        gap: list[Part] = []
+        is_first = True
+        total = sum(child.count for child in part.children)
+        for child in part.children:
+            held = range(number, number + leaf_count(child))
+            number = held.stop
+            if not child.identifies and all(at not in self._chosen for at in held):
+                gap.append(child)
+                continue
+            if gap:
+                self._gap(gap, total, is_first)
+                gap, is_first = [], False
+            if child.unit in _JSON_UNITS and not is_first:
+                self._add(", ")
+            is_first = False
+            if child.children:
+                self.part(child, held.start)
+            else:
+                self._exact(child.start, child.end, child.unit)
+        if gap:
+            self._gap(gap, total, is_first)
+
+    def _exact(self, start: int, end: int, unit: str) -> None:
+        text = self._text[start:end]
+        self._add(unquoted(text) if self._is_json and unit in _JSON_PARTS else text)
+
+    def _add(self, piece: str) -> None:
+        self._mark()
+        self._pieces.append(piece)
+
+    def _gap(self, gap: Sequence[Part], total: int, is_first: bool) -> None:
+        if gap[0].unit in _JSON_UNITS:
+            mark = gap_mark(self._text, gap, total)
+            self._add(mark if is_first else f", {mark}")
+        elif gap[0].unit == "row":
+            self._lined(gap_mark(self._text, gap, total), True)
+        else:
+            self._missing += gap
+
+    def _mark(self) -> None:
+        """Tell of the lines that are missing here."""
+        if self._missing:
+            gap, self._missing = self._missing, []
+            has_lines = self._text[gap[0].start : gap[-1].end].endswith("\n")
+            self._lined(gap_mark(self._text, gap), has_lines)
+
+    def _lined(self, mark: str, has_lines: bool) -> None:
+        """A mark on a line of its own, where whole lines are missing."""
+        before = self._pieces[-1][-1:] if self._pieces else "\n"
+        if before == "\n":
+            self._pieces.append(f"{mark}\n" if has_lines else f"{mark} ")
+        else:
+            space = "" if before == " " else " "
+            self._pieces.append(f"{space}{mark}\n" if has_lines else f"{space}{mark} ")
+
+
+_JSON_PARTS = frozenset({"record", "field", "element", "call"})
+_JSON_UNITS = frozenset({"record", "field", "element"})
+
+
+def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
+    """`… 12 of 14 records …`, `… lines 40-93 …` or `… 3 paragraphs …`."""
+    unit = gap[0].unit
+    if all(part.unit == unit for part in gap) and unit in (*_JSON_UNITS, "row"):
+        count = sum(part.count for part in gap)
+        return f"… {count} of {total} {_named(unit, total)} …"
+    counts: dict[str, int] = {}
+    for part in gap:  # of a block or a section, what is in it
+        for leaf in leaves(part):
+            counts[leaf.unit] = counts.get(leaf.unit, 0) + leaf.count
+    if set(counts) == {"line"}:
+        numbers = _numbers(text, gap)
+        if numbers is not None:
+            return f"… lines {numbers[0]}-{numbers[1]} …"
+    told = ", ".join(f"{count} {_named(unit, count)}" for unit, count in counts.items())
+    return f"… {told} …"
+
+
+def _numbers(text: str, gap: Sequence[Part]) -> tuple[int, int] | None:
+    """The numbers that the first and the last line of a gap begin with, where they have any."""
+    inside = text[gap[0].start : gap[-1].end].rstrip("\n")
+    first = _NUMBERED.match(inside)
+    last = _NUMBERED.match(inside, inside.rfind("\n") + 1)
+    if first is None or last is None or int(first[1]) >= int(last[1]):
+        return None
+    return int(first[1]), int(last[1])
+
+
+def _named(unit: str, count: int) -> str:
+    return unit if count == 1 else _PLURAL.get(unit, f"{unit}s")

@@ -1,0 +1,147 @@
+"""The ways to show an item, each of them honest: whole; some of its parts, every gap marked; its
+summary; or one line that says what it was."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import msgspec
+
+from weft.compiler.renditions.assembling import assembled
+from weft.passages.part import leaf_count
+from weft.readmodel.calls import call_arguments
+from weft.readmodel.rows import ItemRow
+from weft_schemas.errors import InvalidInput
+from weft_schemas.items import ItemKind
+
+WHOLE, PARTS, SUMMARY, STUB = "whole", "parts", "summary", "stub"
+REFERENCE, REDACTED = "reference", "redacted"
+
+
+class Rendition(msgspec.Struct, frozen=True):
+    """One way to show an item."""
+
+    view: str
+    text: str
+    arguments: dict[str, Any] | None = None
+    """Of a call, verbatim; None where not all of them are shown."""
+    recipe: str = ""
+    """Which parts, for `reread`: `0-3,7`."""
+
+
+def whole(row: ItemRow, redacted: bool = False) -> Rendition:
+    """All that a prompt may hold of the item: its clean text, or the envelope's summary where the
+    clean text is not kept."""
+    if redacted:
+        return Rendition(REDACTED, row.text)
+    if not row.is_complete:
+        return Rendition(SUMMARY, _with_facts(row))
+    if row.kind is ItemKind.TOOL_RESULT and not row.whole.strip():
+        return Rendition(STUB, "(empty)")
+    is_call = row.kind is ItemKind.TOOL_CALL
+    return Rendition(WHOLE, row.whole, call_arguments(row.text, row.metadata) if is_call else None)
+
+
+def part_count(row: ItemRow, redacted: bool = False) -> int:
+    """Of how many parts a choice can be made; 1 where the item is shown whole or not at all."""
+    outline = None if redacted else row.parts
+    return 1 if outline is None else leaf_count(outline.root)
+
+
+def of_parts(row: ItemRow, chosen: Collection[int], redacted: bool = False) -> Rendition:
+    """The chosen parts of an item; a stub where none is chosen."""
+    outline = None if redacted else row.parts
+    if outline is None:
+        return whole(row, redacted) if chosen else stub(row)
+    if not chosen:
+        return stub(row)
+    return Rendition(PARTS, assembled(row.whole, outline, chosen), recipe=ranges(chosen))
+
+
+def beginning(row: ItemRow, limit: int) -> Rendition:
+    """About `limit` tokens of an item's beginning, where not even one of its parts fits."""
+    end = max(limit * _CHARACTERS, 1)
+    text = row.whole[:end]
+    cut = text[: text.rfind(" ")] if len(text) > end // 2 and " " in text[end // 2 :] else text
+    left = len(row.whole) - len(cut)
+    if not left:
+        return whole(row)
+    return Rendition(PARTS, f"{cut.rstrip()} … {left:,} characters …", recipe=f"<{limit}")
+
+
+def reference(row: ItemRow) -> Rendition:
+    """What stands for a result that a later one of the same call repeats."""
+    return Rendition(REFERENCE, AGAIN)
+
+
+AGAIN = "(the same call gives the same again below)"
+_CHARACTERS = 3
+"""Per token, at least in most texts."""
+
+
+def summarised(row: ItemRow) -> Rendition:
+    """The summary: the envelope's, or the summarizer's."""
+    if row.envelope is not None:
+        return Rendition(SUMMARY, _with_facts(row))
+    return Rendition(SUMMARY, row.summary)
+
+
+def stub(row: ItemRow) -> Rendition:
+    """One line that says how much there is."""
+    size = len(row.whole)
+    if not row.whole.strip():
+        return Rendition(STUB, "(empty)")
+    lines = row.whole.count("\n") + 1
+    told = f"{lines} lines, " if lines > 1 else ""
+    return Rendition(STUB, f"… {told}{size:,} characters …")
+
+
+def reread(row: ItemRow, view: str, recipe: str) -> Rendition:
+    """The rendition that was shown before, made again from the same row.
+
+    Raises `InvalidInput` for a view that this release does not make.
+    """
+    match view:
+        case "whole":
+            return whole(row)
+        case "redacted":
+            return whole(row, True)
+        case "reference":
+            return reference(row)
+        case "parts" if recipe.startswith("<"):
+            return beginning(row, int(recipe[1:]))
+        case "parts":
+            return of_parts(row, places(recipe))
+        case "summary":
+            return summarised(row)
+        case "stub":
+            return stub(row)
+    raise InvalidInput(f"item {row.id!r}: view {view!r} is unknown; reproduce it with its release")
+
+
+def _with_facts(row: ItemRow) -> str:
+    """A summary, and the facts that it does not state itself."""
+    facts = row.envelope.facts if row.envelope is not None else ()
+    more = [f"{fact.name}={fact.value}" for fact in facts if fact.value not in row.text]
+    return "\n".join([row.text, "; ".join(more)]) if more else row.text
+
+
+def ranges(chosen: Iterable[int]) -> str:
+    """`0-3,7` for 0, 1, 2, 3 and 7."""
+    runs: list[list[int]] = []
+    for index in sorted(chosen):
+        if runs and index == runs[-1][1] + 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def places(written: str) -> frozenset[int]:
+    """The inverse of `ranges`."""
+    found: set[int] = set()
+    for run in filter(None, written.split(",")):
+        first, _, last = run.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)

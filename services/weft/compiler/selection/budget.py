@@ -1,0 +1,141 @@
+"""The budget: how many of the additions, best first, fit beside what must be shown, counted on what
+is really sent."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+
+from weft.compiler.profiles import CLOSE, FILLS, GUESSES, LEAST_ROOM
+from weft.compiler.rendering.cost import PromptCost, Shown
+from weft.compiler.renditions.rendition import Rendition
+from weft.compiler.selection.offers import Addition, Shape
+
+CORRECTIONS = 4
+"""Fits against the sum of the blocks before one against what is really sent, which is slower."""
+
+
+def fit_budget(
+    cost: PromptCost,
+    additions: Sequence[Addition],
+    shapes: Mapping[int, Shape],
+    base: Mapping[int, Rendition],
+    budget: int,
+) -> Shown:
+    """The longest run of additions that fits beside `base`, then later ones that still fit; by what
+    is really sent never more than `budget`, if `base` is not."""
+    target, best, most = budget, None, -1
+    for _ in range(CORRECTIONS):
+        shown = _fit(additions, shapes, base, cost.size, target)
+        used = cost.exact(shown)
+        if most < used <= budget:
+            best, most = shown, used
+        if CLOSE * budget <= used <= budget or (best is not None and used > budget):
+            break
+        target += budget - used
+    return best if best is not None else _fit(additions, shapes, base, cost.exact, budget)
+
+
+def _fit(
+    additions: Sequence[Addition],
+    shapes: Mapping[int, Shape],
+    base: Mapping[int, Rendition],
+    size: Callable[[Mapping[int, Rendition]], int],
+    budget: int,
+) -> Shown:
+    order = _Prefixes(additions, shapes)
+    taken, used = _longest(additions, lambda count: size({**base, **order.shown(count)}), budget)
+    shown = {**base, **order.shown(taken)}
+    room = budget - used
+    if room < 0:
+        return dict(base)
+    tried = 0
+    chosen = order.parts(taken)
+    for addition in additions[taken:]:
+        if room < LEAST_ROOM or tried == FILLS:
+            break
+        if addition.tokens <= room and addition.part not in chosen.get(addition.sequence, ()):
+            tried += 1
+            more_parts = _with(chosen, addition)
+            more = {**shown, **_renditions(addition, more_parts, shapes)}
+            used = size(more)
+            if used <= budget:
+                shown, chosen, room = more, more_parts, budget - used
+    return shown
+
+
+def _with(chosen: Mapping[int, list[int]], addition: Addition) -> dict[int, list[int]]:
+    more = {sequence: list(parts) for sequence, parts in chosen.items()}
+    for row in addition.group.rows:
+        more.setdefault(row.sequence, [])
+    more[addition.sequence].append(addition.part)
+    return more
+
+
+def _renditions(
+    addition: Addition, chosen: Mapping[int, list[int]], shapes: Mapping[int, Shape]
+) -> Shown:
+    return {
+        row.sequence: shapes[row.sequence].choose(frozenset(chosen[row.sequence]))
+        for row in addition.group.rows
+    }
+
+
+class _Prefixes:
+    """What each prefix of the additions shows. A row's rendition depends only on how many of its
+    parts the prefix holds, so each is made once."""
+
+    def __init__(self, additions: Sequence[Addition], shapes: Mapping[int, Shape]) -> None:
+        self._additions = additions
+        self._shapes = shapes
+        self._made: dict[tuple[int, int], Rendition] = {}
+
+    def parts(self, count: int) -> dict[int, list[int]]:
+        parts: dict[int, list[int]] = {}
+        for addition in self._additions[:count]:
+            if addition.sequence not in parts:
+                for row in addition.group.rows:
+                    parts.setdefault(row.sequence, [])
+            parts[addition.sequence].append(addition.part)
+        return parts
+
+    def shown(self, count: int) -> Shown:
+        return {
+            sequence: self._rendition(sequence, chosen)
+            for sequence, chosen in self.parts(count).items()
+        }
+
+    def _rendition(self, sequence: int, chosen: list[int]) -> Rendition:
+        key = (sequence, len(chosen))
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = self._shapes[sequence].choose(frozenset(chosen))
+        return made
+
+
+def _longest(
+    additions: Sequence[Addition], size: Callable[[int], int], budget: int
+) -> tuple[int, int]:
+    """How many of the additions fit, and the size of so many: guesses by proportion between what
+    fits and what does not, then bisection."""
+    estimates = [0.0, *accumulate(addition.tokens for addition in additions)]
+    low, below = 0, size(0)
+    high, above = len(additions), 0
+    guesses = 0
+    while low < high:
+        guess = (low + high + 1) // 2
+        if guesses < GUESSES:
+            share = (budget - below) / (above - below) if above else 1.0
+            span = estimates[high + 1] - estimates[low] if above else budget - below
+            guess = bisect_right(estimates, estimates[low] + share * span) - 1
+        guess = min(max(guess, low + 1), high)
+        guesses += 1
+        used = size(guess)
+        if used > budget:
+            high, above = guess - 1, used
+        else:
+            low, below = guess, used
+            if used >= CLOSE * budget:
+                break
+    return low, below

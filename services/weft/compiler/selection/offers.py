@@ -1,0 +1,260 @@
+"""The parts that can be taken beside what must be shown, and in which order they are worth their
+tokens: best value for its cost first, each value paid for once."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+
+import msgspec
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import (
+    CALL,
+    COHERENT,
+    DENSITY,
+    FIRST_PART,
+    GROUP,
+    MARKS,
+    OFFERED,
+    OPENING,
+    OVERSHOOT,
+    PASSAGE_FLOOR,
+    Wants,
+)
+from weft.compiler.ranking.worth import Worth, new_worth, worth
+from weft.compiler.renditions.rendition import Rendition, of_parts, part_count, whole
+from weft.compiler.selection.greedy import best_first
+from weft.passages.part import Outline, Part, leaves
+from weft.readmodel.rows import ItemRow
+from weft_schemas.items import ItemKind
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """All ways to show one item."""
+
+    row: ItemRow
+    redacted: bool
+    fixed: Rendition | None
+    """Where there is no choice."""
+    required: frozenset[int]
+    """Parts that stand whenever the item does."""
+    is_limited: bool = False
+    """`fixed` is what the policy says, and stands also where there is room for more."""
+
+    def choose(self, chosen: Collection[int]) -> Rendition:
+        """The rendition of these parts, and of those that are required."""
+        if self.fixed is not None:
+            return self.fixed
+        taken = self.required.union(chosen)
+        if len(taken) == part_count(self.row, self.redacted):
+            return whole(self.row, self.redacted)
+        return of_parts(self.row, taken, self.redacted)
+
+
+class Addition(msgspec.Struct, frozen=True):
+    """One more part in the prompt."""
+
+    group: Group
+    sequence: int
+    """Of the item."""
+    part: int
+    tokens: float
+    """Estimate, what opening its group costs included."""
+
+
+class Offer(msgspec.Struct):
+    """A part that can be taken."""
+
+    group: Group
+    sequence: int
+    part: int
+    cost: float
+    score: float
+    worth: Worth | None
+    """Null where the phase does not ask for values."""
+    factor: float
+    """What a new value counts for."""
+
+
+class Scores(msgspec.Struct, frozen=True):
+    """What ranking found."""
+
+    groups: Mapping[int, float]
+    """By group key."""
+    passages: Mapping[int, Mapping[int, float]]
+    """BM25 by sequence and number of the passage."""
+
+
+def required_parts(row: ItemRow) -> frozenset[int]:
+    """Parts that an item never stands without: a call's arguments, of long ones the beginning, and
+    the first of an item that is one part; the line of a result that tells of an error."""
+    outline = row.parts
+    if row.kind is ItemKind.TOOL_CALL:
+        return frozenset({0}) if outline is None else frozenset(_arguments(outline.root))
+    if row.kind is ItemKind.TOOL_RESULT and _failed(row):
+        return frozenset({0 if outline is None else _error_part(row.whole, outline)})
+    return frozenset()
+
+
+def _failed(row: ItemRow) -> bool:
+    told = row.envelope is not None and row.envelope.status.value == "error"
+    return told or row.metadata.get("is_error") is True
+
+
+def _arguments(root: Part) -> list[int]:
+    """Of each argument the first leaf."""
+    found, number = [], 0
+    for child in root.children:
+        found.append(number)
+        number += sum(1 for _ in leaves(child))
+    return found
+
+
+_ERRORS = ("error", "exception", "traceback", "fail", "fatal", "denied", "not found")
+"""What programs write where they fail, as the firewall's own check of a result's status does."""
+
+
+def _error_part(text: str, outline: Outline) -> int:
+    """The leaf with the first line that tells of an error, else the first."""
+    lowered = text.lower()
+    places = [place for word in _ERRORS if (place := lowered.find(word)) >= 0]
+    if not places:
+        return 0
+    starts = [leaf.start for leaf in leaves(outline.root)]
+    return max(bisect_right(starts, min(places)) - 1, 0)
+
+
+def order_parts(
+    groups: Sequence[Group],
+    scores: Scores,
+    shapes: Mapping[int, Shape],
+    wants: Wants,
+    asked: Collection[str],
+    stated: Mapping[str, int],
+    budget: int,
+) -> list[Addition]:
+    """Additions, best first, until they fill the budget and some more.
+
+    `stated` counts the values that the prompt holds already.
+    """
+    offers: list[Offer] = []
+    for group in groups:
+        for row in group.rows:
+            offers += _offers(group, shapes[row.sequence], scores, wants, asked, budget)
+    return _greedy(offers, shapes, wants, dict(stated), budget * OVERSHOOT)
+
+
+def _offers(
+    group: Group,
+    shape: Shape,
+    scores: Scores,
+    wants: Wants,
+    asked: Collection[str],
+    budget: int,
+) -> list[Offer]:
+    row, score = shape.row, scores.groups[group.key]
+    density = density_of(row)
+    offer = partial(_offer, group, row.sequence, density, wants, asked)
+    if shape.fixed is not None:
+        return [offer(0, shape.fixed.text, score)]
+    if row.parts is None or shape.redacted:
+        return [offer(0, row.text if shape.redacted else row.whole, score)]
+    text, outline = row.whole, row.parts
+    shares = _shares(row, outline, scores.passages.get(row.sequence, {}))
+    room = OFFERED * budget / density
+    offers = []
+    parts = list(enumerate(leaves(outline.root)))
+    if row.size_of_whole > room:
+        parts.sort(key=lambda one: (-shares(one[0]), one[0]))
+    for number, part in parts:
+        room -= part.size
+        if room < 0:
+            break
+        offers.append(offer(number, text[part.start : part.end], score * shares(number)))
+    return offers
+
+
+MESSAGES = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
+
+
+def _offer(
+    group: Group,
+    sequence: int,
+    density: float,
+    wants: Wants,
+    asked: Collection[str],
+    part: int,
+    text: str,
+    score: float,
+) -> Offer:
+    found = worth(text, frozenset(asked)) if wants.values else None
+    return Offer(group, sequence, part, len(text) * density + 1, score, found, wants.values)
+
+
+def _shares(
+    row: ItemRow, outline: Outline, passages: Mapping[int, float]
+) -> Callable[[int], float]:
+    """How much of its item's score a part has: most where its passage answers best. Of a message
+    that only stands beside what answers, the first part tells what it says."""
+    best = max(passages.values(), default=0.0)
+    floor = min(1.0, max(PASSAGE_FLOOR, COHERENT / max(row.whole_tokens, 1)))
+    rest = floor if row.kind in MESSAGES else 1.0 - FIRST_PART
+
+    def share(number: int) -> float:
+        passage = bisect_right(outline.passages, number) - 1
+        first = FIRST_PART if number == 0 else 0.0
+        if not best:
+            return 1.0 if number == 0 else rest
+        found = passages.get(passage, 0.0) / best
+        beside = max(passages.get(passage - 1, 0.0), passages.get(passage + 1, 0.0)) / best
+        return floor + (1 - floor) * max(found, 0.5 * beside, first)
+
+    return share
+
+
+def _greedy(
+    offers: Sequence[Offer],
+    shapes: Mapping[int, Shape],
+    wants: Wants,
+    stated: dict[str, int],
+    limit: float,
+) -> list[Addition]:
+    """By score and new values per token. `stated` is counted on."""
+    opened: set[int] = set()
+
+    def rate(offer: Offer) -> float:
+        cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)
+        gain = 1.0 + (offer.factor * new_worth(offer.worth, stated) if offer.worth else 0.0)
+        return float(offer.score * gain / cost**wants.cheap)
+
+    additions: list[Addition] = []
+    spent = 0.0
+    for offer, _ in best_first(offers, rate):
+        if spent >= limit:
+            break
+        is_open = offer.group.key in opened
+        cost = offer.cost + (0.0 if is_open else opening(offer.group, shapes))
+        opened.add(offer.group.key)
+        spent += cost
+        additions.append(Addition(offer.group, offer.sequence, offer.part, cost))
+        for value in offer.worth.values if offer.worth else ():
+            stated[value] = stated.get(value, 0) + 1
+    return additions
+
+
+def opening(group: Group, shapes: Mapping[int, Shape]) -> float:
+    """Tokens that showing a group costs beside the part that opens it."""
+    if not group.is_exchange:
+        return GROUP + (MARKS if group.rows[0].parts is not None else 0.0)
+    required = sum(
+        len(shapes[row.sequence].choose(()).text) * density_of(row) for row in group.rows
+    )
+    return CALL + required
+
+
+def density_of(row: ItemRow) -> float:
+    """Tokens per character."""
+    size, tokens = row.size_of_whole, row.whole_tokens
+    return tokens / size if size and tokens > 0 else DENSITY

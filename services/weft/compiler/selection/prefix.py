@@ -1,0 +1,222 @@
+"""Prompts that a provider's cache knows: what an earlier pack showed stays as it was and new items
+are appended; its end is replaced where too much is missing of what a compile afresh would show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.ledger import Ledger
+from weft.compiler.profiles import (
+    MOST_PRICE,
+    OF_HALF,
+    PRESENCE,
+    PRICE,
+    STAYS,
+    USED,
+    USED_CALLS,
+)
+from weft.compiler.ranking.values import values
+from weft.compiler.ranking.worth import worth
+from weft.compiler.rendering.cost import Shown
+from weft.compiler.rendering.prompt import RENDER_VERSION
+from weft.compiler.renditions.rendition import (
+    PARTS,
+    REDACTED,
+    SUMMARY,
+    Rendition,
+    reread,
+)
+from weft.compiler.selection.pins import pin
+from weft.compiler.selection.select import (
+    Choice,
+    everything_whole,
+    fill,
+    with_exchange,
+)
+from weft.readmodel.rows import ItemRow, SessionView
+from weft_schemas.compile import CompileAudit, ManifestEntry
+
+
+class Prefix(msgspec.Struct, frozen=True):
+    """What of the base can stay."""
+
+    shown: Shown = {}
+    """By sequence, in the base's order."""
+    reason: str = ""
+    """Why nothing can, empty where something does."""
+
+
+def keep(
+    view: SessionView,
+    base: CompileAudit | None,
+    policy_version: int,
+    groups: Sequence[Group],
+    redacted: frozenset[int],
+) -> Prefix:
+    """The base's blocks up to the first that cannot be shown as it was."""
+    if base is None:
+        return Prefix({}, "the base is not known")
+    if (base.tenant, base.session) != (view.tenant, view.session):
+        return Prefix({}, "the base is of another session")
+    if base.sequence > view.sequence:
+        return Prefix({}, "the base is newer than what is read")
+    if (base.policy_version, base.encoding) != (policy_version, view.encoding):
+        return Prefix({}, "the policy is another")
+    if base.render_version != RENDER_VERSION:
+        return Prefix({}, "the base was rendered by another release")
+    rows = {row.sequence: row for group in groups for row in group.rows}
+    shown: Shown = {}
+    for one in base.manifest:
+        if not one.item_id:
+            continue
+        row = rows.get(one.sequence)
+        again = None if row is None else _again(one, row, redacted)
+        if again is None:
+            break
+        shown[one.sequence] = again
+    return Prefix(_unbroken(shown, groups))
+
+
+def _again(one: ManifestEntry, row: ItemRow, redacted: frozenset[int]) -> Rendition | None:
+    """The rendition that the manifest names, null where the item is not what it was."""
+    name, _, recipe = one.view.partition(" ")
+    of_summary = name == SUMMARY and row.envelope is None
+    version = row.summary_version if of_summary else row.version
+    if version != one.version or (name == REDACTED) != (row.sequence in redacted):
+        return None
+    return reread(row, name, recipe)
+
+
+def _unbroken(shown: Mapping[int, Rendition], groups: Sequence[Group]) -> Shown:
+    """The longest run from the start in which every group is complete: of a group whose result came
+    since, the call would stand there without it."""
+    group_of = {row.sequence: group for group in groups for row in group.rows}
+    complete, missing = 0, set[int]()
+    for place, sequence in enumerate(shown, 1):
+        missing |= {row.sequence for row in group_of[sequence].rows}
+        missing.discard(sequence)
+        missing -= set(list(shown)[:place])
+        if not missing:
+            complete = place
+    return dict(list(shown.items())[:complete])
+
+
+def select_stable(choice: Choice, kept: Shown, ledger: Ledger) -> Shown:
+    """Everything whole where it fits; else the prompt that states most of what is wanted for the
+    tokens that it sends anew."""
+    everything = everything_whole(choice)
+    if everything is not None:
+        return everything
+    pinned = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, ledger)
+    best = fresh = fill(choice, with_exchange(choice, pinned), choice.groups, choice.budget)
+    wanted = _Wanted(choice, pinned, fresh)
+    most = -math.inf
+    for head, shown in _prompts(choice, kept, pinned, fresh):
+        sent = choice.cost.size(shown) - choice.cost.size(head)
+        gain = wanted.share(shown) - _price(choice.budget) * sent / max(choice.budget, 1)
+        if gain > most:
+            best, most = shown, gain
+    return best
+
+
+def _price(budget: int) -> float:
+    """Of sending a whole budget anew, as a share of all that is wanted."""
+    return min(PRICE / max(budget, 1), MOST_PRICE)
+
+
+def _prompts(
+    choice: Choice, kept: Shown, pinned: Shown, fresh: Shown
+) -> Iterator[tuple[Shown, Shown]]:
+    """What of the base stays, and the prompt that begins with it."""
+    yield {}, fresh
+    for head in _heads(choice, kept):
+        if not _holds_pins(choice, head, pinned):
+            continue
+        last = max(head, default=0)
+        base = {**pinned, **head}
+        if choice.cost.exact(base) > choice.budget:
+            continue
+        base = with_exchange(choice, base)
+        later = [group for group in choice.groups if group.key > last and group.key not in base]
+        yield head, fill(choice, base, later, choice.budget)
+
+
+def _holds_pins(choice: Choice, head: Shown, pinned: Shown) -> bool:
+    """Whether the head shows what is pinned as it has to be shown, and stands before what it does
+    not show."""
+    last = max(head, default=0)
+    for sequence, shown in pinned.items():
+        if sequence in head and head[sequence] != shown and shown.view != PARTS:
+            return False
+        if sequence not in head and sequence < last:
+            return False
+    return True
+
+
+def _heads(choice: Choice, kept: Shown) -> Iterator[Shown]:
+    """What of the base may stay: all, then less and less."""
+    size, before = choice.cost.size(kept), -1
+    for share in STAYS:
+        head = kept if share == 1.0 else _head(choice, kept, int(size * share))
+        if head and len(head) != before:
+            yield head
+        before = len(head)
+
+
+def _head(choice: Choice, kept: Shown, limit: int) -> Shown:
+    """As much of the base's beginning as takes at most `limit` tokens, groups unbroken."""
+    low, high = 0, len(kept)
+    items = list(kept.items())
+    while low < high:
+        middle = (low + high + 1) // 2
+        if choice.cost.size(dict(items[:middle])) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return _unbroken(dict(items[:low]), choice.groups)
+
+
+class _Wanted:
+    """What a step wants of a session: the values that compiles afresh state, with the whole budget
+    and with half of it, and that their items are there."""
+
+    def __init__(self, choice: Choice, pinned: Shown, fresh: Shown) -> None:
+        self._choice = choice
+        self._said: dict[int, dict[str, float]] = {}
+        self._wanted = dict(self._stated(fresh))
+        half = choice.budget // 2
+        if choice.cost.exact(pinned) <= half:
+            for value, weight in self._stated(fill(choice, pinned, choice.groups, half)).items():
+                self._wanted[value] = self._wanted.get(value, 0.0) + OF_HALF * weight
+        for value in self._used():
+            if value in self._wanted:
+                self._wanted[value] *= USED
+        self._total = sum(self._wanted.values()) or 1.0
+
+    def share(self, shown: Shown) -> float:
+        """Of all that is wanted, what these renditions state; 1.0 where nothing is."""
+        if not self._wanted:
+            return 1.0
+        return sum(self._wanted.get(value, 0.0) for value in self._stated(shown)) / self._total
+
+    def _stated(self, shown: Shown) -> dict[str, float]:
+        stated: dict[str, float] = {}
+        for sequence, one in shown.items():
+            stated[f"item {sequence}"] = PRESENCE
+            for value, weight in self._says(one).items():
+                stated[value] = max(stated.get(value, 0.0), weight)
+        return stated
+
+    def _says(self, one: Rendition) -> dict[str, float]:
+        if id(one) not in self._said:
+            self._said[id(one)] = worth(one.text, frozenset(self._choice.asked)).values
+        return self._said[id(one)]
+
+    def _used(self) -> set[str]:
+        """The values that the last calls used."""
+        calls = [group.rows[0] for group in self._choice.groups if group.is_exchange]
+        return {value for call in calls[-USED_CALLS:] for value in values(call.whole)}

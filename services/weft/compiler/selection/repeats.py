@@ -1,0 +1,40 @@
+"""Results that are given again: the same call with the same result later on. The earlier ones stand
+as a reference; nothing else is left out for resembling something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+
+from weft.compiler.candidates.closure import Group
+
+LEAST = 200
+"""Characters of a result below which a reference saves nothing."""
+
+
+def repeated(groups: Sequence[Group], redacted: Collection[int]) -> frozenset[int]:
+    """Sequences of the results that a later group repeats to the letter. Masks say nothing about
+    what is behind them."""
+    newest: set[tuple[str, str]] = set()
+    found: set[int] = set()
+    for group in reversed(groups):
+        if not group.is_exchange or any(row.sequence in redacted for row in group.rows):
+            continue
+        asked = _asked(group)
+        for row in group.rows[1:]:
+            if row.size_of_whole < LEAST:
+                continue
+            said = (asked, row.whole)
+            if said in newest:
+                found.add(row.sequence)
+            newest.add(said)
+    return frozenset(found)
+
+
+def _asked(group: Group) -> str:
+    call = group.rows[0]
+    arguments = call.metadata.get("arguments")
+    if isinstance(arguments, dict):
+        written = json.dumps(arguments, sort_keys=True, default=str)
+        return f"{call.metadata.get('tool_name')} {written}"
+    return call.text

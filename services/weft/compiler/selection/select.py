@@ -1,0 +1,125 @@
+"""Stage 6: from the groups that may be shown to the renditions that are. Claims in order: what is
+pinned, the open exchange, then everything else by its worth for its tokens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.ledger import Ledger
+from weft.compiler.profiles import CUT_SHARE, EXCHANGE_SHARE, TOLD_SHARE, Wants
+from weft.compiler.ranking.values import values
+from weft.compiler.rendering.cost import PromptCost, Shown
+from weft.compiler.renditions.rendition import STUB, part_count, whole
+from weft.compiler.selection.budget import fit_budget
+from weft.compiler.selection.offers import Scores, Shape, order_parts
+from weft.compiler.selection.pins import pin
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """What there is to choose from, and how."""
+
+    groups: tuple[Group, ...]
+    scores: Scores
+    shapes: Mapping[int, Shape]
+    """By sequence."""
+    pinned: tuple[Group, ...]
+    """The most important first, policies last."""
+    exchange: tuple[Group, ...]
+    """Calls with results since the latest user turn, newest first."""
+    wants: Wants
+    asked: Collection[str]
+    """Fields whose values a next call may take."""
+    cost: PromptCost
+    budget: int
+    is_all: bool
+    """The groups are all that the session has."""
+
+
+def select(choice: Choice, ledger: Ledger) -> Shown:
+    """Everything whole where it fits; else pins, the open exchange, and the parts worth most."""
+    everything = everything_whole(choice)
+    if everything is not None:
+        return everything
+    pinned = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, ledger)
+    return fill(choice, with_exchange(choice, pinned), choice.groups, choice.budget)
+
+
+def everything_whole(choice: Choice) -> Shown | None:
+    """All groups, each item whole; null where that does not fit, or is not all."""
+    rows = [row for group in choice.groups for row in group.rows]
+    if not choice.is_all or sum(max(row.whole_tokens, 0) for row in rows) > choice.budget:
+        return None
+    shown: Shown = {}
+    for row in rows:
+        shape = choice.shapes[row.sequence]
+        limited = shape.fixed if shape.is_limited else None
+        shown[row.sequence] = limited or whole(row, shape.redacted)
+    return shown if choice.cost.exact(shown) <= choice.budget else None
+
+
+def with_exchange(choice: Choice, pinned: Shown) -> Shown:
+    """The pinned, and the open exchange: the results since the latest user turn, newest first, as
+    many whole as half of the budget takes, of the first that does not fit its best parts; then that
+    the other calls were made, and how they ended: what was done is not done again."""
+    used = choice.cost.exact(pinned)
+    limit = min(choice.budget, used + int(choice.budget * EXCHANGE_SHARE))
+    shown, is_cut = dict(pinned), False
+    for group in choice.exchange:
+        more = {
+            row.sequence: choice.shapes[row.sequence].choose(range(part_count(row)))
+            for row in group.rows
+        }
+        if choice.cost.fits({**shown, **more}, limit):
+            shown.update(more)
+        elif not is_cut:
+            room = limit - choice.cost.exact(shown)
+            shown = fill(choice, shown, [group], limit - int(room * (1 - CUT_SHARE)))
+            is_cut = True
+    return _told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
+
+
+def _told(choice: Choice, shown: Shown, limit: int) -> Shown:
+    """Beside what is shown, the calls of the open exchange with a line about their results, newest
+    first."""
+    shown = dict(shown)
+    for group in choice.exchange:
+        if group.key in shown:
+            continue
+        more = {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
+        if choice.cost.size({**shown, **more}) > limit:
+            break
+        shown.update(more)
+    return shown
+
+
+def _can_grow(group: Group, choice: Choice, base: Shown) -> bool:
+    """Whether more of it can be shown than `base` does: all, or what stands as a stub."""
+    if group.key not in base:
+        return True
+    return any(
+        base[row.sequence].view == STUB
+        and choice.shapes[row.sequence].fixed is None
+        and row.size_of_whole > 0
+        for row in group.rows
+        if row.sequence in base
+    )
+
+
+def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
+    """`base` and the parts of `groups` worth most beside it, within `budget`."""
+    stated = Counter(value for shown in base.values() for value in values(shown.text))
+    rest = [group for group in groups if _can_grow(group, choice, base)]
+    additions = order_parts(
+        rest,
+        choice.scores,
+        choice.shapes,
+        choice.wants,
+        choice.asked,
+        stated,
+        budget - choice.cost.size(base),
+    )
+    return fit_budget(choice.cost, additions, choice.shapes, base, budget)

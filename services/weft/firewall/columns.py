@@ -1,0 +1,199 @@
+"""What the records of a result have in common, field by field and over every record: the values of
+fields that hold few different ones, with their counts, the extremes of numbers, and the records
+that differ from all others. Linear in the records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from weft.firewall.leaves import key_worth, value_worth
+
+MOST = 16
+"""Different values up to which a field is told by its values."""
+_NUMBERS = 5
+"""Different numbers above which their extremes say more."""
+_LONGEST = 48
+"""Characters of such a value."""
+_LOOK = 400
+"""Values after which a field that shows too many is not counted further."""
+_RARE = 0.02
+"""Share of the records up to which a value is rare; one record is always few enough."""
+_COMMON = 0.5
+"""Share that the other values must reach together for it to stand out."""
+_MANY = 10
+"""Records among which one can stand out."""
+_DEPTH = 4
+_FIELDS = 60
+"""Fields that are told apart."""
+
+Scalar = str | int | float | bool | None
+
+
+class Column(msgspec.Struct, frozen=True):
+    """One field of many records; a field of a nested object or list has its path as its name."""
+
+    name: str
+    total: int
+    """Records, or elements where the field lies in lists of theirs."""
+    filled: int
+    """Those that hold something here: no null, no empty text, list or object."""
+    counts: dict[str, int] | None = None
+    """How often each value stands, in order of first appearance; None where they are many."""
+    low: int | float | None = None
+    high: int | float | None = None
+    """Extremes, where all values are numbers."""
+    rare: tuple[int, ...] = ()
+    """Index of the first record with each value that few records have."""
+    identifying: float = 0.0
+    """How well its values name their records; above 0 only where they differ nearly all."""
+
+    @property
+    def constant(self) -> bool:
+        return self.counts is not None and len(self.counts) == 1 and self.filled == self.total
+
+
+def columns(records: Sequence[object]) -> list[Column]:
+    """The fields of `records`, in order of appearance, those of nested ones after their parents."""
+    found: list[Column] = []
+    _of_records("", records, range(len(records)), found, 0)
+    return found
+
+
+def column(name: str, values: Sequence[Scalar], owners: Sequence[int]) -> Column:
+    """The field with these values, one for each record of `owners`."""
+    filled: list[Scalar] = [value for value in values if value is not None and value != ""]
+    kinds = set(map(type, filled))
+    counts = _counts(values, filled, kinds)
+    low: int | float | None = None
+    high: int | float | None = None
+    if kinds and kinds <= {int, float}:
+        numbers = [value for value in filled if isinstance(value, int | float)]
+        low, high = min(numbers), max(numbers)
+    rare = _rare(values, owners, counts, len(filled))
+    named = _identifying(name, filled, len(values), counts)
+    return Column(name, len(values), len(filled), counts, low, high, rare, named)
+
+
+def _of_records(
+    prefix: str, records: Iterable[object], owners: Iterable[int], found: list[Column], depth: int
+) -> None:
+    held: dict[str, list[object]] = {}
+    placed: dict[str, list[int]] = {}
+    owned = [
+        (record, owner)
+        for record, owner in zip(records, owners, strict=True)
+        if isinstance(record, dict)
+    ]
+    for record, _ in owned:
+        for key in record:
+            if key not in held and len(held) < _FIELDS:
+                held[key], placed[key] = [], []
+    everyone = [owner for _, owner in owned]
+    for key in held:
+        values = [record.get(key) for record, _ in owned]
+        _add(f"{prefix}{key}", values, everyone, found, depth)
+
+
+def _add(
+    name: str, values: list[object], owners: list[int], found: list[Column], depth: int
+) -> None:
+    kinds = set(map(type, values))
+    if len(found) >= _FIELDS or depth > _DEPTH:
+        return
+    if dict not in kinds and list not in kinds:
+        found.append(column(name, values, owners))  # type: ignore[arg-type]
+        return
+    filled = sum(1 for value in values if value not in (None, "", [], {}))
+    found.append(Column(name, len(values), filled, rare=_rare_kind(values, owners, filled)))
+    if dict in kinds:
+        _of_records(f"{name}.", values, owners, found, depth + 1)
+    if list in kinds:
+        inner = [
+            (element, owner)
+            for value, owner in zip(values, owners, strict=True)
+            if isinstance(value, list)
+            for element in value
+        ]
+        elements = [element for element, _ in inner]
+        places = [owner for _, owner in inner]
+        if any(isinstance(element, dict) for element in elements):
+            _of_records(f"{name}[].", elements, places, found, depth + 1)
+        elif elements and not any(isinstance(element, list) for element in elements):
+            found.append(column(f"{name}[]", elements, places))
+
+
+def _counts(
+    values: Sequence[Scalar], filled: list[Scalar], kinds: set[type]
+) -> dict[str, int] | None:
+    if not filled or len(Counter(map(repr, filled[:_LOOK]))) > MOST:
+        return None
+    counted = Counter(map(written, filled)) if len(kinds) > 1 or bool in kinds else Counter(filled)
+    if len(counted) > MOST or (2 * len(counted) > len(values) and len(counted) > 1):
+        return None
+    if len(counted) > _NUMBERS and kinds <= {int, float}:
+        return None
+    told = {written(value): count for value, count in counted.items()}
+    return told if all(len(value) <= _LONGEST for value in told) else None
+
+
+def _rare(
+    values: Sequence[Scalar], owners: Sequence[int], counts: dict[str, int] | None, filled: int
+) -> tuple[int, ...]:
+    """First records of rare values, or of any value where nearly all have none."""
+    few = max(1, int(len(values) * _RARE))
+    if len(values) < _MANY:
+        return ()
+    if counts is not None:
+        wanted = {value for value, count in counts.items() if count <= few}
+        others = len(values) - sum(counts[value] for value in wanted)
+        if others < _COMMON * len(values):
+            return ()
+        rare = {value: _first(values, owners, value) for value in wanted}
+        found = sorted(set(rare.values()))
+    else:
+        found = []
+        if 0 < filled <= few:
+            found = [o for v, o in zip(values, owners, strict=True) if v is not None and v != ""]
+    if 0 < len(values) - filled <= few:
+        found += [o for v, o in zip(values, owners, strict=True) if v is None or v == ""]
+    return tuple(dict.fromkeys(found))
+
+
+def _first(values: Sequence[Scalar], owners: Sequence[int], value: str) -> int:
+    return next(owner for held, owner in zip(values, owners, strict=True) if written(held) == value)
+
+
+def _rare_kind(values: list[object], owners: list[int], filled: int) -> tuple[int, ...]:
+    """Records that alone hold something here, or alone hold nothing."""
+    few = max(1, int(len(values) * _RARE))
+    if len(values) < _MANY or few < filled < len(values) - few:
+        return ()
+    alone = filled <= few
+    return tuple(
+        owner
+        for value, owner in zip(values, owners, strict=True)
+        if (value not in (None, "", [], {})) is alone
+    )
+
+
+def _identifying(
+    name: str, filled: list[Scalar], total: int, counts: dict[str, int] | None
+) -> float:
+    sample = filled[:_LOOK]
+    if counts is not None or not sample or len(filled) < 0.9 * total:
+        return 0.0
+    if len(set(sample)) < 0.9 * len(sample) or any(len(str(value)) > 120 for value in sample):
+        return 0.0
+    steps = name.replace("[]", "").split(".")
+    worth = key_worth(tuple(steps)) + sum(map(value_worth, sample[:8])) / len(sample[:8])
+    return max(0.01, worth)
+
+
+def written(value: object) -> str:
+    """A value as a reader of the result sees it."""
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()

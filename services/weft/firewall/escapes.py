@@ -1,0 +1,104 @@
+"""A text as it reads once its escapes are resolved (`\\u0041`, `\\/`), with the way back to where
+each byte stood: what hides behind escapes is found there, and masked here."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+import msgspec
+import re2
+
+_DEPTH = 4
+"""Passes over a text whose escapes hide further ones. One pass takes runs of backslashes, which is
+how quoting nests; more are needed only where a backslash is itself written as a number."""
+_TERMINAL = rb"(?:u00[19][bB]|x[19][bB])\[[0-?]{0,64}[ -/]{0,16}[@-~]"
+_DEEP_QUOTE = rb"(?<=\\{5})\""
+_PLAIN = rb"(/|" + _DEEP_QUOTE + rb")|(?:u00|x|U000000)([2-6][0-9A-Fa-f]|7[0-9A-Ea-e]|0[9AaDd])"
+"""ASCII that a number stands for, a slash, and a quote that is quoted three times or more: fewer
+backslashes around a value are known to the patterns that look for it."""
+_UNSEEN = (
+    rb"(?:u00|x|U000000)(?:[01][0-9A-Fa-f]|7[fF]|[89][0-9A-Fa-f]|[aA][dD])"
+    rb"|u(?:034[fF]|061[cC]|115[fF]|1160|17[bB][45]|180[b-fB-F]|200[b-fB-F]|202[a-eA-E]"
+    rb"|206[0-9A-Fa-f]|3164|[fF][eE]0[0-9A-Fa-f]|[fF][eE][fF]{2}|[fF]{2}[aA]0|[fF]{3}[9abAB]"
+    rb"|[dD][bB]40\\{1,16}u[dD][cdCD][0-9A-Fa-f]{2})"
+)
+"""Those that `weft.bodies.clean` takes out where they stand as they are."""
+_HIDING = re.compile(rb"(?<!\\)\\++(?:" + _PLAIN + rb"|" + _TERMINAL + rb"|" + _UNSEEN + rb")")
+_SIGN = re2.compile(
+    rb"\\(?:"
+    + _TERMINAL
+    + rb"|"
+    + _PLAIN.replace(_DEEP_QUOTE, rb"\\{4}\"")
+    + rb"|"
+    + _UNSEEN
+    + rb")"
+)
+"""Stands wherever `_HIDING` finds something; most texts hold none, and RE2 sees that at once."""
+
+
+def unescaped(data: bytes) -> bytes | None:
+    """`data` with escaped ASCII as what it means and escaped characters that are not seen left
+    out; None where no escape hides anything. Other escapes stay as they are. Linear."""
+    passes = 0
+    while passes < _DEPTH and b"\\" in data and _SIGN.search(data) is not None:
+        data = _HIDING.sub(_meaning, data)
+        passes += 1
+    return data if passes else None
+
+
+def _meaning(match: re.Match[bytes]) -> bytes:
+    sign, code = match.groups()
+    return bytes((int(code, 16),)) if code is not None else sign or b""
+
+
+class Origins:
+    """Where the bytes of `unescaped(data)` stood in `data`."""
+
+    def __init__(self, data: bytes) -> None:
+        self._passes: list[_Pass] = []
+        while len(self._passes) < _DEPTH and _SIGN.search(data) is not None:
+            one, data = _pass(data)
+            self._passes.append(one)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The span of the source that became bytes `start` to `end` (exclusive); it holds every
+        escape of theirs whole."""
+        for one in reversed(self._passes):
+            start, end = one.place(start)[0], one.place(end - 1)[1]
+        return start, end
+
+
+class _Pass(msgspec.Struct, frozen=True):
+    at: list[int]
+    """Where an escape was resolved, in the text that came of it."""
+    spans: list[tuple[int, int]]
+    """Where each stood in the text before."""
+    lengths: list[int]
+    """Bytes that it became: one, or none for what is not seen."""
+
+    def place(self, index: int) -> tuple[int, int]:
+        """The span that became one byte."""
+        number = bisect_right(self.at, index) - 1
+        if number < 0:
+            return index, index + 1
+        first, last = self.spans[number]
+        beyond = index - self.at[number] - self.lengths[number]
+        return (first, last) if beyond < 0 else (last + beyond, last + beyond + 1)
+
+
+def _pass(data: bytes) -> tuple[_Pass, bytes]:
+    one = _Pass([], [], [])
+    pieces: list[bytes] = []
+    position = length = 0
+    for match in _HIDING.finditer(data):
+        first, last = match.span()
+        plain = _meaning(match)
+        pieces += (data[position:first], plain)
+        length += first - position
+        one.at.append(length)
+        one.spans.append((first, last))
+        one.lengths.append(len(plain))
+        length += len(plain)
+        position = last
+    return one, b"".join((*pieces, data[position:]))

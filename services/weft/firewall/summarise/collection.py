@@ -1,0 +1,329 @@
+"""The records of a JSON value: where many things of a kind stand beside each other, what all of
+them share, in which order they are worth showing, and how one is cut so that it stays a record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from weft.firewall.columns import Column, columns, written
+from weft.firewall.leaves import MAX_DEPTH, Path, Step, key_worth, value_worth
+from weft.firewall.leaves import written as path_written
+
+MORE = "…"
+"""The key, or the start of the string, that stands where something was left out."""
+_FEW = 3
+"""Objects, or lists of objects, from which a list is a collection."""
+_MANY = 12
+"""Elements of another kind from which a list is one, and keys of an object that is a mapping."""
+_OUTLIERS = 6
+"""Records shown because they differ from the others."""
+_NAMING = 1.0
+"""How well the values of a field must name their records to be told for those that are not shown;
+the extremes of such a field say nothing."""
+_LOOK = 20
+"""Records by which the worth of fields is told."""
+_NESTED = -0.6
+"""Worth of an object or list beside single values."""
+_DIFFERING_FIELDS = 4
+"""Fields that a record shows which differs from the others, besides those in which it differs."""
+_KEYS, _KEYS_OF = 24, 4
+"""Keys of a nested object that are shown, and that many for each element of a list."""
+_MISSES = 5
+"""Fields for which there is no room before the rest is given up."""
+_NAME = 90
+"""Characters of a key that are shown."""
+_NAMES = 12
+"""Names of left-out keys that are listed."""
+_NAMES_ROOM = 240
+"""Characters of them: long ones must not take what values need."""
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """How much of a record is shown."""
+
+    text: int
+    """Characters of a string."""
+    elements: int
+    """Of a list in it."""
+    fields: int | None = None
+    """Of each record, the worthiest; all if None."""
+
+
+class Collection(msgspec.Struct):
+    """Elements of a list, or values of an object that maps names to things of a kind."""
+
+    path: Path
+    steps: list[Step]
+    values: list[object]
+    columns: list[Column]
+    fields: list[str]
+    """Keys of its records, the worthiest first."""
+    outliers: list[int]
+    """Indices of records that differ from the others; these are shown with all fields."""
+    differing: frozenset[str]
+    """Keys under which they differ."""
+    kept: str | None
+    """A field that a rule keeps exact."""
+
+    @property
+    def order(self) -> Iterator[int]:
+        """All indices, the first to be shown first: the first, those that differ, the second, the
+        last, and then on from the start."""
+        size = len(self.values)
+        seen: set[int] = set()
+        for index in (0, *self.outliers, 1, size - 1, *range(2, size)):
+            if index not in seen and index < size:
+                seen.add(index)
+                yield index
+
+
+def collections(root: object, keep: Sequence[Path]) -> dict[Path, Collection]:
+    """The outermost collections of a value, by path."""
+    found: dict[Path, Collection] = {}
+    _find(root, (), keep, found)
+    return found
+
+
+def _find(value: object, path: Path, keep: Sequence[Path], found: dict[Path, Collection]) -> None:
+    if not isinstance(value, dict | list) or len(path) >= MAX_DEPTH:
+        return
+    steps: list[Step] = list(value) if isinstance(value, dict) else list(range(len(value)))
+    values = list(value.values()) if isinstance(value, dict) else value
+    if _is_collection(value, values):
+        found[path] = _collection(path, steps, values, keep)
+        return
+    for step, held in zip(steps, values, strict=True):
+        _find(held, (*path, step), keep, found)
+
+
+def _is_collection(value: object, values: list[object]) -> bool:
+    kinds = {type(held) for held in values}
+    if isinstance(value, list):
+        holders = kinds and kinds <= {dict, list}
+        return len(values) >= (_FEW if holders else _MANY)
+    if len(values) < _FEW or len(kinds) != 1:
+        return False
+    if kinds == {dict}:
+        return len({tuple(held) for held in values if isinstance(held, dict)}) * 2 <= len(values)
+    return len(values) > 3 * _MANY
+
+
+def _collection(
+    path: Path, steps: list[Step], values: list[object], keep: Sequence[Path]
+) -> Collection:
+    records = _records(values)
+    told = columns(records) if records is not None else []
+    if records is values or records is None:
+        outliers = dict.fromkeys(index for column in told for index in column.rare)
+    else:
+        outliers = {}
+    fields, kept = _fields(path, records or [], told, keep)
+    differing = frozenset(re.split(r"[.\[]", x.name)[0] for x in told if x.rare)
+    return Collection(
+        path, steps, values, told, fields, list(outliers)[:_OUTLIERS], differing, kept
+    )
+
+
+def _records(values: list[object]) -> list[object] | None:
+    """The objects of a collection, or of the lists in it; scalars under the name of nothing."""
+    if any(isinstance(held, dict) for held in values):
+        return values
+    if any(isinstance(held, list) for held in values):
+        return [inner for held in values if isinstance(held, list) for inner in held]
+    return [{"": held} for held in values]
+
+
+def _fields(
+    path: Path, records: list[object], told: list[Column], keep: Sequence[Path]
+) -> tuple[list[str], str | None]:
+    """Keys of records, the worthiest first, and the first of those that a rule keeps."""
+    worth: dict[str, float] = {}
+    for record in records[:_LOOK]:
+        for key, held in record.items() if isinstance(record, dict) else ():
+            value = value_worth(held) if not isinstance(held, dict | list) else _NESTED
+            worth[key] = max(worth.get(key, value), value)
+    for key in worth:
+        worth[key] += key_worth((key,))
+    for column in told:
+        if column.name in worth:
+            worth[column.name] += 1.0 if column.identifying > 0 else 0.0
+            worth[column.name] -= 3.0 if column.constant else 0.0
+    kept = [key for key in worth if any(_reaches((*path, 0, key), pattern) for pattern in keep)]
+    for key in kept:
+        worth[key] += 100.0
+    return sorted(worth, key=lambda key: -worth[key]), kept[0] if kept else None
+
+
+def _reaches(path: Path, pattern: Path) -> bool:
+    """Whether `pattern` lies at, under or above `path`; `*` stands for any step."""
+    return all(want in ("*", step) for step, want in zip(path, pattern, strict=False)) and bool(
+        pattern
+    )
+
+
+def head(collection: Collection, cut: Cut, fits: Callable[[str], bool]) -> str:
+    """One line about all of a collection: how many, its fields' values with their counts and
+    extremes, and which fields its records show. `fits` says whether a line may be that long."""
+    size = len(collection.values)
+    names = listed([plain_key(name) for name in _names(collection)])
+    start = f"{MORE}{size} x {{{names}}}" if names else f"{MORE}{size} values"
+    if cut.fields is not None and cut.fields < len(collection.fields):
+        but = ", those that differ with more" if collection.outliers else ""
+        start += f"; shown with {cut.fields} of {len(collection.fields)} fields{but}"
+    misses = 0
+    for part in _told(collection.columns):
+        longer = f"{start}; {part}"
+        if fits(longer):
+            start = longer
+        else:
+            misses += 1
+            if misses > _MISSES:
+                break
+    return start
+
+
+def _names(collection: Collection) -> list[str]:
+    first = _records(collection.values) or []
+    keys = dict.fromkeys(key for record in first[:50] if isinstance(record, dict) for key in record)
+    return [key for key in keys if key]
+
+
+def _told(told: list[Column]) -> list[str]:
+    """What can be said of fields, the most telling first."""
+    parts: list[tuple[int, str]] = []
+    shared = [f"{x.name}={next(iter(x.counts))}" for x in told if x.constant and x.counts]
+    if shared:
+        parts.append((1, f"in all: {', '.join(shared)}"))
+    for column in told:
+        name = column.name or "values"
+        none = column.total - column.filled
+        missing = f", none ({none})" if none else ""
+        if column.counts is not None and not column.constant:
+            values = ", ".join(f"{value} ({count})" for value, count in column.counts.items())
+            parts.append((0 if column.rare else 2, f"{name}: {values}{missing}"))
+        elif column.constant or column.identifying > _NAMING:
+            continue
+        elif column.low is not None and column.high is not None:
+            parts.append((3, f"{name}: {written(column.low)}..{written(column.high)}{missing}"))
+        elif none and column.rare:
+            parts.append((0, f"{name}: some ({column.filled}){missing}"))
+    return [part for _, part in sorted(parts, key=lambda part: part[0])]
+
+
+def record(collection: Collection, index: int, cut: Cut, is_kept: Callable[[Path], bool]) -> object:
+    """One element as it is shown."""
+    fields: frozenset[str] | None = None
+    if cut.fields is not None:
+        few = cut.fields <= 2 or index not in collection.outliers
+        fields = frozenset(collection.fields[: cut.fields]) if few else None
+    if cut.fields is not None and cut.fields <= 2 and index in collection.outliers:
+        fields = frozenset(collection.fields[:_DIFFERING_FIELDS]) | collection.differing
+    path = (*collection.path, collection.steps[index])
+    return _cut(collection.values[index], path, cut, fields, is_kept)
+
+
+def _cut(
+    value: object,
+    path: Path,
+    cut: Cut,
+    fields: frozenset[str] | None,
+    is_kept: Callable[[Path], bool],
+) -> object:
+    if isinstance(value, dict | list) and value and len(path) >= MAX_DEPTH:
+        return f"{MORE}{len(value)} more below"
+    if isinstance(value, dict):
+        keys = [key for key in value if fields is None or key in fields]
+        most = max(_KEYS, _KEYS_OF * cut.elements)
+        built = {
+            plain_key(key): _cut(value[key], (*path, key), cut, None, is_kept)
+            for key in keys[:most]
+        }
+        if len(keys) > most:
+            names = listed([plain_key(key) for key in keys[most:]])
+            built[MORE] = f"{len(keys) - most} of {len(keys)} keys: {names}"
+        return built
+    if isinstance(value, list):
+        shown = [
+            _cut(held, (*path, index), cut, fields, is_kept)
+            for index, held in enumerate(value[: cut.elements])
+        ]
+        rest = len(value) - len(shown)
+        if rest > 0:
+            shown.append(
+                f"{MORE}{rest} of {len(value)} more at {_slice(path, len(shown), len(value))}"
+            )
+        return shown
+    return scalar(value, path, cut, is_kept)
+
+
+def scalar(value: object, path: Path, cut: Cut, is_kept: Callable[[Path], bool]) -> object:
+    """A value, or the start of a long string with how much is missing."""
+    if not isinstance(value, str) or len(value) <= cut.text + 20 or is_kept(path):
+        return value
+    return f"{value[: cut.text]}{MORE}+{len(value) - cut.text} chars"
+
+
+def gap(collection: Collection, start: int, end: int, named: Sequence[str] = ()) -> str:
+    """What stands for elements `start` to `end` (exclusive) that are not shown; `named` tells the
+    first of them by `naming`."""
+    size = len(collection.values)
+    if isinstance(collection.steps[start], str):
+        where = f"{MORE}{end - start} of {size} more keys"
+    else:
+        where = f"{MORE}{end - start} of {size} more at {_slice(collection.path, start, end)}"
+    if not named:
+        return where
+    rest = f" +{end - start - len(named)}" if len(named) < end - start else ""
+    return f"{where}, {naming(collection)}: {', '.join(named)}{rest}"
+
+
+def naming(collection: Collection) -> str | None:
+    """The field that tells the elements apart; None where there is none."""
+    if isinstance(collection.steps[0], str):
+        return "such as"
+    if collection.kept is not None:
+        return collection.kept
+    best = max(collection.columns, key=lambda column: column.identifying, default=None)
+    if best is None or best.identifying < _NAMING or "[]" in best.name:
+        return None
+    return best.name or None
+
+
+def name_of(collection: Collection, index: int) -> str:
+    """What element `index` is called in that field."""
+    step = collection.steps[index]
+    if isinstance(step, str):
+        return plain_key(step)
+    name, value = naming(collection) or "", collection.values[index]
+    for held in value if isinstance(value, list) else (value,):
+        found: object = held
+        for part in name.split("."):
+            found = found.get(part) if isinstance(found, dict) else None
+        if found is not None:
+            return written(found)
+    return "none"
+
+
+def _slice(path: Path, start: int, end: int) -> str:
+    return f"{path_written(path)}[{start}:{end}]"
+
+
+def plain_key(key: str) -> str:
+    return key if len(key) <= _NAME else f"{key[:_NAME]}{MORE}"
+
+
+def listed(names: list[str]) -> str:
+    """As many names as there is room for, and how many more there are."""
+    shown: list[str] = []
+    room = _NAMES_ROOM
+    for name in names[:_NAMES]:
+        room -= len(name)
+        if room < 0 and shown:
+            break
+        shown.append(name)
+    rest = len(names) - len(shown)
+    told = ",".join(shown)
+    return f"{told} +{rest}" if rest > 0 else told

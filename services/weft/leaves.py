@@ -1,0 +1,33 @@
+"""The leaves of a JSON value, each with its path. However deep it is, there is no recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+Scalar = str | int | float
+Path = tuple[str | int, ...]
+"""Keys of objects and places in arrays, from the outside in."""
+
+
+def leaves(value: object) -> Iterator[tuple[Path, Scalar]]:
+    """Strings and numbers in order of appearance; booleans and nulls carry no value."""
+    waiting: list[tuple[Path, object]] = [((), value)]
+    while waiting:
+        path, held = waiting.pop()
+        if isinstance(held, dict):
+            waiting += [((*path, key), inner) for key, inner in reversed(held.items())]
+        elif isinstance(held, list | tuple):
+            waiting += [((*path, at), inner) for at, inner in reversed(list(enumerate(held)))]
+        elif isinstance(held, str | int | float) and not isinstance(held, bool):
+            yield path, held
+
+
+def field_of(path: Path) -> str:
+    """The innermost key on the way, empty where there is none."""
+    return next((step for step in reversed(path) if isinstance(step, str)), "")
+
+
+def written(path: Path) -> str:
+    """A path as parameters are named: `customer.name`, `items[].price`."""
+    steps = ("[]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(steps).removeprefix(".")

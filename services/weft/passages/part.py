@@ -1,0 +1,108 @@
+"""A text as a tree of parts: sections and paragraphs, records and fields, rows and lines. Its
+leaves are the smallest stretches that a prompt shows; what is left out is told by its unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+
+class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """A stretch of a text, in characters. Children lie inside it, in order."""
+
+    start: int
+    end: int
+    """Exclusive."""
+    unit: str = "line"
+    """What it is among its siblings: `record`, `field`, `element`, `row`, `section`, `paragraph`,
+    `sentence` or `line`."""
+    count: int = 1
+    """How many of these it is."""
+    opening: int = 0
+    """Characters at its start that stand with whatever is shown of its children: a heading, a
+    table's head, a key and a bracket."""
+    closing: int = 0
+    """The same at its end."""
+    identifies: bool = False
+    """It says which thing its siblings are about, so it stands with any of them."""
+    children: tuple[Part, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+
+class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """A text's parts, and in which notation they are written."""
+
+    root: Part
+    is_json: bool = False
+    passages: tuple[int, ...] = ()
+    """Of each passage the number of its first leaf, counted from 0 in order of the text."""
+
+
+def leaves(part: Part) -> Iterator[Part]:
+    """The parts without children, in order."""
+    if not part.children:
+        yield part
+    for child in part.children:
+        yield from leaves(child)
+
+
+def leaf_count(part: Part) -> int:
+    return sum(map(leaf_count, part.children)) if part.children else 1
+
+
+PASSAGE = 600
+"""Characters from which leaves make a passage: some 150 tokens of prose. The unit in which a text
+is searched."""
+
+
+def outlined(root: Part, is_json: bool = False) -> Outline:
+    """The outline with its passages: as many leaves as reach `PASSAGE` characters."""
+    starts: list[int] = []
+    size = PASSAGE
+    for number, leaf in enumerate(leaves(root)):
+        if size >= PASSAGE or (size and size + leaf.size > 2 * PASSAGE):
+            starts.append(number)
+            size = 0
+        size += leaf.size
+    return Outline(root, is_json, tuple(starts))
+
+
+def passage_texts(text: str, outline: Outline) -> list[str]:
+    """What each passage is found by: its text, under the headings and keys that it stands under."""
+    starts = {number: at for at, number in enumerate(outline.passages)}
+    places: list[tuple[int, str]] = []
+
+    def walk(part: Part, number: int, above: str) -> int:
+        if not part.children:
+            if number in starts:
+                places.append((part.start, above))
+            return number + 1
+        opening = text[part.start : part.start + min(part.opening, LONGEST_HEADING)]
+        for child in part.children:
+            number = walk(child, number, f"{above}{opening}\n" if opening.strip() else above)
+        return number
+
+    walk(outline.root, 0, "")
+    ends = [start for start, _ in places[1:]] + [outline.root.end]
+    return [f"{above}{text[start:end]}" for (start, above), end in zip(places, ends, strict=True)]
+
+
+LONGEST_HEADING = 160
+"""Characters of a heading that count for the passages under it."""
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Outline)
+
+
+def packed(outline: Outline | None) -> bytes:
+    """The outline as the read model keeps it; empty for a text that is one passage."""
+    return b"" if outline is None else _encoder.encode(outline)
+
+
+def unpacked(data: bytes) -> Outline | None:
+    """The inverse of `packed`."""
+    return _decoder.decode(data) if data else None

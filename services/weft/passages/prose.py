@@ -1,0 +1,236 @@
+"""Text by its lines: sections under their headings, paragraphs, hunks of code, sentences of a long
+line. Line breaks may be real ones or written (`\\n` inside a quoted text)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from weft.passages.part import Part
+
+LEAST, MOST = 160, 640
+"""Characters of a leaf: smaller neighbours stand together up to the first, larger ones are cut
+above the second."""
+HUNK = 320
+"""Characters up to which lines of code, a log or a listing are one leaf."""
+DEEPEST = 12
+"""Levels of indentation that are taken apart."""
+PROSE_LINE = 90
+"""Mean characters of a line from which a text is prose, told in paragraphs and not in lines."""
+
+_BREAK = re.compile(r"\r?\n|(?:\\r)?\\+n")
+_HEADING = re.compile(r"[ \t]{0,3}(#{1,6})[ \t]+\S")
+_SENTENCE = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])[\"')\]]*\s+(?=\S)")
+
+
+class _Line(msgspec.Struct, frozen=True):
+    start: int
+    end: int
+    """Behind its break."""
+    is_blank: bool
+    indent: int
+    level: int
+    """Of a heading, 0 for other lines."""
+
+
+def split_prose(text: str) -> Part:
+    """The parts of a text."""
+    return Part(0, len(text), "text", 1, 0, 0, False, tuple(split_stretch(text, 0, len(text))))
+
+
+def split_stretch(text: str, start: int, end: int) -> list[Part]:
+    """The parts of what stands between two places of a text."""
+    lines = _lines(text, start, end)
+    filled = [line for line in lines if not line.is_blank]
+    total = sum(line.end - line.start for line in filled)
+    unit = "paragraph" if filled and total / len(filled) >= PROSE_LINE else "line"
+    return _sections(text, lines, unit)
+
+
+def _lines(text: str, start: int, end: int) -> list[_Line]:
+    """All lines; written line breaks count where real ones are few."""
+    written = text.count("\\n", start, end)
+    pattern = _BREAK if written > 4 * text.count("\n", start, end) else _REAL
+    found: list[_Line] = []
+    for match in pattern.finditer(text, start, end):
+        found.append(_line(text, start, match.start(), match.end()))
+        start = match.end()
+    if start < end:
+        found.append(_line(text, start, end, end))
+    return found
+
+
+_REAL = re.compile(r"\n")
+
+
+def _line(text: str, start: int, stop: int, end: int) -> _Line:
+    held = text[start:stop]
+    bare = held.lstrip()
+    heading = _HEADING.match(held) if bare.startswith("#") else None
+    numbered = _NUMBER.match(held)
+    indent = numbered.end() - numbered.start(1) if numbered else len(held) - len(bare)
+    is_blank = not bare or (numbered is not None and numbered.end() == len(held))
+    return _Line(start, end, is_blank, indent, len(heading[1]) if heading else 0)
+
+
+_NUMBER = re.compile(r"[ \t]{0,8}\d{1,7}[:|\u2192]([ \t]*)")
+"""The number that editors and `grep -n` write before a line, and the line's own indentation."""
+
+
+def _sections(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
+    """What stands before the first heading, then a part for each heading of the highest level."""
+    levels = [line.level for line in lines if line.level]
+    if not levels:
+        return _leaves(text, lines, unit)
+    top = min(levels)
+    starts = [at for at, line in enumerate(lines) if line.level == top]
+    parts = _leaves(text, lines[: starts[0]], unit)
+    if starts[0] and any(line.level for line in lines[: starts[0]]):
+        parts = _sections(text, lines[: starts[0]], unit)
+    for first, last in zip(starts, [*starts[1:], len(lines)], strict=True):
+        parts += _section(text, lines[first:last], unit)
+    return parts
+
+
+def _section(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
+    start, end = lines[0].start, lines[-1].end
+    count = sum(not line.is_blank for line in lines)
+    if end - start <= LEAST or len(lines) == 1:
+        return [Part(start, end, unit, _count(lines, unit))]
+    body = 1
+    while body < len(lines) and lines[body].is_blank:
+        body += 1
+    children = _sections(text, lines[body:], unit) if body < len(lines) else []
+    if not children:
+        return [Part(start, end, unit, count)]
+    return [Part(start, end, "section", 1, lines[body - 1].end - start, 0, False, tuple(children))]
+
+
+def _leaves(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
+    return _nested(text, lines, 0) if unit == "line" else _paragraphs(text, lines, unit)
+
+
+def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
+    """Lines by their indentation: one with what is indented below it belongs together, and stands
+    with any of that; small neighbours are one leaf."""
+    if not lines:
+        return []
+    parts: list[Part] = []
+    for group in _indented(lines):
+        start, end = group[0].start, group[-1].end
+        last = parts[-1] if parts else None
+        if end - start <= HUNK:
+            fits = last is not None and not last.children and end - last.start <= HUNK
+            if last is not None and fits:
+                parts[-1] = Part(last.start, end, "line", last.count + len(group))
+            else:
+                parts.append(Part(start, end, "line", len(group)))
+        elif len(group) == 1 or depth == DEEPEST:
+            parts += _cut(text, group, "line")
+        else:
+            head = Part(start, group[0].end, "line", identifies=True)
+            below = _nested(text, group[1:], depth + 1)
+            parts.append(Part(start, end, "block", children=(head, *below)))
+    return parts
+
+
+def _indented(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """Groups that begin with a least indented line."""
+    least = min((line.indent for line in lines if not line.is_blank), default=0)
+    group: list[_Line] = []
+    for line in lines:
+        if group and not line.is_blank and line.indent == least:
+            yield group
+            group = []
+        group.append(line)
+    if group:
+        yield group
+
+
+def _paragraphs(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
+    parts: list[Part] = []
+    for block in _blocks(lines):
+        start, end = block[0].start, block[-1].end
+        if end - start > MOST:
+            parts += _cut(text, block, unit)
+            continue
+        last = parts[-1] if parts else None
+        small = end - start < LEAST or (last is not None and last.size < LEAST)
+        if last and small and last.unit == unit and end - last.start <= MOST:
+            parts[-1] = Part(last.start, end, unit, last.count + _count(block, unit))
+        else:
+            parts.append(Part(start, end, unit, _count(block, unit)))
+    return parts
+
+
+def _count(lines: Sequence[_Line], unit: str) -> int:
+    """Lines, or paragraphs."""
+    if unit == "line":
+        return len(lines)
+    filled = [not line.is_blank for line in lines]
+    return max(
+        1, sum(one and not before for one, before in zip(filled, [False, *filled], strict=False))
+    )
+
+
+def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """Lines up to and with the blank ones behind them; those at the start go with the first."""
+    block: list[_Line] = []
+    filled = False
+    for line in lines:
+        if filled and block[-1].is_blank and not line.is_blank:
+            yield block
+            block = []
+        block.append(line)
+        filled = filled or not line.is_blank
+    if block:
+        yield block
+
+
+def _cut(text: str, block: Sequence[_Line], unit: str) -> Iterator[Part]:
+    """A long block in stretches of whole lines, broken where the indentation is least; a line that
+    is too long itself, by its sentences."""
+    rest = list(block)
+    while rest:
+        if rest[0].end - rest[0].start > MOST:
+            yield from _sentences(text, rest.pop(0))
+            continue
+        end = 1
+        while end < len(rest) and rest[end].end - rest[0].start <= MOST:
+            end += 1
+        if end < len(rest):
+            end = _outermost(rest, end)
+        taken, rest = rest[:end], rest[end:]
+        yield Part(taken[0].start, taken[-1].end, unit, _count(taken, unit))
+
+
+def _outermost(lines: Sequence[_Line], end: int) -> int:
+    """The last of the least indented lines in the second half of what fits."""
+    least = max(end // 2, 1)
+    return min(range(least, end + 1), key=lambda at: (lines[at].indent, -at))
+
+
+def _sentences(text: str, line: _Line) -> Iterator[Part]:
+    start = line.start
+    ends = [found.end() for found in _SENTENCE.finditer(text, line.start, line.end)]
+    count = 0
+    for at, end in enumerate(ends):
+        following = ends[at + 1] if at + 1 < len(ends) else line.end
+        count += 1
+        if following - start > MOST // 2 and line.end - end >= LEAST:
+            yield from _pieces(text, start, end, count)
+            start, count = end, 0
+    yield from _pieces(text, start, line.end, count + 1)
+
+
+def _pieces(text: str, start: int, end: int, count: int) -> Iterator[Part]:
+    """A stretch that has no inner bounds, cut at blanks where it is far too long."""
+    while end - start > 2 * MOST:
+        cut = text.rfind(" ", start + 1, start + MOST) + 1
+        cut = cut if cut > 0 else start + MOST
+        yield Part(start, cut, "piece")
+        start = cut
+    if start < end:
+        yield Part(start, end, "sentence", count)

@@ -1,0 +1,41 @@
+"""A tool call as text: its name and every argument, however its publisher wrote it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def call_text(text: str, metadata: Mapping[str, Any]) -> str:
+    """`name({…})` with the arguments as compact JSON, and below it what else the item says."""
+    name, arguments = metadata.get("tool_name"), metadata.get("arguments")
+    if not isinstance(name, str) or not name:
+        return text
+    if not isinstance(arguments, dict):
+        return text if name in text else f"{name}({text})"
+    if _written(text, name) == arguments:
+        return text
+    written = f"{name}({json.dumps(arguments, ensure_ascii=False, separators=(',', ':'))})"
+    return written if text.strip() in written else f"{written}\n{text}"
+
+
+def call_arguments(text: str, metadata: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments in the order in which they were written, None where they are no object. Events
+    keep the keys of objects in a fixed order; the text keeps the agent's."""
+    name, arguments = metadata.get("tool_name"), metadata.get("arguments")
+    if not isinstance(arguments, dict):
+        return None
+    written = _written(text, name) if isinstance(name, str) else None
+    return written if written == arguments else arguments
+
+
+def _written(text: str, name: str) -> dict[str, Any] | None:
+    """The arguments of a text that is `name({…})`."""
+    if not text.startswith(f"{name}({{") or not text.endswith("})"):
+        return None
+    try:
+        found = json.loads(text[len(name) + 1 : -1])
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,59 @@
+"""The raw bodies of untrusted items on their way through the fold: from their event to their
+envelope they are remembered in memory, or read from the log again; no file holds them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+import msgspec
+
+from weft_schemas.events import decode_event
+from weft_schemas.items import ContextItem
+
+KEPT = 32 << 20
+"""Characters that are remembered: the results that a busy firewall is behind by."""
+
+Read = Callable[[int], bytes | None]
+"""Gives a record's payload by its sequence, None where the log does not hold it any more. Raises
+`Unavailable` where it cannot be asked."""
+
+
+class RawBodies:
+    """Bodies by their item's sequence; the oldest are forgotten first."""
+
+    def __init__(self, read: Read | None = None, most: int = KEPT) -> None:
+        """Without `read` nothing that was forgotten comes back."""
+        self._read = read
+        self._most = most
+        self._kept: OrderedDict[int, str] = OrderedDict()
+        self._size = 0
+
+    def add(self, sequence: int, text: str) -> None:
+        """Remember a body until it is taken."""
+        self._kept[sequence] = text
+        self._size += len(text)
+        while self._size > self._most:
+            _, oldest = self._kept.popitem(last=False)
+            self._size -= len(oldest)
+
+    def take(self, sequence: int) -> str | None:
+        """The body of an item; None where the log does not hold it any more."""
+        known = self._kept.get(sequence)
+        if known is not None:
+            if self._read is not None:
+                self._size -= len(self._kept.pop(sequence))
+            return known
+        payload = self._read(sequence) if self._read else None
+        if payload is None:
+            return None
+        try:
+            event = decode_event(payload)
+        except (msgspec.MsgspecError, ValueError):
+            return None
+        return event.text if isinstance(event, ContextItem) else None
+
+    def forget(self) -> None:
+        """Nothing is kept over an erasure, or a transaction that failed."""
+        self._kept.clear()
+        self._size = 0
