@@ -10,7 +10,10 @@ import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from time import process_time
+from types import ModuleType
+from typing import Any
 
 import weft
 import weft_schemas
@@ -31,18 +34,29 @@ _UNITS = (
 )  # fmt: skip
 
 
-def patterns(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, re.Pattern[str]]]:
-    """Every pattern of the standard library's `re` that a module holds, by its name."""
+Search = Callable[[str], object]
+
+
+def patterns(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, re.Pattern[str], Search]]:
+    """Every pattern of the standard library's `re` that a module holds, by its name, with the work
+    that is done with it."""
     seen: set[int] = set()
+    everything = "\n".join(_source(module) for _, module in modules(skip))
     for name, module in modules(skip):
         for attribute, value in sorted(vars(module).items()):
+            methods = set(re.findall(rf"\b{re.escape(attribute)}\.(\w+)\(", everything))
+            at_start = bool(methods) and methods <= {"match", "fullmatch"}
             for label, one in _held(f"{name}.{attribute}", value):
                 if id(one) not in seen:
                     seen.add(id(one))
-                    yield label, one
+                    yield label, one, searched(one, at_start)
 
 
-def modules(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
+def _source(module: ModuleType) -> str:
+    return Path(module.__file__ or "").read_text(encoding="utf-8")
+
+
+def modules(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, ModuleType]]:
     """Every module of weft by name, without those below `skip`."""
     for package in (weft_schemas, weft):
         yield package.__name__, package
@@ -62,14 +76,16 @@ def _held(name: str, value: object) -> Iterator[tuple[str, re.Pattern[str]]]:
             yield from _held(f"{name}[{number}]", one)
 
 
-def searched(pattern: re.Pattern[str]) -> Callable[[str], object]:
-    """The work of a pattern on a text, as the code does it: every match, and one at the start."""
+def searched(pattern: re.Pattern[str], at_start: bool = False) -> Search:
+    """The work of a pattern on a text, as the code does it: every match, or one at the start."""
 
     def work(text: str) -> None:
-        subject = text.encode("utf-8", "surrogatepass") if _is_of_bytes(pattern) else text
-        for _ in pattern.finditer(subject):  # type: ignore[arg-type]
+        subject: Any = text.encode("utf-8", "surrogatepass") if _is_of_bytes(pattern) else text
+        if at_start:
+            pattern.match(subject)
+            return
+        for _ in pattern.finditer(subject):
             pass
-        pattern.fullmatch(subject)  # type: ignore[arg-type]
 
     return work
 
