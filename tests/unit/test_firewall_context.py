@@ -4,11 +4,15 @@ that people and programs write them in, and nothing that only speaks of them."""
 import json
 import random
 import string
+from pathlib import Path
 
 import pytest
 from tests.firewall_made import KEY
 
 from weft.firewall.scan import scan
+from weft.firewall.views.drill import drill
+from weft.tokens import DEFAULT_ENCODING
+from weft_schemas.compile import DrilldownRequest
 from weft_schemas.policy import FirewallRules
 
 FORMS = {
@@ -111,6 +115,41 @@ def test_a_credential_is_masked_in_this_form(name: str) -> None:
 @pytest.mark.parametrize("text", SAID)
 def test_what_only_speaks_of_it_stays(text: str) -> None:
     assert seen(text) == text
+
+
+LINE = b"x" * 99 + b"\n"
+HIDING = {
+    "colours": "\x1b[31m",
+    "title": "\x1b]0;x\x07",
+    "zero width": "\u200b",
+    "joiner": "\u200d",
+    "soft hyphen": "\u00ad",
+    "tag": "\U000e0041",
+    "bidi": "\u202e",
+    "control": "\x07",
+    "not UTF-8 behind it": "\u200b",
+}
+
+
+@pytest.mark.parametrize("size", [0, 22_000], ids=["small", "large"])
+@pytest.mark.parametrize("name", HIDING)
+@pytest.mark.parametrize("secret", ["ghp_" + "a1B2" * 9, "AKIA" + "ABCD" * 4])
+def test_what_is_hidden_in_a_token_hides_it_from_no_view(
+    name: str, secret: str, size: int, tmp_path: Path
+) -> None:
+    cut = HIDING[name].join(secret[start : start + 5] for start in range(0, len(secret), 5))
+    end = b"\xff\xfe" if name.startswith("not UTF-8") else b""
+    body = tmp_path / "body"
+    body.write_bytes(f"first line\nkey {cut} used\nlast line\n".encode() + end + LINE * size)
+    for view, args in (("head", {}), ("lines", {"start": 2}), ("search", {"pattern": "key"})):
+        asked = DrilldownRequest("art:x", view, args, 400)
+        shown = drill(
+            body, asked, content_type="text", fingerprint_key=KEY, encoding=DEFAULT_ENCODING
+        ).text
+        assert secret not in shown
+        assert secret[4:14] not in shown
+        assert "[secret:" in shown
+        assert "used" in shown
 
 
 @pytest.mark.parametrize("name", ["sentence", "curl", "sql", "flag"])
