@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import itertools
 import math
 import pkgutil
 import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from time import process_time
 from types import ModuleType
@@ -44,14 +44,16 @@ def patterns(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, re.Pattern[str],
     everything = "\n".join(_source(module) for _, module in modules(skip))
     for name, module in modules(skip):
         for attribute, value in sorted(vars(module).items()):
-            methods = set(re.findall(rf"\b{re.escape(attribute)}\.(\w+)\(", everything))
-            at_start = bool(methods) and methods <= {"match", "fullmatch"}
             for label, one in _held(f"{name}.{attribute}", value):
-                if id(one) not in seen:
-                    seen.add(id(one))
-                    yield label, one, searched(one, at_start)
+                if id(one) in seen:
+                    continue
+                seen.add(id(one))
+                where = _source(module) if attribute.startswith("_") else everything
+                methods = set(re.findall(rf"\b{re.escape(attribute)}\.(\w+)\(", where))
+                yield label, one, searched(one, methods <= {"match", "fullmatch"} and bool(methods))
 
 
+@cache
 def _source(module: ModuleType) -> str:
     return Path(module.__file__ or "").read_text(encoding="utf-8")
 
@@ -145,17 +147,13 @@ def _exponent(times: list[float]) -> float:
     return math.log(max(times[-1], 1e-7) / max(times[-2], 1e-7), _SIZES[1] / _SIZES[0])
 
 
-def slow(work: Callable[[str], object], pieces: list[str]) -> list[tuple[str, float]]:
-    """The units on which it grows faster than linearly, with the exponents."""
-    found = []
+def slow(work: Search, pieces: list[str]) -> tuple[str, float] | None:
+    """A unit on which it grows faster than linearly, with the exponent; None where it does not."""
     for unit in pieces:
-        if growth(work, unit) > QUADRATIC:
+        exponent = growth(work, unit)
+        if QUADRATIC < exponent < math.inf:
             # Once more: a busy machine makes one time longer.
-            exponent = min(growth(work, unit) for _ in range(2))
-            if exponent > QUADRATIC:
-                found.append((unit, exponent))
-    return found
-
-
-def pairs(pieces: list[str]) -> list[str]:
-    return ["".join(two) for two in itertools.product(pieces, repeat=2)]
+            exponent = min(exponent, growth(work, unit))
+        if exponent > QUADRATIC:
+            return unit, exponent
+    return None
