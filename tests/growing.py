@@ -23,7 +23,10 @@ QUADRATIC = 1.5
 _LEAST_SECONDS = 0.002
 """Below this a time says nothing: 4,000 characters take a linear pattern a tenth of it."""
 _MOST_SECONDS = 1.0
-_SIZES = (4_000, 16_000)
+SIZES = (4_000, 16_000)
+"""Characters of a pattern's texts."""
+LONG = (40_000, 160_000)
+"""Of a whole function's."""
 _UNITS = (
     *" \t\n\r\v\f\u00a0\u2028a0A1é_-.,:;/\\|\"'`=<>[](){}#*@%$&+?!~^\x00",
     "\r\n", "a ", "1 ", " a", "a.", "1.", ".1", "a,", "a=", 'a="', "a='", "a:", "a: ", '"a":',
@@ -105,11 +108,11 @@ def units(pattern: re.Pattern[str] | None = None) -> list[str]:
     return [*dict.fromkeys([*_UNITS, *words, *(f"{word} " for word in words)])]
 
 
-def growth(work: Callable[[str], object], unit: str) -> float:
+def growth(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
     """The exponent with which the time grows on so many of `unit`, with an end that fits nothing; 0
     where it is too quick to tell, infinite where it does not end."""
     times: list[float] = []
-    for size in _SIZES:
+    for size in sizes:
         text = unit * (size // len(unit)) + "\x01"
         begun = process_time()
         try:
@@ -120,7 +123,7 @@ def growth(work: Callable[[str], object], unit: str) -> float:
         times.append(process_time() - begun)
         if times[0] < _LEAST_SECONDS:
             return 0.0
-    return _exponent(times)
+    return math.log(max(times[1], 1e-9) / times[0], sizes[1] / sizes[0])
 
 
 class _Endless(BaseException):
@@ -143,17 +146,15 @@ def _at_most(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def _exponent(times: list[float]) -> float:
-    return math.log(max(times[-1], 1e-7) / max(times[-2], 1e-7), _SIZES[1] / _SIZES[0])
-
-
-def slow(work: Search, pieces: list[str]) -> tuple[str, float] | None:
+def slow(
+    work: Search, pieces: list[str], sizes: tuple[int, int] = SIZES
+) -> tuple[str, float] | None:
     """A unit on which it grows faster than linearly, with the exponent; None where it does not."""
     for unit in pieces:
-        exponent = growth(work, unit)
+        exponent = growth(work, unit, sizes)
         if QUADRATIC < exponent < math.inf:
             # Once more: a busy machine makes one time longer.
-            exponent = min(exponent, growth(work, unit))
+            exponent = min(exponent, growth(work, unit, sizes))
         if exponent > QUADRATIC:
             return unit, exponent
     return None
