@@ -105,7 +105,9 @@ def units(pattern: re.Pattern[str] | None = None) -> list[str]:
         return list(_UNITS)
     source = pattern.pattern.decode("latin-1") if _is_of_bytes(pattern) else pattern.pattern
     words = re.findall(r"(?<![\\\[(?])[A-Za-z]{2,}", source)[:12]
-    return [*dict.fromkeys([*_UNITS, *words, *(f"{word} " for word in words)])]
+    signs = list(dict.fromkeys(re.findall(r"[\[\]{}()<>\"'`:=|.,@/\\#*~-]", source)))[:10]
+    pairs = [one + two for one in signs for two in signs]
+    return [*dict.fromkeys([*_UNITS, *words, *(f"{word} " for word in words), *pairs])]
 
 
 def growth(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
