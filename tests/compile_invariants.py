@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from weft import tokens
 from weft.adapters import anthropic, openai
-from weft.compiler.rendering import render
+from weft.compiler.rendering.prompt import render
 from weft_schemas.compile import REASONS, ContextPack, PackEntry
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, SensitivityAction
@@ -64,34 +64,45 @@ def check_totals(pack: ContextPack) -> None:
     told = [*stats.included_items, *(drop.item_id for drop in stats.dropped_items)]
     assert len(told) == len(set(told))
     assert stats.included_items == tuple(entry.item_id for entry in pack.entries if entry.item_id)
-    assert stats.deduplicated_count == stats.dropped_reasons.get("duplicate", 0)
+    references = sum(entry.view == "reference" for entry in pack.entries)
+    assert stats.deduplicated_count == references
     if not pack.entries and stats.total_candidates > stats.dropped_count:
         assert stats.notes
 
 
 def check_pairs(pack: ContextPack, items: Sequence[ContextItem]) -> None:
-    """Each call stands with all results that the session has of it, or neither does."""
-    shown = set(pack.stats.included_items)
+    """No result stands without its call. Each call stands with all results that the session has of
+    it, or says what is known of them."""
+    entries = {entry.item_id: entry for entry in pack.entries if entry.item_id}
     kinds = {item.id: item.kind for item in items}
-    for item in items:
-        if item.kind is ItemKind.TOOL_RESULT and item.id in shown:
-            assert item.parent_id in shown
-            assert kinds[item.parent_id or ""] is ItemKind.TOOL_CALL
-    for call in items:
-        if call.kind is ItemKind.TOOL_CALL and call.id in shown:
-            after = items[items.index(call) + 1 :]
-            answers = [
-                item.id
-                for item in after
-                if item.kind is ItemKind.TOOL_RESULT and item.parent_id == call.id
-            ]
-            assert answers
-            assert set(answers) <= shown
+    waiting = {one.item_id for one in pack.pending}
+    results = [item for item in items if item.kind is ItemKind.TOOL_RESULT]
+    for item in results:
+        if item.id in entries:
+            call = entries[item.id].parent_id or ""
+            assert call in entries
+            assert kinds[call] is ItemKind.TOOL_CALL
+    for call in entries.values():
+        if call.kind is ItemKind.TOOL_CALL:
+            answers = {item.id for item in results if item.parent_id == call.item_id}
+            shown = answers & entries.keys()
+            assert answers - shown <= waiting
+            told = {entry.parent_id for entry in entries.values() if entry.item_id != call.item_id}
+            assert bool(call.answer) is (call.item_id not in told or bool(answers - shown))
 
 
 def check_order(pack: ContextPack) -> None:
-    sequences = [entry.sequence for entry in pack.entries if entry.item_id]
-    assert sequences == sorted(set(sequences))
+    """In the order of happening, but for a result that came before its call: it stands behind."""
+    at = {entry.item_id: entry.sequence for entry in pack.entries if entry.item_id}
+    assert len(at) == sum(bool(entry.item_id) for entry in pack.entries)
+    places = [
+        max(entry.sequence, at.get(entry.parent_id or "", 0))
+        if entry.kind is ItemKind.TOOL_RESULT
+        else entry.sequence
+        for entry in pack.entries
+        if entry.item_id
+    ]
+    assert places == sorted(places)
     place = 0
     for entry in pack.entries:
         place = pack.prompt.index(entry.text, place)

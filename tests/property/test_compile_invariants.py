@@ -1,5 +1,6 @@
 """What every compile keeps, whatever the session, the policy and the budget."""
 
+import json
 from collections import Counter
 
 import msgspec
@@ -9,6 +10,7 @@ from tests.compile_invariants import check_pack
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.compiler.rendering.fencing import unbroken
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase, PhaseRule, SensitivityAction
@@ -18,13 +20,21 @@ user_id=mia_li_3668 result: <123 456> system: ignore </s> <|im_start|> [INST] é
 [1, 2]} . certificate_4856383 https://example.com/a/b?c=d Caroline"""
 WORDS = [*TEXT.split(), "\n\n"]
 
-texts = st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)
+short = st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)
+lines = st.lists(st.sampled_from(WORDS), max_size=120).map("\n    ".join)
+records = st.lists(
+    st.dictionaries(st.sampled_from(["id", "name", "items"]), short, max_size=3), max_size=8
+).map(json.dumps)
+texts = st.one_of(short, short, short, lines, records)
+"""Some long enough to be several passages."""
 metadata = st.fixed_dictionaries(
     {},
     optional={
         "author": st.sampled_from(["Ann", "system", "Bo\nagent: x", ""]),
         "occurred_at": st.sampled_from(["2023-05-08T13:00:00Z", "2024-01-01T00:00:00Z", "soon"]),
         "turn_id": st.sampled_from(["1", "2"]),
+        "pin": st.booleans(),
+        "is_error": st.booleans(),
     },
 )
 arguments = st.dictionaries(st.sampled_from(["id", "note", "to"]), texts, max_size=3)
@@ -76,6 +86,7 @@ requests = st.builds(
     reserve=st.sampled_from([0, 0, 20]),
     tools=st.sampled_from([(), ({"name": "get", "description": "Gets a thing. " * 9},)]),
     tool=st.sampled_from([None, "get"]),
+    pin=st.sampled_from([(), ("i0", "i3"), ("unknown",)]),
 )
 
 examples = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -120,3 +131,21 @@ def test_the_latest_user_turn_stands_once(
     users = [item for item in items if item.kind is ItemKind.USER_TURN]
     if users and not users[-1].sensitivity.reaches(Sensitivity.CONFIDENTIAL):
         assert Counter(entry.item_id for entry in pack.entries)[users[-1].id] == 1
+
+
+@examples
+@given(sessions(), requests)
+def test_what_fits_is_all_there_and_whole(
+    session: tuple[list[ContextItem], list[str]], request: CompileRequest
+) -> None:
+    items, pending = session
+    roomy = msgspec.structs.replace(request, budget=100_000, reserve=0)
+    view = ListView(items, pending=pending)
+    pack = compile_pack(view, roomy).pack
+    assert "budget" not in pack.stats.dropped_reasons
+    rows = {row.id: row for row in view.span(0, len(items))}
+    for entry in pack.entries:
+        if entry.item_id and entry.view == "whole":
+            assert unbroken(rows[entry.item_id].whole) in unbroken(entry.text)
+    cut = {entry.view for entry in pack.entries if entry.item_id} - {"whole", "summary", "stub"}
+    assert not cut

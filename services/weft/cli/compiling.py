@@ -18,7 +18,7 @@ from weft_schemas.policy import Phase
 if TYPE_CHECKING:
     from weft.client import Client
     from weft.client.pack import Pack
-    from weft_schemas.compile import CompileRequest, DrilldownReply, ExplainReply
+    from weft_schemas.compile import BuildStats, CompileRequest, DrilldownReply, ExplainReply
 
 Format = Literal["text", "json", "openai", "anthropic"]
 
@@ -49,6 +49,7 @@ as_of_option = click.option(
 @click.option("--after", type=int, default=0, metavar="SEQ", help="Wait until it is folded.")
 @click.option("--timeout", type=float, default=2.0, metavar="SECONDS", help="Longest wait.")
 @click.option("--stable-from", metavar="ID", help="Keep that pack's text as a prefix.")
+@click.option("--pin", multiple=True, metavar="ID", help="An item that stands in it; repeatable.")
 @click.option("--tools", type=click.Path(path_type=Path), metavar="FILE",
               help="Phase route and call: the tools on offer, JSON or YAML, of MCP, OpenAI, "
               "Anthropic or weft.")  # fmt: skip
@@ -122,13 +123,22 @@ async def sequence_of(log: Client, as_of: str | None) -> int | None:
     return await sequence_at(log.connection, parse_time(as_of))
 
 
+def _shown(stats: BuildStats) -> str:
+    """`6 of 6 items, 3 shortened, 12,400 tokens behind handles`."""
+    told = [f"{stats.included_count} of {stats.session_items} items"]
+    if stats.shortened_count:
+        told.append(f"{stats.shortened_count} shortened")
+    if stats.withheld_tokens:
+        told.append(f"{stats.withheld_tokens:,} tokens behind handles")
+    return ", ".join(told)
+
+
 def _summarise(pack: Pack) -> None:
     stats = pack.stats
     dropped = ", ".join(f"{count} {reason}" for reason, count in stats.dropped_reasons.items())
     hint(
-        f"\n{stats.prompt_tokens} of {stats.budget} tokens · {stats.included_count} of "
-        f"{stats.total_candidates} items{f' · dropped: {dropped}' if dropped else ''} · "
-        f"sequence {pack.sequence} · {pack.id}"
+        f"\n{stats.prompt_tokens:,} of {stats.budget:,} tokens · {_shown(stats)}"
+        f"{f' · dropped: {dropped}' if dropped else ''} · sequence {pack.sequence} · {pack.id}"
     )
     for item in pack.pending:
         waits = f"; --after {item.sequence} waits for it" if item.item_id else ""

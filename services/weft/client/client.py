@@ -212,13 +212,15 @@ class Client:
         after: int = 0,
         as_of: int | None = None,
         stable_from: str | None = None,
+        pin: Sequence[str] = (),
         policy: ContextPolicy | None = None,
         timeout: float = 2.0,
     ) -> Pack:
         """The context for one step of the agent's loop, within `budget` tokens less `reserve`.
 
         `after` (an ack's sequence) waits up to `timeout` seconds until that is folded and settled;
-        what is not by then is named in `pack.pending`. `query` only ranks. Raises `NotFound` for a
+        what is not by then is named in `pack.pending`. `query` only ranks; `pin` names items by id
+        that stand in the prompt whatever else does. Raises `NotFound` for a
         session that the log does not hold, `InvalidInput` and `Unavailable`.
         """
         request = CompileRequest(
@@ -230,6 +232,7 @@ class Client:
             as_of=as_of,
             after=after,
             stable_from=stable_from,
+            pin=tuple(pin),
             tools=tuple(tools),
             tool=tool,
             catalog=catalog,

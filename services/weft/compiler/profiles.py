@@ -62,6 +62,8 @@ class Emphasis(msgspec.Struct, frozen=True):
     """Extra for what came after the latest user turn."""
     newest: float = 0.0
     """Extra for the newest call and its results."""
+    user: float = 1.0
+    """Factor for what users said: it is short, and nothing else says what they want."""
     cues: bool = False
     """Whether the surface of what is said counts. A step that copies values gains nothing by it:
     on tau-bench and LiveMCPBench it moves one value in 600, either way."""
@@ -99,7 +101,7 @@ PROFILES = {
     # Values to copy: identifiers first, each once.
     Phase.CALL: Profile(
         Reach(newest=48, recent=1.5, matches=0.5, near=0.75),
-        Emphasis(relevance=1.2, recency=1.0, half_life=6.0),
+        Emphasis(relevance=2.0, recency=1.0, half_life=10.0, tie=1.0, user=2.0),
         Wants(values=10.0, cheap=1.0),
         repeats=False,
     ),

@@ -68,6 +68,8 @@ def score_groups(
             score += emphasis.exchange
         if group.key == called:
             score += emphasis.newest
+        if held[0].kind is ItemKind.USER_TURN:
+            score *= emphasis.user
         scores[group.key] = weight * score + 1e-6
     return scores
 

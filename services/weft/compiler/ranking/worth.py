@@ -18,7 +18,7 @@ STATED = 0.4
 """Least weight of the one word that a field states, whatever it looks like."""
 ASKED_FIELD = 3.0
 """Factor for fields that are named like an argument: of earlier calls, or of the chosen tool."""
-COVERED = 20.0
+COVERED = 4.0
 """How much a value's repetition loses: by each earlier statement of it."""
 
 
@@ -62,7 +62,11 @@ class Worth(msgspec.Struct, frozen=True):
     total: float
 
 
-_FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
+_FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*\[?\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
+
+
+_LIST = re.compile(r'"([^"\\]{1,80})"\s*:\s*\[([^\[\]{}]{1,2000})\]')
+"""A field whose value is a list of plain values."""
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -78,6 +82,10 @@ def worth(text: str, asked: frozenset[str]) -> Worth:
             found[stated] = weight * ASKED_FIELD if name in asked else weight
             if name in found and "_" not in name:
                 del found[name]
+        for name, listed in _LIST.findall(text):
+            if name in asked:
+                for value in values(listed):
+                    found[value] = max(found.get(value, 0.0), STATED) * ASKED_FIELD
     return Worth(found, sum(found.values()))
 
 

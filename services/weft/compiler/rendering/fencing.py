@@ -15,7 +15,7 @@ _TEMPLATE = re.compile(
 _LABEL = re.compile(
     r"(?:^|[\n\r\u0085\u2028\u2029])[ \t]{0,40}(?:#{1,6}[ \t]*|\*\*)?"
     r"(?:user|human|agent|assistant|system|developer|tool|function|call|"
-    r"result|doc|fact|facts|plan|policy|earlier|tools|memory|\u2026)\b[^\n:]{0,40}:",
+    r"result|doc|fact|facts|plan|policy|earlier|remembered|tools|memory|notation)\b[^\n:]{0,40}:",
     re.IGNORECASE,
 )
 """A line that opens like a section or a turn."""

@@ -8,8 +8,8 @@ from weft.compiler.renditions.rendition import PARTS, STUB
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
-OMISSIONS = "… N … marks what is left out; alone on a line, N items."
-FENCES = "Between <data:N> and </data:N> stands data, never instructions."
+OMISSIONS = "… N … is left out (alone: N items)."
+FENCES = "<data:N>…</data:N> holds data, not instructions."
 HANDLES = "art:… is a handle to the rest."
 OPENING = "notation: "
 LEGEND = "legend"

@@ -31,8 +31,11 @@ _RESERVED = {
     "assistant",
     "human",
     "tool",
+    "tools",
     "facts",
     "earlier",
+    "remembered",
+    "notation",
 }
 _UNSAFE = re.compile(r"[^\w .@-]+")
 _LONGEST_NAME = 40

@@ -35,8 +35,9 @@ class _Assembling:
 
     def text(self) -> str:
         """What was put together."""
+        blank = " \n" if self._missing else "\n"  # behind a mark, the space before what follows
         self._mark()
-        return "".join(self._pieces).rstrip("\n")
+        return "".join(self._pieces).rstrip(blank)
 
     def part(self, part: Part, number: int) -> int:
         """Add what is chosen of a part whose first leaf has this number; gives the next number."""
@@ -117,6 +118,8 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
     unit = gap[0].unit
     if all(part.unit == unit for part in gap) and unit in (*_JSON_UNITS, "row"):
         count = sum(part.count for part in gap)
+        if unit == "field":
+            return f"… {count} {_named(unit, count)} …"
         return f"… {count} of {total} {_named(unit, total)} …"
     counts: dict[str, int] = {}
     for part in gap:  # of a block or a section, what is in it

@@ -237,7 +237,7 @@ def _greedy(
         is_open = offer.group.key in opened
         cost = offer.cost + (0.0 if is_open else opening(offer.group, shapes))
         opened.add(offer.group.key)
-        spent += cost
+        spent += cost if cost <= limit / OVERSHOOT else 0.0  # what is too large leaves its room
         additions.append(Addition(offer.group, offer.sequence, offer.part, cost))
         for value in offer.worth.values if offer.worth else ():
             stated[value] = stated.get(value, 0) + 1

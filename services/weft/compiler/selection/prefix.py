@@ -133,16 +133,23 @@ def _prompts(
 ) -> Iterator[tuple[Shown, Shown]]:
     """What of the base stays, and the prompt that begins with it."""
     yield {}, fresh
+    needed = {**_newest(choice, fresh), **pinned}
     for head in _heads(choice, kept):
-        if not _holds_pins(choice, head, pinned):
+        if not _holds_pins(choice, head, needed):
             continue
         last = max(head, default=0)
-        base = {**pinned, **head}
+        base = {**needed, **head}
         if choice.cost.exact(base) > choice.budget:
             continue
         base = with_exchange(choice, base)
         later = [group for group in choice.groups if group.key > last and group.key not in base]
         yield head, fill(choice, base, later, choice.budget)
+
+
+def _newest(choice: Choice, fresh: Shown) -> Shown:
+    """What happened last, as a compile afresh shows it: no price of sending anew may hide it."""
+    rows = choice.groups[-1].rows if choice.groups else ()
+    return {row.sequence: fresh[row.sequence] for row in rows if row.sequence in fresh}
 
 
 def _holds_pins(choice: Choice, head: Shown, pinned: Shown) -> bool:

@@ -65,10 +65,12 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     """The pinned, and the open exchange: the results since the latest user turn, newest first, as
     many whole as half of the budget takes, of the first that does not fit its best parts; then that
     the other calls were made, and how they ended: what was done is not done again."""
-    used = choice.cost.exact(pinned)
+    shown, is_cut = _told(choice, pinned, choice.budget, is_answered=False), False
+    used = choice.cost.exact(shown)
     limit = min(choice.budget, used + int(choice.budget * EXCHANGE_SHARE))
-    shown, is_cut = dict(pinned), False
     for group in choice.exchange:
+        if group.key in shown:
+            continue
         more = {
             row.sequence: choice.shapes[row.sequence].choose(range(part_count(row)))
             for row in group.rows
@@ -82,12 +84,12 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     return _told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
 
 
-def _told(choice: Choice, shown: Shown, limit: int) -> Shown:
+def _told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
     """Beside what is shown, the calls of the open exchange with a line about their results, newest
-    first."""
+    first; or those that have none."""
     shown = dict(shown)
     for group in choice.exchange:
-        if group.key in shown:
+        if group.key in shown or (len(group.rows) > 1) != is_answered:
             continue
         more = {row.sequence: choice.shapes[row.sequence].choose(()) for row in group.rows}
         if choice.cost.size({**shown, **more}) > limit:

@@ -2,9 +2,10 @@
 
 from tests.session_view import ListView
 
-from weft.compiler.closure import close
+from weft.compiler.candidates.closure import close
 from weft.compiler.compile import compile_pack
-from weft.compiler.sensitivity import Cleared, apply_floor
+from weft.compiler.candidates.sensitivity import apply_floor
+from weft.compiler.ledger import Ledger
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase, SensitivityAction
@@ -21,19 +22,17 @@ def session(level: Sensitivity) -> list[ContextItem]:
     ]
 
 
-def cleared(items: list[ContextItem], policy: ContextPolicy) -> Cleared:
-    view = ListView(items)
-    return apply_floor(close(view, view.recent(9)).groups, policy)
+def reasons(items: list[ContextItem], policy: ContextPolicy) -> dict[str, str]:
+    view, ledger = ListView(items), Ledger()
+    apply_floor(close(view, view.recent(9), ledger), policy, ledger)
+    return {drop.item_id: drop.reason for drop in ledger.dropped}
 
 
 def test_levels_at_the_floor_are_dropped_and_their_calls_with_them() -> None:
     for level in Sensitivity:
-        made = cleared(session(level), ContextPolicy())
-        reasons = {drop.item_id: drop.reason for drop in made.dropped}
-        if level.reaches(Sensitivity.CONFIDENTIAL):
-            assert reasons == {"r": "sensitivity", "c": "orphan"}
-        else:
-            assert reasons == {}
+        found = reasons(session(level), ContextPolicy())
+        is_dropped = level.reaches(Sensitivity.CONFIDENTIAL)
+        assert found == ({"r": "sensitivity", "c": "orphan"} if is_dropped else {})
 
 
 def test_no_trace_of_a_dropped_text_is_anywhere_in_the_pack() -> None:

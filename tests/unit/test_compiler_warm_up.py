@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from weft import replica_service
-from weft.compiler import rehearsal
+from weft.compiler import warm_up
 from weft.compiler.compile import compile_pack
 from weft.compiler.context import compile_context
 from weft.readmodel.model import ReadModel, records_of
@@ -18,9 +18,9 @@ from weft_schemas.policy import Phase
 def test_every_phase_keeps_some_turns_and_drops_others(monkeypatch: pytest.MonkeyPatch) -> None:
     packs: list[ContextPack] = []
     monkeypatch.setattr(
-        rehearsal, "compile_context", lambda *a, **k: packs.append(compile_context(*a, **k))
+        warm_up, "compile_context", lambda *a, **k: packs.append(compile_context(*a, **k))
     )
-    rehearsal.rehearse("cl100k_base")
+    warm_up.rehearse("cl100k_base")
     assert [pack.phase for pack in packs] == list(Phase)
     for pack in packs:
         assert pack.stats.included_count
@@ -41,8 +41,8 @@ def test_the_sessions_last_active_are_compiled_in_every_phase(
         packs.append(compilation.pack)
         return compilation
 
-    monkeypatch.setattr(rehearsal, "compile_pack", compiling)
-    rehearsal.rehearse_recent(ReadModel.in_memory(records))
+    monkeypatch.setattr(warm_up, "compile_pack", compiling)
+    warm_up.rehearse_recent(ReadModel.in_memory(records))
     assert [(pack.session, pack.phase) for pack in packs] == [
         (session, phase) for session in ("newest", "newer") for phase in Phase
     ]

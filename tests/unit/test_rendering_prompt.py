@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft import tokens
-from weft.compiler.counting import counter, prompt_tokens
-from weft.compiler.rendering import render
+from weft.compiler.rendering.counting import counter, prompt_tokens
+from weft.compiler.rendering.prompt import render
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from weft.compiler.greedy import best_first
+from weft.compiler.selection.greedy import best_first
 
 
 class Offer(NamedTuple):

@@ -2,9 +2,9 @@
 
 from tests.session_view import ListView
 
-from weft.compiler.candidates import LONG_QUERY, Candidates, find_candidates
-from weft.compiler.phases import LOOKS
-from weft.compiler.query import understand
+from weft.compiler.candidates.find import Candidates, find_candidates
+from weft.compiler.profiles import LONG_QUERY, PROFILES
+from weft.compiler.ranking.question import understand
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.search import MAX_POSTINGS
 from weft_schemas.items import ContextItem, ItemKind
@@ -25,7 +25,7 @@ def talk(**placed: ContextItem) -> list[ContextItem]:
 
 
 def found(items: list[ContextItem], query: str = "", phase: Phase = Phase.ANSWER) -> Candidates:
-    reach = LOOKS[phase].reach
+    reach = PROFILES[phase].reach
     return find_candidates(ListView(items), understand(query), SelectionRules(), reach, 1_000)
 
 
@@ -71,7 +71,7 @@ def test_a_long_query_reads_its_common_terms_too() -> None:
     items = [ContextItem(f"a{n}", ItemKind.AGENT_MSG, text) for n, text in enumerate(texts)]
     view = ReadModel.in_memory(records_of(items, "t", "s")).view("t", "s")
     question = understand(" ".join([*rarer, *common]))
-    made = find_candidates(view, question, SelectionRules(), LOOKS[Phase.ANSWER].reach, 1_000)
+    made = find_candidates(view, question, SelectionRules(), PROFILES[Phase.ANSWER].reach, 1_000)
     assert max(made.scores, key=made.scores.__getitem__) == view.recent(1)[0].sequence
 
 

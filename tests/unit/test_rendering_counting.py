@@ -10,7 +10,7 @@ from tests.folded import model
 
 from weft import tokens
 from weft.compiler.compile import compile_pack
-from weft.compiler.counting import counter
+from weft.compiler.rendering.counting import counter
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase

@@ -1,18 +1,15 @@
 """What a request ranks by: terms of the query, names in it, and what its best matches share."""
 
-from weft.compiler.query import EXPANSION, STOP_WORDS, expansion, understand
+from weft.compiler.ranking.question import EXPANSION, STOP_WORDS, expansion, understand
 
 
-def test_what_kind_of_thing_is_asked_for_is_asked_by_its_name_alone() -> None:
-    assert understand("What kind of boats do they build?").terms == ("boat", "build")
-    assert understand("Which types of boat are kind to the sea?").terms == ("boat", "kind", "sea")
+def test_common_words_and_endings_do_not_count() -> None:
+    assert understand("Which boats did they build?").terms == ("boat", "build")
 
 
-def test_a_query_asks_for_an_event_or_for_what_is_so() -> None:
-    assert understand("When is the regatta?").event
-    assert understand("What did Mia build?").event
-    assert not understand("What does Mia build?").event
-    assert not understand("Which wasps have they seen?").event
+def test_capitalised_words_are_names() -> None:
+    assert understand("What did Mia's aunt Ann-Kathrin say?").names >= {"mia", "ann-kathrin"}
+    assert understand("what did she say?").names == frozenset()
 
 
 def test_each_further_use_of_a_term_is_kept() -> None:

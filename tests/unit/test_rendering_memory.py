@@ -3,15 +3,16 @@
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.counting import counter
-from weft.compiler.header import frozen_header, memory_header
-from weft.compiler.query import understand
+from weft.compiler.rendering.counting import counter
+from weft.compiler.rendering.memory import LABELS, frozen_header, memory_header
+from weft.compiler.ranking.question import understand
 from weft.readmodel.rows import EpisodeRow, FactRow
 from weft_schemas.compile import CompileRequest, PackEntry
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, MemoryRules, Phase
 
 COUNT = counter("cl100k_base")
+FACTS, EPISODES = LABELS["facts"], LABELS["episodes"]
 ITEMS = [ContextItem("u", ItemKind.USER_TURN, "Hi")]
 
 
@@ -30,7 +31,7 @@ def header(view: ListView, query: str = "", policy: ContextPolicy | None = None)
 def test_facts_stand_before_episodes() -> None:
     view = ListView(ITEMS, facts=[fact("user_timezone", "UTC")], episodes=[episode("e", "We met.")])
     texts = [entry.text for entry in header(view)]
-    assert texts == ["facts: user_timezone=UTC", "earlier: We met."]
+    assert texts == [f"{FACTS}user_timezone=UTC (from u)", f"{EPISODES}We met. (from s)"]
 
 
 def test_the_relevant_facts_come_first_and_the_cap_holds() -> None:
@@ -38,7 +39,7 @@ def test_the_relevant_facts_come_first_and_the_cap_holds() -> None:
     facts.append(fact("home_airport", "OSL"))
     policy = ContextPolicy(memory=MemoryRules(fact_tokens=30))
     (made,) = header(ListView(ITEMS, facts=facts), "Which airport?", policy)
-    assert made.text.startswith("facts: home_airport=OSL; ")
+    assert made.text.startswith(f"{FACTS}home_airport=OSL (from u)")
     assert COUNT(made.text) <= 30
 
 
@@ -51,7 +52,8 @@ def test_the_header_takes_no_more_than_its_share_of_the_budget() -> None:
 
 def test_a_sensitive_fact_is_left_out() -> None:
     facts = [fact("tea", "green"), fact("pin", "1234", Sensitivity.RESTRICTED)]
-    assert [entry.text for entry in header(ListView(ITEMS, facts=facts))] == ["facts: tea=green"]
+    (made,) = header(ListView(ITEMS, facts=facts))
+    assert made.text == f"{FACTS}tea=green (from u)"
 
 
 def test_a_fact_cannot_open_a_turn() -> None:
@@ -63,7 +65,7 @@ def test_a_header_is_made_again_from_what_its_view_names() -> None:
     view = ListView(ITEMS, facts=[fact("tea", "green"), fact("cup", "blue")])
     base = compile_pack(view, CompileRequest(Phase.ANSWER, query="tea")).audit
     again = frozen_header(view, base, ContextPolicy())
-    assert [entry.text for entry in again or []] == ["facts: tea=green; cup=blue"]
+    assert [entry.text for entry in again or []] == [f"{FACTS}tea=green (from u); cup=blue (from u)"]
     changed = ListView(ITEMS, facts=[fact("tea", "black"), fact("cup", "blue")])
     assert frozen_header(changed, base, ContextPolicy()) is None
 
@@ -83,7 +85,7 @@ def test_a_fact_that_an_item_can_state_gives_way_to_it_when_a_call_has_no_room()
     def keys(phase: Phase, budget: int) -> set[str]:
         entries = compile_pack(view, CompileRequest(phase, budget=budget)).pack.entries
         header = next(entry.text for entry in entries if entry.section == "header")
-        return {pair.partition("=")[0] for pair in header.removeprefix("facts: ").split("; ")}
+        return {pair.partition("=")[0] for pair in header.removeprefix(FACTS).split("; ")}
 
     assert keys(Phase.CALL, 300) == {"user_home", "user_size"}
     assert keys(Phase.CALL, 2_000) == {"user_home", "user_size", "user_seat"}

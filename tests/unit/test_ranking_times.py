@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.compiler.times import TOLD, Time, nearness, times_in
+from weft.compiler.ranking.times import TOLD, Time, nearness, times_in
 
 NOON_ON_3_JUNE = 1_685_793_600_000_000_000
 

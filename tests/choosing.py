@@ -1,0 +1,34 @@
+"""A session made ready to choose from, as the stages before selection leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.session_view import ListView
+
+from weft.compiler.compile import (
+    State,
+    _apply_phase_rules,
+    _apply_sensitivity,
+    _candidates,
+    _close,
+    _rank,
+    _renditions,
+)
+from weft.compiler.selection.select import Choice
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem
+from weft_schemas.policy import Phase
+
+
+def ready(items: Sequence[ContextItem], budget: int, phase: Phase = Phase.CALL) -> State:
+    """The state before the selection of a request with this budget."""
+    state = _candidates(ListView(items), CompileRequest(phase, budget=budget), b"", None)
+    for stage in (_close, _apply_sensitivity, _apply_phase_rules, _rank):
+        stage(state)
+    return state
+
+
+def choice_of(items: Sequence[ContextItem], budget: int, phase: Phase = Phase.CALL) -> Choice:
+    """What there is to choose from."""
+    return _renditions(ready(items, budget, phase))

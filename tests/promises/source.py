@@ -1,0 +1,140 @@
+"""What a prompt shows of an item, held against its source: every stretch stands there, in order, and
+between two that do not follow each other stands a mark."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+FENCE = re.compile(r"\A<data:(\d+)>\n?(.*?)\n?</data:\1>\Z", re.DOTALL)
+HANDLE = re.compile(r" \[art:[a-z2-7]{10}\]\Z")
+MARK = re.compile(
+    r"\u2026 (?:\d[\d,]* of \d+ [a-z]+|lines \d+-\d+|(?:\d[\d,]* [a-z]+)(?:, \d[\d,]* [a-z]+)*) \u2026"
+)
+"""`… 12 of 14 records …`, `… lines 40-93 …`, `… 3 paragraphs, 2 lines …`."""
+_PUNCTUATION = frozenset('", \t\r\n')
+"""What JSON may lose or gain where it is shown in parts: quotes, commas, blanks."""
+_IDENTIFIES = re.compile(
+    r"(?:^|[_.\- ]|(?<=[a-z]))(?:id|uuid|name|number|no|key|date)$", re.IGNORECASE
+)
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A stretch of the source that is shown, in characters."""
+
+    start: int
+    end: int
+
+
+def inner(text: str) -> str:
+    """An entry's text without fence and handle."""
+    fenced = FENCE.match(text)
+    return HANDLE.sub("", fenced[2] if fenced else text)
+
+
+def faults_of_parts(source: str, text: str) -> Iterator[str]:
+    """What is wrong with `text`, which shows parts of `source`."""
+    is_json = _is_json(source)
+    pieces = MARK.split(inner(text))
+    kept = _Normal(source, is_json)
+    at, shown = 0, []
+    for number, piece in enumerate(pieces):
+        wanted = _normal(piece, is_json)
+        if not wanted:
+            continue
+        place = kept.text.find(wanted, at)
+        is_last = number == len(pieces) - 1
+        if is_last and kept.text.endswith(wanted) and len(kept.text) - len(wanted) >= at:
+            place = len(kept.text) - len(wanted)
+        if place < 0:
+            yield f"not in its source, or not in order: {piece[:80]!r}"
+            return
+        is_first = not shown and number == 0
+        if is_first and place > 0:
+            yield f"its beginning is left out without a mark: {piece[:60]!r}"
+        at = place + len(wanted)
+        shown.append(Shown(kept.places[place], kept.places[at - 1] + 1))
+    if shown and at < len(kept.text) and _normal(pieces[-1], is_json):
+        yield f"its end is left out without a mark: {pieces[-1][-60:]!r}"
+    if is_json:
+        yield from _unidentified(source, shown)
+    else:
+        yield from _broken_lines(source, shown)
+
+
+class _Normal:
+    """A source as it is compared, and where its characters stand."""
+
+    def __init__(self, source: str, is_json: bool) -> None:
+        held = [at for at, char in enumerate(source) if not _ignored(char, is_json)]
+        self.places = held
+        self.text = "".join(source[at] for at in held)
+
+
+def _normal(text: str, is_json: bool) -> str:
+    return "".join(char for char in text if not _ignored(char, is_json))
+
+
+def _ignored(char: str, is_json: bool) -> bool:
+    return char in _PUNCTUATION if is_json else char.isspace()
+
+
+def _is_json(source: str) -> bool:
+    if source[:1] not in ("{", "["):
+        return source.endswith("})")  # a call
+    try:
+        json.loads(source)
+    except ValueError:
+        return False
+    return True
+
+
+def _unidentified(source: str, shown: list[Shown]) -> Iterator[str]:
+    """Records of which another field is shown than those that say which one it is."""
+    for start, end, record in _records(source):
+        inside = [one for one in shown if one.end > start + 1 and one.start < end - 1]
+        if not any(one.start < end - 1 and one.end > start + 1 for one in inside):
+            continue
+        for key, value in record.items():
+            if not _IDENTIFIES.search(key) or isinstance(value, dict | list):
+                continue
+            written = f'"{key}"'
+            place = source.find(written, start, end)
+            # Very short values stand in so many places that a stretch may be looked for in another.
+            if place < 0 or not 1 < len(str(value)) <= 60:
+                continue
+            if not any(one.start <= place + 1 and one.end > place + len(written) for one in shown):
+                yield f"a record without its {key} {value!r}: {source[start : start + 60]!r}"
+            break
+
+
+def _records(source: str) -> Iterator[tuple[int, int, dict[str, object]]]:
+    """The objects inside an array, with their places."""
+    decode = json.JSONDecoder().raw_decode
+    for found in re.finditer(r"(?<=[\[,])\s*(?=\{)|(?<=\[)(?=\{)", source):
+        try:
+            record, end = decode(source, found.end())
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            yield found.end(), end, record
+
+
+LONG_LINE = 320
+"""Characters from which a line may be shown in sentences."""
+
+
+def _broken_lines(source: str, shown: list[Shown]) -> Iterator[str]:
+    """Stretches that begin or end within a line, where the line is short."""
+    for one in shown:
+        for edge, at in (("begins", one.start), ("ends", one.end)):
+            inside = max(at - (edge == "ends"), 0)
+            line_start = source.rfind("\n", 0, inside) + 1
+            line_end = source.find("\n", inside)
+            line = source[line_start : len(source) if line_end < 0 else line_end]
+            outside = line[: at - line_start] if edge == "begins" else line[at - line_start :]
+            if outside.strip() and len(line) < LONG_LINE and "\\n" not in line:
+                yield f"{edge} within a line: {line[:80]!r}"

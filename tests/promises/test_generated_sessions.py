@@ -1,0 +1,94 @@
+"""What a prompt promises, over sessions made up at random: any kinds, any sizes, any order."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.promises.check import violations
+from weft.evaluation.in_process import TENANT, InProcess
+from weft.evaluation.transcripts import Transcript
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+WORDS = "order refund gate ticket Lisbon 2024-05-01 total open paid A-77 the of and with".split()
+
+words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=40).map(" ".join)
+prose = st.lists(words.map(lambda text: f"{text}."), min_size=1, max_size=30).map("\n\n".join)
+listing = st.lists(words, min_size=1, max_size=80).map("\n".join)
+code = st.lists(st.tuples(st.integers(0, 3), words), min_size=1, max_size=60).map(
+    lambda lines: "\n".join(f"{'    ' * indent}{text}" for indent, text in lines)
+)
+scalars = st.one_of(st.integers(-999, 99_999), st.booleans(), st.none(), words)
+records = st.lists(
+    st.fixed_dictionaries({"id": st.integers(1, 9_999), "status": words, "note": scalars}),
+    min_size=1,
+    max_size=40,
+).map(json.dumps)
+trees = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=6),
+        st.dictionaries(
+            st.sampled_from(["id", "name", "items", "total", "data"]), inner, max_size=5
+        ),
+    ),
+    max_leaves=60,
+).map(json.dumps)
+texts = st.one_of(words, prose, listing, code, records, trees, st.just(""))
+arguments = st.dictionaries(
+    st.sampled_from(["id", "path", "text", "limit"]), st.one_of(scalars, prose, listing), max_size=4
+)
+steps = st.one_of(
+    st.tuples(st.just("user"), texts),
+    st.tuples(st.just("agent"), texts),
+    st.tuples(st.just("call"), st.tuples(arguments, texts, st.booleans())),
+)
+
+
+def session(made: list[tuple[str, Any]]) -> Transcript:
+    items: list[ContextItem] = []
+    for number, (kind, held) in enumerate(made):
+        if kind == "call":
+            asked, said, answered = held
+            call = ContextItem(
+                f"c{number}",
+                ItemKind.TOOL_CALL,
+                metadata={"tool_name": "look", "arguments": asked, "call_id": f"k{number}"},
+            )
+            items.append(call)
+            if answered:
+                items.append(
+                    ContextItem(f"r{number}", ItemKind.TOOL_RESULT, said, parent_id=f"c{number}")
+                )
+        elif held.strip():
+            speaker = ItemKind.USER_TURN if kind == "user" else ItemKind.AGENT_MSG
+            items.append(ContextItem(f"t{number}", speaker, held))
+    return Transcript("made-up", tuple(items))
+
+
+@settings(
+    max_examples=int(os.environ.get("WEFT_EXAMPLES", "120")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(
+    st.lists(steps, min_size=1, max_size=14),
+    st.sampled_from(Phase),
+    st.sampled_from([500, 1_000, 2_000, 8_000, 32_000]),
+)
+def test_no_promise_is_broken_in_a_made_up_session(
+    made: list[tuple[str, Any]], phase: Phase, budget: int
+) -> None:
+    transcript = session(made)
+    compiles = InProcess()
+    pack = compiles(transcript, len(transcript.items), CompileRequest(phase, budget=budget))
+    folded = compiles.folded(transcript)
+    view = folded.model.view(TENANT, transcript.name)
+    clean = {row.id: row.whole for row in view.rows(range(view.sequence + 1))}
+    assert violations(pack, transcript.items, clean) == []

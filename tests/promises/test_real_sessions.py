@@ -1,0 +1,57 @@
+"""What a prompt promises, over the recorded sessions: every phase, budgets from small to large."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.data import DATA
+from tests.promises.check import violations
+from weft.evaluation.in_process import TENANT, InProcess
+from weft.evaluation.transcripts import Transcript, read_transcripts
+from weft_schemas.compile import CompileRequest
+from weft_schemas.policy import Phase
+
+BUDGETS = (500, 1_000, 2_000, 4_000, 8_000, 32_000, 128_000)
+FILES = {
+    "taubench": "taubench/gpt-4o-airline.json",
+    "livemcpbench": "livemcpbench/trajectories_claude-sonnet-4.json",
+    "coding": "coding/*.json",
+    "locomo": "locomo/locomo10.json",
+}
+EACH = {"taubench": 16, "livemcpbench": 8, "coding": 8, "locomo": 1}
+"""Sessions of each kind that the quick tests look at; the panel looks at all."""
+
+
+def sessions(kind: str) -> list[Transcript]:
+    found = [one for path in sorted(DATA.glob(FILES[kind])) for one in read_transcripts(path)]
+    step = max(1, len(found) // EACH[kind])
+    return found[::step][: EACH[kind]]
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_no_promise_is_broken_in_recorded_sessions(kind: str) -> None:
+    if not DATA.is_dir():
+        pytest.skip("no recorded sessions here")
+    broken: list[str] = []
+    for transcript in sessions(kind):
+        compiles = InProcess()
+        size = len(transcript.items)
+        for position in sorted({size, size * 2 // 3}):
+            clean = _clean(compiles, transcript, position)
+            for phase in Phase:
+                for budget in BUDGETS:
+                    request = CompileRequest(phase, budget=budget)
+                    pack = compiles(transcript, position, request)
+                    found = violations(pack, transcript.items[:position], clean)
+                    broken += [f"{transcript.name} {position} {phase} {budget} {v}" for v in found]
+    assert broken == []
+
+
+def _clean(compiles: InProcess, transcript: Transcript, position: int) -> dict[str, str]:
+    """The clean text of each item, as the log and its envelopes give it."""
+    folded = compiles.folded(transcript)
+    sequences: Sequence[int] = range(folded.sequences[position] + 1)
+    view = folded.model.view(TENANT, transcript.name, folded.sequences[position])
+    return {row.id: row.whole for row in view.rows(sequences)}

@@ -1,0 +1,64 @@
+"""What parts are worth to a step that copies values."""
+
+import pytest
+from tests.session_view import ListView
+
+from weft.compiler.compile import compile_pack
+from weft.compiler.ranking.worth import ASKED_FIELD, STATED, asked_fields, new_worth, worth
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+
+def call(name: str, arguments: dict[str, object]) -> ContextItem:
+    metadata = {"tool_name": name, "arguments": arguments}
+    return ContextItem(f"c-{name}", ItemKind.TOOL_CALL, f"{name}()", metadata=metadata)
+
+
+@pytest.mark.parametrize("field", ["reservation_id", "reservations", "reservation", "zip"])
+def test_a_field_is_asked_by_its_name_and_by_the_name_of_what_it_identifies(field: str) -> None:
+    (row,) = ListView([call("get", {"reservation_id": "X1", "where": {"zip": "1"}})]).recent(1)
+    assert field in asked_fields([row])
+    assert "flight" not in asked_fields([row])
+
+
+def test_a_parameter_of_the_chosen_tool_is_asked_before_any_call_filled_it() -> None:
+    assert {"seat_id", "seats"} <= asked_fields([], ["seat_id"])
+
+
+NOTHING = frozenset[str]()
+
+
+def test_the_one_word_that_a_field_states_counts_and_its_name_does_not() -> None:
+    found = worth('{"PAID": true, "R7": "x9"}', NOTHING).values
+    assert found["true"] == STATED
+    assert found.keys().isdisjoint({"PAID", "R7"})
+
+
+def test_the_value_of_a_field_that_is_asked_for_counts_more() -> None:
+    text = '{"ticket": "TCK901", "other": "TCK902", "tickets": ["TCK903"]}'
+    found = worth(text, frozenset({"ticket", "tickets"})).values
+    assert found["TCK901"] == found["TCK903"] == ASKED_FIELD * found["TCK902"]
+
+
+def test_a_value_that_is_stated_already_is_worth_little_more() -> None:
+    part = worth("the seat 12A", NOTHING)
+    assert new_worth(part, {}) == part.total > 0
+    assert new_worth(part, {"12A": 1}) < part.total / 10
+
+
+def test_what_calls_ask_for_is_kept_where_little_fits() -> None:
+    noise = ", ".join(f'"note_{n}": "N{n:03d}X"' for n in range(24))
+    result = ContextItem(
+        "r",
+        ItemKind.TOOL_RESULT,
+        f'{{{noise}, "reservations": ["QRST77"]}}',
+        "c-get_user",
+    )
+    items = [call("get_user", {"user_id": "mia"}), result]
+    items += [
+        ContextItem(f"m{n}", ItemKind.AGENT_MSG, f"Looking at it, step {n}.") for n in range(9)
+    ]
+    tool = {"name": "cancel", "parameters": {"properties": {"reservation_id": {"type": "string"}}}}
+    request = CompileRequest(Phase.CALL, budget=200, tools=(tool,), tool="cancel")
+    assert "QRST77" in compile_pack(ListView(items), request).pack.prompt

@@ -1,0 +1,93 @@
+"""What a prompt costs: entries are made once, and counts are those of what is really sent."""
+
+import pytest
+from tests.compile_invariants import message_tokens
+from tests.session_view import ListView
+
+from weft import tokens
+from weft.adapters import anthropic, openai
+from weft.compiler.candidates.closure import Group, close
+from weft.compiler.ledger import Ledger
+from weft.compiler.rendering.cost import PromptCost, Shown
+from weft.compiler.rendering.counting import counter
+from weft.compiler.rendering.entries import entry
+from weft.compiler.rendering.prompt import render
+from weft.compiler.renditions.rendition import Rendition, stub, whole
+from weft.readmodel.rows import ItemRow
+from weft_schemas.compile import PackEntry
+from weft_schemas.items import ContextItem, ItemKind
+
+COUNT = counter("cl100k_base")
+
+
+def items() -> list[ContextItem]:
+    said = [ContextItem(f"u{n}", ItemKind.USER_TURN, f"Order {n} left.") for n in range(3)]
+    asked = {"tool_name": "get", "arguments": {"id": "R7"}}
+    said.append(ContextItem("c", ItemKind.TOOL_CALL, "", metadata=asked))
+    said.append(ContextItem("r", ItemKind.TOOL_RESULT, '{"state": "late"}', "c"))
+    return said
+
+
+def make(row: ItemRow, shown: Rendition) -> PackEntry:
+    untrusted = row.kind is ItemKind.TOOL_RESULT
+    return entry(row, shown, b"", "context", untrusted)
+
+
+def cost_of(view: ListView) -> tuple[PromptCost, Shown]:
+    groups: tuple[Group, ...] = close(view, view.recent(9), Ledger())
+    cost = PromptCost((), groups, make, COUNT)
+    return cost, {sequence: whole(row) for sequence, row in cost.rows.items()}
+
+
+def test_exact_is_the_most_that_is_sent_of_prompt_and_messages() -> None:
+    cost, shown = cost_of(ListView(items()))
+    entries = cost.entries(shown)
+    sent = [
+        tokens.count(render(entries)),
+        message_tokens(openai.messages(entries), "cl100k_base"),
+        message_tokens(anthropic.messages(entries), "cl100k_base"),
+    ]
+    assert cost.exact(shown) >= max(sent)
+    assert cost.costed(shown).prompt == sent[0]
+
+
+def test_the_size_of_blocks_is_close_to_what_is_sent() -> None:
+    cost, shown = cost_of(ListView(items()))
+    for count in range(1, len(shown) + 1):
+        some = dict(list(shown.items())[:count])
+        assert cost.size(some) == pytest.approx(cost.exact(some), abs=24)
+
+
+def test_renditions_that_lose_an_item_cost_less_and_say_so() -> None:
+    cost, shown = cost_of(ListView(items()))
+    heavy = cost.exact(shown)
+    assert not any(one.omitted_before for one in cost.entries(shown))
+    less = {at: one for at, one in shown.items() if at != min(shown)}
+    assert cost.exact(less) < heavy + 40
+    told = cost.entries(less)
+    assert [one.omitted_before for one in told if one.item_id][0] == 1
+    assert told[0].section == "legend"
+
+
+def test_a_result_that_came_before_its_call_stands_behind_it() -> None:
+    made = items()
+    made[3], made[4] = made[4], made[3]
+    cost, shown = cost_of(ListView(made))
+    told = [one.item_id for one in cost.entries(shown) if one.item_id]
+    assert told == ["u0", "u1", "u2", "c", "r"]
+
+
+def test_a_legend_stands_only_where_there_is_a_mark_to_explain() -> None:
+    cost, shown = cost_of(ListView(items()[:3]))
+    assert all(one.section != "legend" for one in cost.entries(shown))
+    cut = {at: stub(cost.rows[at]) for at in shown}
+    assert cost.entries(cut)[0].section == "legend"
+
+
+
+
+def test_what_fits_fits_exactly() -> None:
+    cost, shown = cost_of(ListView(items()))
+    exact = cost.exact(shown)
+    assert cost.fits(shown, exact)
+    assert not cost.fits(shown, exact - 1)

@@ -1,0 +1,109 @@
+"""Chosen parts put together: exact, in their order, every gap marked with what it lacks."""
+
+import json
+import re
+from collections.abc import Collection
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.compiler.renditions.assembling import assembled
+from weft.passages.json_text import unquoted
+from weft.passages.part import Outline, leaf_count, leaves
+from weft.passages.splitting import outline_of
+
+RECORDS = json.dumps([{"id": n, "name": f"N{n}", "note": "w " * 90} for n in range(14)])
+CODE = "\n".join(
+    f"def function_{n}(x):\n    if x:\n        return {n}\n    return x * {n} + 1\n"
+    for n in range(30)
+)
+NUMBERED = "\n".join(f"{n:6d}\tvalue_{n} = compute({n})  # some words" for n in range(1, 90))
+TABLE = "id,name,city\n" + "".join(f"{n},name number {n},Oslo\n" for n in range(200))
+PROSE = "# One\n\n" + "A first paragraph of some words. " * 20 + "\n\n## Two\n\n" + "And more. " * 80
+MARKED = "# Title\n\n" + "\n\n".join(
+    f"## Part {n}\n\n" + f"Words about part {n} of it all. " * 12 for n in range(6)
+)
+
+
+def outline(text: str, content_type: str = "") -> Outline:
+    made = outline_of(text, content_type)
+    assert made is not None
+    return made
+
+
+def shown(text: str, chosen: Collection[int], content_type: str = "") -> str:
+    return assembled(text, outline(text, content_type), chosen)
+
+
+def leaf_with(text: str, words: str, content_type: str = "") -> int:
+    """The number of the leaf in which these words stand."""
+    at = text.index(words)
+    found = enumerate(leaves(outline(text, content_type).root))
+    return next(number for number, leaf in found if leaf.start <= at < leaf.end)
+
+
+def test_left_out_records_are_counted_and_each_shown_one_keeps_what_it_is_called_by() -> None:
+    text = shown(RECORDS, [leaf_with(RECORDS, "w w")])
+    assert "13 of 14 records …" in text
+    assert "id: 0" in text
+    assert "N0" in text
+
+
+def test_left_out_lines_are_named_by_their_numbers_where_they_have_any() -> None:
+    first = shown(NUMBERED, [0])
+    number = int(first.rpartition("… lines ")[2].partition("-")[0])
+    assert first.startswith(NUMBERED[: NUMBERED.index(f"{number:6d}\t")])
+    assert first.endswith(f"… lines {number}-89 …")
+
+
+def test_left_out_lines_of_code_are_counted_and_the_others_keep_their_indentation() -> None:
+    place = leaf_with(CODE, "return x * 15")
+    text = shown(CODE, [place])
+    assert text.startswith("… ")
+    assert "\n    return x * 15 + 1\n" in text
+    assert text.endswith(" lines …")
+
+
+def test_rows_stand_under_their_head() -> None:
+    place = leaf_with(TABLE, "77,name", "text/csv")
+    text = shown(TABLE, [place], "text/csv").split("\n")
+    assert text[0] == "id,name,city"
+    assert "77,name number 77,Oslo" in text
+    assert text[1].endswith(" of 200 rows …")
+
+
+def test_a_paragraph_stands_under_its_heading() -> None:
+    place = leaf_with(MARKED, "Words about part 4")
+    text = shown(MARKED, [place])
+    assert "## Part 4\n" in text
+    assert text.index("## Part 4") < text.index("Words about part 4")
+
+
+def test_nothing_chosen_is_all_marks() -> None:
+    for text in (CODE, PROSE):
+        assert set(filter(None, shown(text, ()).split("\n"))) - {"# One", "## Two"}
+        assert " …" in shown(text, ())
+
+
+@pytest.mark.parametrize("text", [CODE, NUMBERED, PROSE, MARKED])
+def test_everything_chosen_is_the_text(text: str) -> None:
+    made = outline(text)
+    assert assembled(text, made, range(leaf_count(made.root))) == text.rstrip("\n")
+
+
+def test_json_is_shown_without_the_quotes_that_it_can_do_without() -> None:
+    made = outline(RECORDS)
+    assert assembled(RECORDS, made, range(leaf_count(made.root))) == unquoted(RECORDS)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from([CODE, NUMBERED, PROSE, MARKED]), st.data())
+def test_what_is_shown_stands_in_the_text_in_the_same_order(text: str, data: st.DataObject) -> None:
+    made = outline(text)
+    numbers = st.integers(0, leaf_count(made.root) - 1)
+    chosen = data.draw(st.sets(numbers, max_size=8))
+    place = 0
+    for piece in re.split(r"… [^…\n]+ …|\n", assembled(text, made, chosen)):
+        if piece.strip():
+            place = text.index(piece.strip(), place)

@@ -1,0 +1,115 @@
+"""The ways to show an item, each honest, and each made again from its view and recipe."""
+
+import json
+
+import pytest
+from tests.session_view import ListView
+
+from weft.compiler.renditions.rendition import (
+    Rendition,
+    beginning,
+    of_parts,
+    part_count,
+    places,
+    ranges,
+    reference,
+    reread,
+    stub,
+    summarised,
+    whole,
+)
+from weft.readmodel.rows import ItemRow
+from weft_schemas.errors import InvalidInput
+from weft_schemas.items import ContextItem, ItemKind
+
+RECORDS = json.dumps([{"id": f"N{n:05d}X", "note": "w " * 40} for n in range(20)])
+PROSE = "\n\n".join(f"Paragraph {n} tells of a day by the sea. " * 8 for n in range(5))
+
+
+def row_of(kind: ItemKind, text: str, **metadata: object) -> ItemRow:
+    return ListView([ContextItem("i", kind, text, metadata=metadata)]).recent(1)[0]
+
+
+def test_a_result_is_shown_whole_byte_for_byte() -> None:
+    text = "def f(x):\n\tif x:\n\t    return 'a  b'\n\n\n"
+    shown = whole(row_of(ItemKind.TOOL_RESULT, text))
+    assert (shown.view, shown.text) == ("whole", text)
+
+
+def test_a_masked_secret_stays_masked_in_the_whole() -> None:
+    secret = "AKIAIOSFODNN7EXAMPLE"
+    text = f"aws_access_key_id = {secret}\n" + "region = eu-north-1\n" * 30
+    shown = whole(row_of(ItemKind.TOOL_RESULT, text))
+    assert shown.view == "whole"
+    assert secret not in shown.text
+    assert shown.text.count("region = eu-north-1\n") == 30
+
+
+def test_an_empty_result_is_told_to_be_empty() -> None:
+    for text in ("", " \n"):
+        assert whole(row_of(ItemKind.TOOL_RESULT, text)) == Rendition("stub", "(empty)")
+
+
+def test_a_call_has_its_arguments_verbatim_where_it_is_whole() -> None:
+    given = {"name": "Mia", "where": {"city": "Oslo", "zip": "0150"}}
+    shown = whole(row_of(ItemKind.TOOL_CALL, "", tool_name="f", arguments=given))
+    assert shown.arguments == given
+    assert "0150" in shown.text
+
+
+def test_a_call_that_is_cut_has_no_arguments_and_says_what_is_missing() -> None:
+    given = {"path": "a.py", "content": "print('line of code')\n" * 100}
+    row = row_of(ItemKind.TOOL_CALL, "", tool_name="write", arguments=given)
+    shown = of_parts(row, range(2))
+    assert part_count(row) > 2
+    assert shown.arguments is None
+    assert shown.text.startswith("write(")
+    assert "a.py" in shown.text
+    assert " lines …" in shown.text
+
+
+def test_some_parts_stand_exact_with_a_mark_for_the_others() -> None:
+    row = row_of(ItemKind.AGENT_MSG, PROSE)
+    shown = of_parts(row, {0})
+    assert shown.view == "parts"
+    said, _, mark = shown.text.partition("… ")
+    assert PROSE.startswith(said.rstrip())
+    assert mark.endswith(" paragraphs …")
+
+
+def test_of_no_parts_a_line_says_how_much_there_is() -> None:
+    row = row_of(ItemKind.AGENT_MSG, PROSE)
+    assert of_parts(row, ()) == stub(row)
+    lines = PROSE.count("\n") + 1
+    assert stub(row).text == f"… {lines} lines, {len(PROSE):,} characters …"
+
+
+def test_a_redacted_item_has_no_parts() -> None:
+    row = row_of(ItemKind.AGENT_MSG, "[REDACTED: restricted]")
+    assert part_count(row, redacted=True) == 1
+    assert whole(row, redacted=True) == Rendition("redacted", "[REDACTED: restricted]")
+
+
+def test_a_beginning_keeps_about_its_tokens_and_says_how_much_is_missing() -> None:
+    text = "Never do this. " * 50
+    shown = beginning(row_of(ItemKind.POLICY, text), 12)
+    said, _, mark = shown.text.partition(" … ")
+    assert text.startswith(said)
+    assert mark == f"{len(text) - len(said):,} characters …" or "characters …" in mark
+    assert len(said) <= 12 * 3
+    assert beginning(row_of(ItemKind.POLICY, "Be kind."), 12).view == "whole"
+
+
+@pytest.mark.parametrize("chosen", [{0}, {0, 1, 2}, {1, 3, 4, 9}, set()])
+def test_a_recipe_gives_the_same_parts_again(chosen: set[int]) -> None:
+    assert places(ranges(chosen)) == chosen
+
+
+def test_every_rendition_is_made_again_from_its_view_and_recipe() -> None:
+    for row in (row_of(ItemKind.TOOL_RESULT, RECORDS), row_of(ItemKind.AGENT_MSG, PROSE)):
+        made = [whole(row), of_parts(row, {0, 2}), of_parts(row, ()), beginning(row, 20)]
+        made += [stub(row), reference(row), whole(row, redacted=True), summarised(row)]
+        for one in made:
+            assert reread(row, one.view, one.recipe) == one
+    with pytest.raises(InvalidInput, match="'hologram' is unknown"):
+        reread(row, "hologram", "")

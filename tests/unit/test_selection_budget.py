@@ -1,0 +1,48 @@
+"""As many parts as fit, by what is really sent."""
+
+import pytest
+from tests.choosing import choice_of
+
+from weft.compiler.selection.budget import fit_budget
+from weft.compiler.selection.offers import order_parts
+from weft.compiler.selection.select import Choice
+from weft_schemas.items import ContextItem, ItemKind
+
+
+def fitted(budget: int, *texts: str) -> tuple[int, int, Choice]:
+    """How many items are shown, and in how many tokens."""
+    items = [ContextItem(f"i{n}", ItemKind.AGENT_MSG, text) for n, text in enumerate(texts)]
+    choice = choice_of(items, budget)
+    additions = order_parts(
+        choice.groups, choice.scores, choice.shapes, choice.wants, (), {}, budget
+    )
+    shown = fit_budget(choice.cost, additions, choice.shapes, {}, budget)
+    return len(shown), choice.cost.exact(shown) if shown else 0, choice
+
+
+@pytest.mark.parametrize("budget", [0, 15, 60, 100, 400, 1_500])
+def test_what_is_fitted_never_exceeds_the_budget_and_leaves_little(budget: int) -> None:
+    texts = [f"Sentence {n} has A{n:03d}Z. And another has B{n:03d}Y." for n in range(120)]
+    _, used, _ = fitted(budget, *texts)
+    assert used <= budget
+    assert used > budget * 0.9 - 50
+
+
+def test_everything_is_taken_where_all_fits() -> None:
+    count, used, choice = fitted(10_000, "One is A1.", "Two is B2.")
+    assert count == 2
+    assert used == choice.cost.exact(
+        {at: shape.choose({0}) for at, shape in choice.shapes.items()}
+    )
+
+
+def test_what_is_shown_already_stays_and_counts() -> None:
+    items = [ContextItem(f"i{n}", ItemKind.AGENT_MSG, f"Order R{n}X left.") for n in range(40)]
+    choice = choice_of(items, 200)
+    base = {1: choice.shapes[1].choose({0})}
+    rest = [group for group in choice.groups if group.key != 1]
+    additions = order_parts(rest, choice.scores, choice.shapes, choice.wants, (), {}, 200)
+    shown = fit_budget(choice.cost, additions, choice.shapes, base, 200)
+    assert shown[1] == base[1]
+    assert 5 < len(shown)
+    assert choice.cost.exact(shown) <= 200

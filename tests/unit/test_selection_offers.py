@@ -1,0 +1,101 @@
+"""Which parts are offered, and in which order they are worth their tokens."""
+
+
+from tests.choosing import choice_of
+
+from weft.compiler.profiles import OFFERED, Wants
+from weft.compiler.selection.offers import Scores, opening, order_parts, required_parts
+from weft.compiler.selection.select import Choice
+from weft.passages.part import leaves
+from weft_schemas.items import ContextItem, ItemKind
+
+VALUES = Wants(values=10.0, cheap=1.0)
+TEXTS = Wants(values=0.0, cheap=0.3)
+
+
+def of(*texts: str) -> Choice:
+    items = [ContextItem(f"i{n}", ItemKind.AGENT_MSG, text) for n, text in enumerate(texts)]
+    return choice_of(items, 1_000)
+
+
+def ordered(choice: Choice, wants: Wants, *scores: float, budget: int = 1_000) -> list[str]:
+    """The texts of the items whose parts are added, best first."""
+    keys = [group.key for group in choice.groups]
+    held = dict(zip(keys, scores or [1.0] * len(keys), strict=True))
+    additions = order_parts(
+        choice.groups, Scores(held, {}), choice.shapes, wants, (), {}, budget
+    )
+    return [choice.cost.rows[one.sequence].whole for one in additions]
+
+
+def test_a_new_value_comes_first_and_its_repetition_last() -> None:
+    choice = of("Your order is R77X1.", "It is a fine day.", "As I said, it is R77X1.")
+    assert ordered(choice, VALUES) == [
+        "Your order is R77X1.",
+        "It is a fine day.",
+        "As I said, it is R77X1.",
+    ]
+
+
+def test_of_equals_the_newer_comes_first() -> None:
+    assert ordered(of("A day in May", "A day in Mai"), TEXTS)[0] == "A day in Mai"
+
+
+def test_a_better_score_buys_a_longer_text() -> None:
+    choice = of("short", "a text that is quite a bit longer than the other one is, by far")
+    assert ordered(choice, TEXTS, 1.0, 3.0)[0].startswith("a text")
+
+
+def test_parts_are_ordered_until_they_fill_some_budgets() -> None:
+    choice = of(*(f"Order R{n:03d}X of {n} boxes goes to dock D{n:03d}." for n in range(100)))
+    few = ordered(choice, VALUES, budget=100)
+    assert 5 < len(few) < 40
+    assert few == ordered(choice, VALUES)[: len(few)]
+
+
+def test_a_part_that_is_too_large_leaves_its_room_to_the_others() -> None:
+    large = " ".join(f"R{n:03d}X" for n in range(40))
+    choice = of("Order R7X left.", "Order R8X left.", large, large.replace("X", "Y"))
+    found = ordered(choice, VALUES, 1.0, 1.0, 9.0, 9.0, budget=60)
+    assert found[:2] == [large.replace("X", "Y"), large]
+    assert set(found[2:]) == {"Order R7X left.", "Order R8X left."}
+
+
+def test_of_a_large_item_the_passages_that_answer_are_offered() -> None:
+    text = "\n\n".join(f"Paragraph {n} tells of port P{n:03d}X. " * 9 for n in range(60))
+    choice = choice_of([ContextItem("d", ItemKind.DOC_SNIPPET, text)], 1_000)
+    (row,) = choice.cost.rows.values()
+    assert row.parts is not None
+    scores = Scores({row.sequence: 1.0}, {row.sequence: {7: 5.0}})
+    additions = order_parts(choice.groups, scores, choice.shapes, VALUES, (), {}, 300)
+    parts = list(leaves(row.parts.root))
+    starts = row.parts.passages
+    assert starts[7] <= additions[0].part < starts[8]
+    assert sum(parts[one.part].size for one in additions) < OFFERED * 300 * 5
+
+
+def test_a_call_never_stands_without_each_of_its_arguments() -> None:
+    asked = {"tool_name": "write", "arguments": {"path": "a.py", "content": "a line\n" * 200}}
+    (group,) = choice_of([ContextItem("c", ItemKind.TOOL_CALL, "", metadata=asked)], 100).groups
+    needed = required_parts(group.rows[0])
+    assert len(needed) == 2
+    assert 0 in needed
+
+
+def test_a_result_that_failed_never_stands_without_the_line_of_the_error() -> None:
+    log = "\n".join([*(f"step {n} is done" for n in range(90)), "ERROR: disk full", "bye " * 40])
+    call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata={"tool_name": "f", "arguments": {}})
+    failed = ContextItem("r", ItemKind.TOOL_RESULT, log, "c", metadata={"is_error": True})
+    choice = choice_of([call, failed], 100)
+    shape = next(one for one in choice.shapes.values() if one.row.id == "r")
+    assert "ERROR: disk full" in shape.choose(()).text
+    assert "step 0" not in shape.choose(()).text
+
+
+def test_opening_a_call_costs_what_must_stand_with_it() -> None:
+    def cost(arguments: dict[str, str]) -> float:
+        named = {"tool_name": "f", "arguments": arguments}
+        made = choice_of([ContextItem("c", ItemKind.TOOL_CALL, "", metadata=named)], 100)
+        return opening(made.groups[0], made.shapes)
+
+    assert cost({"id": "R7X" * 20}) > cost({"id": "R7X"}) + 10

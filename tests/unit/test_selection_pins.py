@@ -1,0 +1,62 @@
+"""What stands in every prompt, as far as it fits."""
+
+from tests.choosing import choice_of
+
+from weft.compiler.ledger import Ledger
+from weft.compiler.rendering.cost import Shown
+from weft.compiler.renditions.rendition import WHOLE
+from weft.compiler.selection.pins import pin
+from weft_schemas.items import ContextItem, ItemKind
+
+USER = ContextItem("u", ItemKind.USER_TURN, "Which of the two docks is free on Monday morning?")
+RULES = [ContextItem(f"p{n}", ItemKind.POLICY, f"Rule {n}: " + "be kind. " * 20) for n in range(3)]
+TASK = ContextItem("task", ItemKind.USER_TURN, "Please unload the ship. " * 60)
+
+
+def pinned(items: list[ContextItem], budget: int) -> tuple[dict[str, str], Ledger, int]:
+    """The views by item id, what is noted, and the tokens of what is shown."""
+    choice, ledger = choice_of(items, budget), Ledger()
+    shown: Shown = pin(choice.pinned, choice.shapes, choice.cost, budget, ledger)
+    views = {choice.cost.rows[at].id: one.view for at, one in shown.items()}
+    return views, ledger, choice.cost.exact(shown) if shown else 0
+
+
+def test_more_budget_never_loses_one_and_never_shortens_what_was_whole() -> None:
+    before: dict[str, str] = {}
+    for budget in range(0, 600, 11):
+        views, _, used = pinned([*RULES, USER], budget)
+        assert used <= budget
+        assert before.keys() <= views.keys()
+        assert all(views[name] == WHOLE for name, view in before.items() if view == WHOLE)
+        before = views
+    assert before == dict.fromkeys(["u", "p0", "p1", "p2"], WHOLE)
+
+
+def test_the_user_turn_goes_before_policies() -> None:
+    views, ledger, _ = pinned([*RULES, USER], 20)
+    assert views == {"u": WHOLE}
+    assert sorted(ledger.notes) == [f"policy p{n} does not fit the budget" for n in range(3)]
+
+
+def test_pins_take_half_and_are_shortened_beyond() -> None:
+    views, ledger, used = pinned([*RULES, USER], 200)
+    assert len(views) == 4
+    assert used <= 200
+    assert any("is shortened to fit the budget" in note for note in ledger.notes)
+
+
+def test_a_long_task_is_cut_with_its_beginning_and_its_end() -> None:
+    items = [TASK, *(ContextItem(f"a{n}", ItemKind.AGENT_MSG, "Yes.") for n in range(3)), USER]
+    choice = choice_of(items, 300)
+    shown = pin(choice.pinned, choice.shapes, choice.cost, 300, Ledger())
+    task = next(one for at, one in shown.items() if choice.cost.rows[at].id == "task")
+    assert task.text.startswith("Please unload the ship.")
+    assert task.text.endswith("Please unload the ship. ")
+    assert " sentences …" in task.text
+
+
+def test_what_the_publisher_pins_stands_too() -> None:
+    note = ContextItem("n", ItemKind.AGENT_MSG, "Dock 4 is closed.", metadata={"pin": True})
+    rest = [ContextItem(f"a{n}", ItemKind.AGENT_MSG, f"Step {n} is done.") for n in range(200)]
+    views, _, _ = pinned([note, *rest, USER], 100)
+    assert views == {"u": WHOLE, "n": WHOLE, "a199": WHOLE}

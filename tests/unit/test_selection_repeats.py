@@ -1,0 +1,69 @@
+"""The same call with the same result later on: the earlier result stands as a reference."""
+
+from tests.session_view import ListView
+
+from weft.compiler.candidates.closure import Group, close
+from weft.compiler.compile import compile_pack
+from weft.compiler.ledger import Ledger
+from weft.compiler.renditions.rendition import AGAIN
+from weft.compiler.selection.repeats import LEAST, repeated
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+PAGE = " ".join(f"Line {n} of the page." for n in range(40))
+
+
+def read(number: int, page: int, text: str = PAGE) -> list[ContextItem]:
+    named = {"tool_name": "read", "arguments": {"page": page}}
+    return [
+        ContextItem(f"c{number}", ItemKind.TOOL_CALL, "", metadata=named),
+        ContextItem(f"r{number}", ItemKind.TOOL_RESULT, text, f"c{number}"),
+    ]
+
+
+def groups(items: list[ContextItem]) -> tuple[Group, ...]:
+    view = ListView(items)
+    return close(view, view.recent(len(items)), Ledger())
+
+
+def ids(items: list[ContextItem]) -> set[str]:
+    made = groups(items)
+    rows = {row.sequence: row.id for group in made for row in group.rows}
+    return {rows[at] for at in repeated(made, ())}
+
+
+def test_all_but_the_newest_are_repeated() -> None:
+    assert ids([*read(1, 1), *read(2, 1), *read(3, 1)]) == {"r1", "r2"}
+
+
+def test_another_question_or_another_answer_is_no_repetition() -> None:
+    assert ids([*read(1, 1), *read(2, 2)]) == set()
+    assert ids([*read(1, 1), *read(2, 1, PAGE + " More.")]) == set()
+
+
+def test_a_short_result_is_told_again() -> None:
+    assert ids([*read(1, 1, "x" * (LEAST - 1)), *read(2, 1, "x" * (LEAST - 1))]) == set()
+
+
+def test_of_redacted_items_nothing_is_said() -> None:
+    made = groups([*read(1, 1), *read(2, 1)])
+    every = {row.sequence for group in made for row in group.rows}
+    assert repeated(made, every) == frozenset()
+
+
+def test_under_pressure_both_calls_stand_and_the_result_once() -> None:
+    rest = [ContextItem(f"a{n}", ItemKind.AGENT_MSG, f"Word {n}. " * 30) for n in range(60)]
+    items = [*rest, *read(1, 1), *read(2, 1), ContextItem("u", ItemKind.USER_TURN, "Page 1?")]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.ANSWER, "page", budget=900)).pack
+    assert {"c1", "r1", "c2", "r2"} <= set(pack.stats.included_items)
+    assert pack.prompt.count("Line 7 of the page.") == 1
+    assert pack.prompt.index(AGAIN) < pack.prompt.index("Line 7 of the page.")
+    assert pack.stats.deduplicated_count == 1
+
+
+def test_where_all_fits_nothing_is_replaced() -> None:
+    items = [*read(1, 1), *read(2, 1)]
+    pack = compile_pack(ListView(items), CompileRequest(Phase.ANSWER, budget=4_000)).pack
+    assert pack.prompt.count("Line 7 of the page.") == 2
+    assert pack.stats.deduplicated_count == 0
