@@ -1,5 +1,6 @@
 """Which parts are offered, and in which order they are worth their tokens."""
 
+
 from tests.choosing import choice_of
 
 from weft.compiler.profiles import OFFERED, Wants
@@ -21,7 +22,9 @@ def ordered(choice: Choice, wants: Wants, *scores: float, budget: int = 1_000) -
     """The texts of the items whose parts are added, best first."""
     keys = [group.key for group in choice.groups]
     held = dict(zip(keys, scores or [1.0] * len(keys), strict=True))
-    additions = order_parts(choice.groups, Scores(held, {}), choice.shapes, wants, (), {}, budget)
+    additions = order_parts(
+        choice.groups, Scores(held, {}), choice.shapes, wants, (), {}, budget
+    )
     return [choice.cost.rows[one.sequence].whole for one in additions]
 
 
