@@ -23,12 +23,7 @@ _OPTIONS = (
     ("--tenant", "tenant", "NAME", "Whose log.  [WEFT_TENANT, else `default`]"),
     ("--creds", "creds", "FILE", "NATS credentials; needs nats-py[nkeys].  [WEFT_CREDS]"),
     ("--user", "user", "NAME", "[WEFT_USER]"),
-    (
-        "--password",
-        "password",
-        "TEXT",
-        "[WEFT_PASSWORD, which no process list shows]",
-    ),
+    ("--password", "password", "TEXT", "[WEFT_PASSWORD, which no process list shows]"),
     ("--token", "token", "TEXT", "[WEFT_TOKEN]"),
     ("--tls-ca", "tls_ca", "FILE", "Authority to trust; insists on TLS.  [WEFT_TLS_CA]"),
     ("--tls-cert", "tls_cert", "FILE", "Client certificate.  [WEFT_TLS_CERT]"),
