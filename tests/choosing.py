@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.session_view import ListView
-
 from weft.compiler.compile import (
     State,
     _apply_phase_rules,

@@ -51,7 +51,7 @@ class CompileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cards: tuple[ChoiceCard, ...] | msgspec.UnsetType = msgspec.UNSET
     """Phase route with a `catalog`: what the router shows of it. Filled in by the service, so that
     the audit holds what was shown."""
-    pin: tuple[str, ...] = ()
+    pin: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """Ids of items that stand in the prompt whatever else does."""
     hydration: HydrationResult | msgspec.UnsetType = msgspec.UNSET
     """Phase call with a `tool` of a `catalog`: the tool and the session's values for it. Filled in

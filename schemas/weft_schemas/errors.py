@@ -14,6 +14,10 @@ class WeftError(Exception):
     code = "weft"
     retryable = False
 
+    ids: tuple[str, ...] = ()
+    """Of the items of a publish that failed underway: some may be stored all the same.
+    `Client.confirm(session, error.ids)` tells which."""
+
 
 class InvalidInput(WeftError):
     """What was handed in is malformed: names the item, the field and the mend."""

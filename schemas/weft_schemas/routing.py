@@ -18,6 +18,18 @@ class SelectableKind(StrEnum):
     INTERNAL = "internal"
 
 
+class Effect(StrEnum):
+    """What a call does to things outside, as far as a catalogue says so."""
+
+    UNKNOWN = "unknown"
+    READS = "reads"
+    """It changes nothing: read-only."""
+    ADDS = "adds"
+    """It changes things and takes nothing away."""
+    DESTROYS = "destroys"
+    """It deletes or overwrites."""
+
+
 class SelectableItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Anything that the router can select."""
 
@@ -35,6 +47,8 @@ class SelectableItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     examples: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     """Ids of items that must have been used before."""
+    effect: Effect = Effect.UNKNOWN
+    """What `side_effects` alone does not say."""
 
 
 class Catalog(

@@ -24,6 +24,10 @@ class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Items whose place is asked for, at most `ASKED`."""
     timeout: float = 2.0
     """Seconds that `after` may take."""
+    processes: bool | msgspec.UnsetType = msgspec.UNSET
+    """Ask every process how it is; takes half a second."""
+    newest: bool | msgspec.UnsetType = msgspec.UNSET
+    """Wait until all is folded that the log holds when this request comes."""
     v: int = 1
 
 
@@ -61,6 +65,27 @@ class DeadLetter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     attempts: int
 
 
+class ProcessState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A process of weft, by its own account."""
+
+    service: str
+    """Such as `firewall` or `compiler`."""
+    host: str
+    pid: int
+    ready: bool
+    """It does its work."""
+    answers: bool = False
+    """It takes requests: a compiler does once its read model has caught up with the log."""
+    lag: int = 0
+    """Events published and not finished by this process, or by those of its kind together."""
+    port: int = 0
+    """On its host, where it serves `/metrics`, `/ready` and `/live`."""
+    complaint: str = ""
+    """Why it is not ready."""
+    last_error: str = ""
+    """What last went wrong in it, mended or not; empty where nothing did since it started."""
+
+
 class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tenant: str
     session: str | None
@@ -79,4 +104,8 @@ class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dead_letters: tuple[DeadLetter, ...] = ()
     places: dict[str, int] = {}
     """Id asked for → sequence of the item that counts under it; unknown ones are absent."""
+    processes: tuple[ProcessState, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Those that answered, where they are asked for."""
+    rebuilt: str | msgspec.UnsetType = msgspec.UNSET
+    """Why the replica that answers last built its read model anew; unset where it never had to."""
     v: int = 1

@@ -13,18 +13,16 @@ from weft.compiler import service as compiler
 from weft.compiler.warm_up import rehearse, rehearse_recent
 from weft.firewall import service as firewall
 from weft.log.publishing import Publisher
-from weft.log.reading import last_sequence
 from weft.runtime.answering import Answering
+from weft.runtime.attendance import Attendance
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
-from weft_schemas.errors import Unavailable, WeftError
+from weft_schemas.errors import Unavailable
 
 _log = logging.getLogger(__name__)
 
 GROUP = "compiler"
 """The queue group: each request goes to one process of it."""
-LAG_SECONDS = 1.0
-"""Between two looks at how far the replica is behind the log."""
 AUDIT_SECONDS = 3.0
 """Until an audit event without an answer fails its compile."""
 COLLECTED = (5_000, 20, 10)
@@ -39,19 +37,28 @@ async def service(process: Process) -> None:
         Replica(process.settings.data_dir) as replica,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
     ):
+        await _check(replica)
         await _rehearse_recent(replica)
-        answering = Answering(process, GROUP)
+        answering = Answering(process, GROUP, joins=False)
         await compiler.answer(process, replica, publisher, answering)
         await firewall.answer(process, replica, publisher, answering)
         gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
         gc.set_threshold(*COLLECTED)
         process.started()
-        watching = asyncio.create_task(_watch_lag(process, replica))
+        watching = asyncio.create_task(Attendance(process, replica, answering).keep())
         await process.stopping.wait()
         replica.hurry()
-        await answering.drain()
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+        await answering.drain()
+
+
+async def _check(replica: Replica) -> None:
+    """Nobody is answered from a file that was damaged while nothing ran."""
+    try:
+        await asyncio.to_thread(replica.check)
+    except Unavailable as error:
+        _log.warning("there is nothing to answer from yet: %s", error)
 
 
 async def _rehearse_recent(replica: Replica) -> None:
@@ -62,15 +69,3 @@ async def _rehearse_recent(replica: Replica) -> None:
         _log.info("there is no read model yet")
     except Exception as error:
         _log.warning("a recent session could not be compiled", exc_info=error)
-
-
-async def _watch_lag(process: Process, replica: Replica) -> None:
-    """Tell how far the replica is behind; readiness hangs on it."""
-    while True:
-        try:
-            last = await last_sequence(process.connection)
-            process.behind(max(0, last - replica.watermark()))
-            process.health.report("replica", None)
-        except WeftError as error:
-            process.health.report("replica", str(error))
-        await asyncio.sleep(LAG_SECONDS)

@@ -147,6 +147,7 @@ EXAMPLES: dict[str, msgspec.Struct] = {
     "revived.full": RevivedEvent(Origin(5, "x", "firewall", "1"), drop=True),
     "erased.full": ErasedEvent("s1", "asked for by the user"),
     "erased.tenant": ErasedEvent(None),
+    "erased.counted": ErasedEvent("s1", events=7),
     "erasure_receipt.full": ErasureReceiptEvent(
         "s1", 50, {"events": 49, "objects": 1}, ("backups older than today",)
     ),

@@ -9,12 +9,13 @@ import pytest
 from tests.audited import answer, call, turn
 from tests.integration.command_line import weft
 from tests.integration.folding import folding
-from tests.integration.logged import publish, publish_raw, until
+from tests.integration.logged import publish, publish_raw, until, until_finished
 from tests.integration.test_worker_services import working
 
 from weft.audit import verifying
 from weft.audit.checks import Finding
 from weft.audit.verifying import Verification, verify
+from weft.log import erasing
 from weft.log.api import call as ask_server
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
@@ -30,6 +31,7 @@ from weft_schemas.events import (
     EnvelopeEvent,
     ErasedEvent,
     ErasureReceiptEvent,
+    FactsEvent,
     Origin,
     ParkedEvent,
     encode_event,
@@ -123,6 +125,49 @@ async def test_an_envelope_of_nothing(sound: Connection, tmp_path: Path):
     event = EnvelopeEvent(Origin(2, "r9", "firewall"), ResultEnvelope("of what?"))
     at = await derived(sound, event)
     assert only(await verify(sound, tmp_path, "cl100k_base"), "unknown_source").sequence == at
+
+
+async def test_what_is_derived_of_an_item_that_was_published_twice_is_no_fault(
+    sound: Connection, tmp_path: Path
+):
+    """A publisher that died publishes again, after the server's window: the item is stored twice,
+    and the firewall works on both."""
+    item = answer("r1", "c1", "ok")
+    subject = item_subject("acme", "s1", item.kind)
+    again = await publish_raw(sound, subject, encode_event(item))
+    other = await publish_raw(sound, subject, encode_event(answer("r1", "c1", "not ok")))
+    async with working(sound.connected_url.geturl(), "firewall", "memory"):
+        await until(sound, lambda events: len(events) >= 3)
+        await until_finished(sound, "memory")
+    await derived(sound, FactsEvent(Origin(other.sequence + 1, "r1", "memory"), "session:s1", ()))
+    done = await verify(sound, tmp_path, "cl100k_base")
+    assert kinds(done) == [], done.faults
+    told = [one.what for one in done.findings if one.kind == "uncounted_source"]
+    assert len(told) == 3
+    assert f"event {again.sequence}," in told[0]
+
+
+async def test_an_erasure_that_was_interrupted_counts_all_that_it_removed(
+    sound: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    await publish(sound, "s2", [turn(f"u{n}", "one") for n in range(40)])
+    await publish(sound, "another", [turn(f"u{n}", "one") for n in range(90)])
+    await erase_planned(sound, await plan(sound, "acme", "another"))
+
+    async def interrupted(connection, stream, sequences, told):
+        await erasing.erase_all(connection, stream, sequences[:25], told)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as dying:
+        dying.setattr("weft.replay.erasing.erase_all", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            await erase_planned(sound, await plan(sound, "acme", "s2"))
+    assert "weft erase" in only(await verify(sound, tmp_path, "cl100k_base"), "gap").mend
+    done = await erase_planned(sound, await plan(sound, "acme", "s2"))
+    assert done.removed["events"] == 40
+    assert kinds(await verify(sound, tmp_path, "cl100k_base")) == []
+    again = await erase_planned(sound, await plan(sound, "acme", "s2"))
+    assert again.removed["events"] == 0
 
 
 async def test_an_event_of_an_unknown_version(sound: Connection, tmp_path: Path):

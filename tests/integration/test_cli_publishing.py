@@ -192,9 +192,14 @@ async def test_status_without_services_shows_the_log_and_says_what_is_missing(
         "firewall": 4, "summarizer": 4, "memory": 4,
     }  # fmt: skip
     assert found["read_model"] is None
-    assert found["notes"] == ["no service answers status; start the services with `weft up`"]
+    assert found["processes"] == []
+    first, *others = found["notes"]
+    assert first.startswith("no service answers status; start the services with `weft up`")
+    assert [note.partition(" answers")[0] for note in others] == [
+        "no firewall", "no summarizer", "no memory", "no indexer", "no compiler",
+    ]  # fmt: skip
     shown = await weft("status", url=server.url)
-    assert (shown.code, "consumers" in shown.out) == (0, True)
+    assert (shown.code, "consumers" in shown.out) == (1, True)
 
 
 async def test_ctrl_c_ends_a_command_quietly(

@@ -116,7 +116,12 @@ async def test_status_shows_the_read_model_and_conflicts(up: Up) -> None:
     assert found["read_model"]["conflicts"] == 1
     assert found["read_model"]["collisions"][0]["item_id"] == "u1"
     assert {one["name"] for one in found["consumers"]} == {"firewall", "memory", "summarizer"}
+    assert found["healthy"]
+    assert {one["service"] for one in found["processes"] if one["ready"]} == {
+        "firewall", "summarizer", "memory", "indexer", "compiler", "router",
+    }  # fmt: skip
     shown = await weft("status", "--session", "s1", url=up.url)
+    assert shown.code == 0
     assert "conflicts: the id was taken" in shown.out
     assert shown.err == ""
 
@@ -149,6 +154,8 @@ async def test_what_is_behind_a_summary_is_looked_into_by_its_handle(up: Up) -> 
     pack = (await weft(*asked, *until(ack["sequence"]), url=up.url)).json
     (handle,) = [entry["handle"] for entry in pack["entries"] if entry.get("handle")]
     assert '"part 250"' not in pack["prompt"]
+    wrong = await weft("drilldown", handle, "--view", "search", "-a", "pattern=(part", url=up.url)
+    assert (wrong.code, "is no regular expression" in wrong.err) == (2, True)
     asked = ["drilldown", handle, "--view", "search", "-a", "pattern=part 250"]
     found = await weft(*asked, url=up.url)
     assert "part 250" in found.out

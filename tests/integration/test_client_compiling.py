@@ -9,6 +9,8 @@ from tests.integration.command_line import services
 from tests.provider_rules import check_anthropic, check_openai
 
 import weft
+from weft.log.api import call
+from weft.log.reading import state
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -91,6 +93,26 @@ async def test_confirm_knows_batches_too(client: weft.Client) -> None:
     assert told.stored == 600
     assert told.duplicates == tuple(item.id for item in many[1:600] if item.id != "m5")
     assert [one.item_id for one in told.conflicts] == ["m5"]
+
+
+async def test_confirm_settles_a_publish_that_failed_underway(client: weft.Client) -> None:
+    """The log is full after 300 of 700 items: which are stored is told by their ids."""
+    config = (await call(client.connection, "STREAM.INFO.weft"))["config"]
+    full = {**config, "max_msgs": (await state(client.connection)).messages + 300}
+    await call(client.connection, "STREAM.UPDATE.weft", full)
+    items = [turn(f"f{n}", f"turn number {n}") for n in range(700)]
+    with pytest.raises(weft.Overloaded) as failed:
+        await client.publish("failed", items)
+    await call(client.connection, "STREAM.UPDATE.weft", config)
+    told = await client.confirm("failed", failed.value.ids)
+    stored = (await client.status("failed")).items
+    assert 0 < stored <= 300
+    assert (told.stored, len(told.missing)) == (stored, len(failed.value.ids) - stored)
+    left = [item for item in items if item.id not in failed.value.ids or item.id in told.missing]
+    await client.confirm("failed", await client.publish("failed", left))
+    assert await client.confirm("failed", [item.id for item in items]) == weft.Confirmation(
+        700, (), ()
+    )
 
 
 async def test_explain_says_why(client: weft.Client) -> None:

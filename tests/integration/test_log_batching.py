@@ -1,7 +1,7 @@
 """Bulk publishing: as safe as one by one, in every mode."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -169,3 +169,51 @@ async def test_the_mode_suits_the_durability(log: Connection, folder: Path) -> N
         async with BulkPublisher(other, Mode.ATOMIC) as bulk:
             assert (await bulk.publish(messages(0, 100))).count == 100
         await other.close()
+
+
+def before_write(log: Connection, number: int, happens: Callable[[], Awaitable[bool]]) -> None:
+    """Let something happen before a connection's n-th bulk write, which it says whether to do."""
+    write = log.write
+    writes = 0
+
+    async def watched(commands: bytes) -> None:
+        nonlocal writes
+        writes += 1
+        if writes != number or await happens():
+            await write(commands)
+
+    log.write = watched  # type: ignore[method-assign]
+
+
+async def test_a_batch_that_the_server_has_forgotten_goes_on_as_another(log: Connection) -> None:
+    config = (await call(log, "STREAM.INFO.weft"))["config"]
+
+    async def forget() -> bool:
+        await call(log, "STREAM.UPDATE.weft", {**config, "allow_batched": False})
+        await call(log, "STREAM.UPDATE.weft", config)
+        return True
+
+    before_write(log, 2, forget)
+    async with BulkPublisher(log, Mode.FAST) as bulk:
+        ack = await bulk.publish(messages(0, 600))
+    assert (ack.count, bulk.mode) == (600, Mode.FAST)
+    assert await numbers(log) == list(range(600))
+
+
+async def test_an_atomic_batch_that_lost_a_message_is_sent_anew(log: Connection) -> None:
+    async def lose() -> bool:
+        return False
+
+    before_write(log, 1, lose)
+    async with BulkPublisher(log, Mode.ATOMIC) as bulk:
+        ack = await bulk.publish(messages(0, 600))
+    assert ack.count == 600
+    assert await numbers(log) == list(range(600))
+
+
+async def test_more_at_once_than_the_server_queues_are_all_stored_once(log: Connection) -> None:
+    """Its queue for a stream holds 10,000 messages; it drops what comes above that."""
+    firsts = range(0, 300_000, 300)
+    async with BulkPublisher(log, Mode.FAST) as bulk:
+        await asyncio.gather(*(bulk.publish(messages(first, 300)) for first in firsts))
+    assert sorted(await numbers(log)) == list(range(300_000))

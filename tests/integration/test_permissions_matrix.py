@@ -45,6 +45,13 @@ PUBLISHERS = {
             "replicas",
         )
     },
+    **{
+        f"weft-rpc.{tenant}.@tenant.processes": {
+            "replica",
+            *(f"{tenant}-{role}" for role in ("agent", "reader", "operator")),
+        }
+        for tenant in ("acme", "rival")
+    },
     "weft-audit.acme.s1.compiled": {"replica"},
     "weft-audit.acme.s1.routed": {"replica"},
     "weft-audit.acme.s1.chosen": {"replica"},
@@ -116,6 +123,8 @@ SUBSCRIBED = {
     "weft-rpc.>": set(),
     "weft-rpc.*.*.compile": {"replica"},
     "weft-rpc.acme.s1.compile": {"replica"},
+    "weft-rpc.acme.@tenant.processes": {"replica", "firewall", "worker"},
+    "weft-rpc.*.@tenant.*": {"replica"},
     "weft-audit.>": set(),
     "$JS.API.>": set(),
     "$JS.EVENT.ADVISORY.>": set(),

@@ -56,6 +56,13 @@ async def serving(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ser
         yield Serving(server, processes)
 
 
+async def test_every_process_answers_the_roll_call(serving):
+    async with agent(serving, "acme-reader") as client:
+        found = await client.processes()
+    assert sorted(one.service for one in found) == sorted(SERVICES)
+    assert all(one.ready for one in found)
+
+
 def agent(serving: Serving, user: str) -> Client:
     """A client signed in as this user, of the tenant that its name starts with."""
     tenant = user.partition("-")[0]

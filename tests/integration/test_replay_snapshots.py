@@ -12,6 +12,7 @@ from tests.integration.logged import until_finished
 from tests.integration.test_replay_erase import files_with
 
 from weft.indexer.rebuild import rebuild
+from weft.indexer.starting import check_replaceable
 from weft.log.bodies import Bodies
 from weft.log.bodies import erase as erase_message
 from weft.log.connection import Connection
@@ -163,6 +164,28 @@ async def test_after_trimming_a_replica_needs_the_snapshot_and_has_it_all(
         await rebuild(log, tmp_path / "c", ENCODING)
 
 
+async def test_another_encoding_over_a_trimmed_log_is_refused_before_anything_is_dropped(
+    server: EmbeddedServer, log: Connection, tmp_path: Path
+) -> None:
+    await publish(log, "s", turns(100))
+    await acknowledge_all(log)
+    await snapshot_of(log, tmp_path / "a")
+    await trim(log, 101, ENCODING)
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+    before = Generations(tmp_path / "b").current()
+    async with indexer(server.url, tmp_path / "b", WEFT_ENCODING="o200k_base") as process:
+        assert await asyncio.wait_for(process.wait(), 60) == 2
+    assert Generations(tmp_path / "b").current() == before
+    with pytest.raises(ConfigurationError, match=r"set it back to cl100k_base: .* Nothing was"):
+        await check_replaceable(log, before, "o200k_base")
+    async with indexer(server.url, tmp_path / "b"):
+        with Reader(tmp_path / "b") as reader:
+            await folded(log, reader)
+            assert reader.model().view("t", "s").item_count() == 100
+
+
 async def test_what_was_trimmed_is_not_left_out_in_silence_of_a_fork_or_an_export(
     log: Connection, tmp_path: Path
 ) -> None:
@@ -263,7 +286,8 @@ async def test_an_erasure_that_was_interrupted_is_finished_by_the_next(
     again = await plan(log, "t", "s")
     assert again.forks == ("fork",)
     done = await erase(log, again)
-    assert done.removed["events"] == again.events
+    assert again.events < 160
+    assert done.removed["events"] == 160
     assert not [record async for record in read_matching(log, "w.in.>")]
     stones = [record async for record in read_matching(log, "w.out.*.t.@tenant.erased")]
     assert len(stones) == 2

@@ -60,6 +60,26 @@ async def test_short_reads_take_turns_with_everything_else(tmp_path: Path) -> No
     assert names[5].startswith("reader")
 
 
+async def test_readers_without_work_let_go_of_a_generation_that_was_replaced(
+    tmp_path: Path,
+) -> None:
+    generations = Generations(tmp_path)
+    publish(tmp_path)
+    old = generations.current()
+    assert old is not None
+    async with Replica(tmp_path) as replica:
+        both = threading.Barrier(2)
+        await asyncio.gather(*(replica.read(lambda _: both.wait()) for _ in range(2)))
+        assert replica.watermark() == 0
+        publish(tmp_path)
+        assert generations.sweep() == []
+        async with asyncio.timeout(60):
+            while old.exists():
+                await asyncio.sleep(0.05)
+                generations.sweep()
+        assert await replica.read(lambda model: model.watermark()) == 0
+
+
 def publish(data_dir: Path) -> None:
     """An empty read model."""
     generations = Generations(data_dir)

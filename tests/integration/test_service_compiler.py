@@ -235,7 +235,8 @@ async def test_without_a_read_model_it_says_what_to_start(server, log: Connectio
         async with asyncio.timeout(PATIENCE):
             while "no read model" not in (await compiler.get("/ready"))[1]:
                 await asyncio.sleep(0.1)
-        with pytest.raises(WeftError, match="indexer"):
+        assert "start `weft work indexer`" in (await compiler.get("/ready"))[1]
+        with pytest.raises(WeftError, match="catch up with the log"):
             await compiled(log, timeout=0.2)
 
 

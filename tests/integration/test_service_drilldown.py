@@ -90,6 +90,8 @@ async def test_what_is_not_there_or_not_ones_own_is_refused(replica, log: Connec
         await drilled(log, "r", tenant="globex")
     with pytest.raises(InvalidInput, match="no view 'x-ray'"):
         await drilled(log, "r", view="x-ray")
+    with pytest.raises(InvalidInput, match=r"'\(line' is no regular expression"):
+        await drilled(log, "r", view="search", args={"pattern": "(line"})
 
 
 async def test_nobody_looks_into_a_body_without_its_envelope(server, log, tmp_path: Path):

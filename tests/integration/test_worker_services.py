@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
 
+from tests.integration.folding import folding
 from tests.integration.logged import (
     PATIENCE,
     publish,
@@ -18,7 +20,10 @@ from weft.firewall import worker as firewall
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
+from weft.log.reading import last_sequence
 from weft.memory import worker as memory
+from weft.readmodel.generations import Reader
+from weft.readmodel.status import status
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.summarizer import worker as summarizer
@@ -34,6 +39,7 @@ from weft_schemas.events import (
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, FirewallRules
+from weft_schemas.status import StatusRequest, Waiting
 from weft_schemas.subjects import derived_subject, item_subject
 
 SERVICES = {"firewall": firewall, "summarizer": summarizer, "memory": memory}
@@ -116,6 +122,60 @@ async def test_a_policy_decides_which_kinds_are_untrusted_and_is_named(server, l
                 made = of(await stored(log), EnvelopeEvent)
                 versions = [event.origin.policy_version for event in made[1:]]
     assert versions == sorted(versions)
+
+
+def distrusting(*kinds: ItemKind) -> ContextPolicy:
+    return ContextPolicy(firewall=FirewallRules(untrusted_kinds=(ItemKind.TOOL_RESULT, *kinds)))
+
+
+def document(name: str) -> ContextItem:
+    return ContextItem(id=name, kind=ItemKind.DOC_SNIPPET, text=f"the web page {name}")
+
+
+async def test_a_backlog_is_judged_by_the_policy_at_each_items_place(server, log, folder):
+    """The fold waits for an envelope of exactly what the firewall gives one."""
+    subject = derived_subject("acme", TENANT_SESSION, "context_policy")
+    for name, policy in (
+        ("d1", distrusting(ItemKind.DOC_SNIPPET)),
+        ("d2", distrusting()),
+        ("d3", distrusting(ItemKind.DOC_SNIPPET)),
+        ("d4", distrusting()),
+    ):
+        await publish_raw(log, subject, encode_event(policy))
+        await publish(log, "s1", [document(name)])
+    async with working(server.url, "firewall", "summarizer", "memory"):
+        for name in SERVICES:
+            await until_finished(log, name)
+    made = of(await stored(log), EnvelopeEvent)
+    assert [event.origin.item_id for event in made] == ["d1", "d3"]
+    assert await waiting(log, folder) == ()
+
+
+async def test_an_item_right_after_its_policy_is_judged_by_that(server, log, folder):
+    """Policies and items come to a worker by two ways, and the item may come first."""
+    subject = derived_subject("acme", TENANT_SESSION, "context_policy")
+    async with working(server.url, "firewall"):
+        for number in range(60):
+            policy = distrusting(*[ItemKind.DOC_SNIPPET] * (number % 2))
+            await publish_raw(log, subject, encode_event(policy))
+            await publish(log, "s1", [document(f"d{number}")])
+        await until_finished(log)
+    made = of(await stored(log), EnvelopeEvent)
+    assert sorted(event.origin.item_id for event in made) == sorted(
+        f"d{number}" for number in range(1, 60, 2)
+    )
+    assert await waiting(log, folder) == ()
+
+
+async def waiting(log: Connection, folder: Path) -> tuple[Waiting, ...]:
+    """What a read model of the whole log waits for."""
+    last = await last_sequence(log)
+    async with folding(log, folder):
+        with closing(Reader(folder)) as reader:
+            async with asyncio.timeout(PATIENCE):
+                while reader.model().watermark() < last:
+                    await asyncio.sleep(0.02)
+            return status(reader.model().db, "acme", None, StatusRequest()).waiting
 
 
 async def test_memory_learns_facts_of_turns_and_of_envelopes_with_their_scope(server, log):

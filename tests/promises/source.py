@@ -1,5 +1,5 @@
-"""What a prompt shows of an item, held against its source: every stretch stands there, in order, and
-between two that do not follow each other stands a mark."""
+"""What a prompt shows of an item, held against its source: every stretch stands there, in order,
+and between two that do not follow each other stands a mark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 FENCE = re.compile(r"\A<data:(\d+)>\n?(.*?)\n?</data:\1>\Z", re.DOTALL)
 HANDLE = re.compile(r" \[art:[a-z2-7]{10}\]\Z")
 MARK = re.compile(
-    r"\u2026 (?:\d[\d,]* of \d+ [a-z]+|lines \d+-\d+|(?:\d[\d,]* [a-z]+)(?:, \d[\d,]* [a-z]+)*) \u2026"
+    r"\u2026 (?:\d[\d,]* of \d+ [a-z]+|lines \d+-\d+|\d[\d,]* [a-z]+(?:, \d[\d,]* [a-z]+)*) \u2026"
 )
 """`… 12 of 14 records …`, `… lines 40-93 …`, `… 3 paragraphs, 2 lines …`."""
 _PUNCTUATION = frozenset('", \t\r\n')

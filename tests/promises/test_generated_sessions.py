@@ -16,7 +16,7 @@ from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
-WORDS = "order refund gate ticket Lisbon 2024-05-01 total open paid A-77 the of and with".split()
+WORDS = ["order", "refund", "gate", "Lisbon", "2024-05-01", "total", "open", "A-77", "the", "of"]
 
 words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=40).map(" ".join)
 prose = st.lists(words.map(lambda text: f"{text}."), min_size=1, max_size=30).map("\n\n".join)

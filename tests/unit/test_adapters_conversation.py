@@ -218,25 +218,25 @@ def test_what_is_left_out_is_marked_where_it_was() -> None:
     of_openai, of_anthropic = both(entries)
     assert [one["content"] for one in of_openai["messages"]] == [
         "Be brief.",
-        "… 3 items …\ngo",
-        "I look.\n… 5 items …",
+        "… 3 …\ngo",
+        "I look.\n… 5 …",
         "<result ra>",
-        f"… 5 items …\n{RECORD}\ncalled: get(b)\nreturned: <result rb>",
-        "… 6 items …\nmore",
+        f"… 5 …\n{RECORD}\ncalled: get(b)\nreturned: <result rb>",
+        "… 6 …\nmore",
     ]
-    assert of_anthropic["messages"][1]["content"][0]["text"] == "I look.\n… 5 items …"
+    assert of_anthropic["messages"][1]["content"][0]["text"] == "I look.\n… 5 …"
 
 
 def test_nothing_that_is_left_out_goes_unmarked_where_a_fact_is_moved() -> None:
     fact = PackEntry("f", ItemKind.MEMORY_FACT, "timezone=UTC", "context", omitted_before=3)
     last = [user("go"), agent("yes"), fact]
     assert [one["content"] for one in openai.messages(last)["messages"]] == [
-        "go\n[memory] timezone=UTC\n… 3 items …",
+        "go\n[memory] timezone=UTC\n… 3 …",
         "yes",
     ]
     assert [one["content"] for one in openai.messages([*last, agent("so")])["messages"]] == [
         "go\n[memory] timezone=UTC",
-        "yes\n… 3 items …\nso",
+        "yes\n… 3 …\nso",
     ]
 
 

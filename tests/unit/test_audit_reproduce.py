@@ -66,7 +66,7 @@ def test_the_manifest_decides_and_not_the_selection():
 def test_the_manifest_decides_on_the_header_too():
     facts = (MemoryFact("city", "Oslo", ("u1",)), MemoryFact("plan", "gold", ("u1",)))
     records = log_of(FactsEvent(Origin(1, worker="memory"), "session:session", facts))
-    narrow = ContextPolicy(memory=MemoryRules(fact_tokens=8))
+    narrow = ContextPolicy(memory=MemoryRules(fact_tokens=22))
     pack, audit = recorded(records, 6, policy=narrow)
     assert ("city=Oslo" in pack.prompt) != ("plan=gold" in pack.prompt)
     wider = msgspec.structs.replace(audit.request, policy=ContextPolicy())

@@ -3,8 +3,8 @@
 from tests.session_view import ListView
 
 from weft.compiler.candidates.closure import close
-from weft.compiler.compile import compile_pack
 from weft.compiler.candidates.sensitivity import apply_floor
+from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity

@@ -302,3 +302,17 @@ def leaves(
             yield from leaves(command, context, f"{path} {name}")
         elif command is not None:
             yield f"{path} {name}", command
+
+
+@pytest.mark.parametrize("by", ["--nats", "WEFT_NATS_URL"])
+def test_a_port_for_a_server_that_is_not_started_here_is_refused(
+    by: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    where = "nats://127.0.0.1:4999"
+    given = ["--nats", where] if by == "--nats" else []
+    if not given:
+        monkeypatch.setenv("WEFT_NATS_URL", where)
+    code, _, err = weft(capsys, "up", "--data", str(tmp_path), "--port", "4333", *given)
+    assert code == 2
+    assert f"{by} names one that runs: {where}; leave --port out" in err
+    assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,6 @@
 """Which published items are new, known or in conflict, from places and collisions."""
 
-from weft.client.confirming import confirmation
+from weft.client.confirming import confirmation, settlement
 from weft.client.outgoing import PublishAck
 from weft_schemas.status import Collision, StatusReply
 
@@ -47,3 +47,10 @@ def test_pages_of_replies_are_one_answer() -> None:
     conflict = collided("b", 12, conflict=True)
     told = confirmation(ack("a", "b", "a"), [reply({"a": 10}, conflict), reply({"b": 3}, conflict)])
     assert (told.stored, told.duplicates, told.conflicts) == (1, (), (conflict,))
+
+
+def test_without_an_acknowledgement_what_the_log_does_not_hold_is_missing() -> None:
+    conflict = collided("b", 12, conflict=True)
+    pages = [reply({"a": 10}, conflict), reply({"b": 3}, conflict)]
+    told = settlement(["a", "b", "c", "a"], pages)
+    assert (told.stored, told.conflicts, told.missing) == (2, (conflict,), ("c",))

@@ -1,7 +1,6 @@
 """The compile as a whole: pins, limits, reasons, phases, and what may not matter."""
 
 import msgspec
-import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
@@ -86,12 +85,12 @@ def test_only_the_newest_plan_stands() -> None:
     assert pack.stats.included_items == ("two", "bo")
 
 
-def test_a_repetition_is_dropped_for_the_newer() -> None:
+def test_nothing_is_dropped_for_resembling_something_else() -> None:
     items = [said("old", ItemKind.AGENT_MSG), said("new", ItemKind.AGENT_MSG)]
     items.append(said("doc", ItemKind.DOC_SNIPPET))
     pack = compiled(items)
-    assert reasons(pack) == {"old": "duplicate"}
-    assert pack.stats.deduplicated_count == 1
+    assert reasons(pack) == {}
+    assert pack.prompt.count(FILLER) == 3
 
 
 def test_the_same_answer_to_another_question_is_no_repetition() -> None:
@@ -102,24 +101,16 @@ def test_the_same_answer_to_another_question_is_no_repetition() -> None:
     assert reasons(compiled(items)) == {}
 
 
-FAVOURED = {
-    Phase.ROUTE: ItemKind.PLAN_STATE,
-    Phase.CALL: ItemKind.USER_TURN,
-    Phase.ANSWER: ItemKind.USER_TURN,
-}
-
-
-@pytest.mark.parametrize("phase", FAVOURED)
-def test_a_favoured_kind_wins_a_tie_for_the_budget(phase: Phase) -> None:
+def test_a_favoured_kind_wins_a_tie_for_the_budget() -> None:
     """Two items alike but for kind and place: the favoured one stays, though it is older."""
-    text = "Crate R17X goes to dock D25 with forty boxes of salt and pepper, before noon."
-    other = "Crate R18X goes to dock D26 with thirty boxes of tea and ginger, before night."
+    text = "Crate R17X goes to dock D25 with forty boxes of salt, of pepper and of fine cinnamon."
+    other = "Crate R18X goes to dock D26 with thirty boxes of tea, of ginger and of old saffron."
     items = [
-        said("favoured", FAVOURED[phase], text),
-        said("other", ItemKind.MEMORY_FACT, other),
+        said("favoured", ItemKind.PLAN_STATE, f"{text} Ask Mia about it before the ship leaves."),
+        said("other", ItemKind.MEMORY_FACT, f"{other} Ask Tom about it before the ship leaves."),
         said("last", ItemKind.USER_TURN, "Go on"),
     ]
-    shown = compiled(items, phase, budget=45).stats.included_items
+    shown = compiled(items, Phase.ROUTE, budget=75).stats.included_items
     assert shown == ("favoured", "last")
 
 
@@ -158,7 +149,8 @@ def test_pending_items_are_named_and_their_text_is_nowhere() -> None:
     made = compile_pack(ListView(items, pending=["r"]), CompileRequest(Phase.CALL))
     assert "swordfish" not in repr(made)
     assert [waiting.item_id for waiting in made.pack.pending] == ["r"]
-    assert reasons(made.pack) == {"c": "pending", "r": "pending"}
+    assert reasons(made.pack) == {"r": "pending"}
+    assert made.pack.prompt == "call: f({})\nresult: (its result is not worked on yet)"
 
 
 def test_a_sequence_that_the_log_has_not_reached_is_told() -> None:

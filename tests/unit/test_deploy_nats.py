@@ -22,7 +22,7 @@ def make_env() -> dict[str, str]:
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_nats_server_takes_it(name):
-    node = {"WEFT_NODE": "nats-1", "WEFT_ROUTE_PASSWORD": "p1"}
+    node = {"WEFT_NODE": "nats-1"}
     done = subprocess.run(
         [find_binary(), "-t", "-c", FOLDER / f"{name}.conf"],
         env=os.environ | make_env() | node,
@@ -50,7 +50,7 @@ def test_make_env_has_every_password_that_is_asked_for_and_a_new_one_each_time()
     for file in FOLDER.rglob("*.conf"):
         asked |= set(re.findall(r": \$(\w+)", file.read_text()))
     made = make_env()
-    assert asked - set(made) == {"WEFT_NODE", "WEFT_ROUTE_PASSWORD"}
+    assert asked - set(made) == {"WEFT_NODE"}
     assert set(made) <= asked
     assert set(made.values()).isdisjoint(make_env().values())
 

@@ -72,8 +72,11 @@ def test_search_shows_each_match_with_its_context() -> None:
     ]  # fmt: skip
 
 
-def test_search_takes_what_is_no_expression_as_it_stands() -> None:
-    assert slice_of("a (b\nc", "search", pattern="(b", context=0).text == "1: a (b\n"
+@pytest.mark.parametrize("pattern", ["(b", "*", "[a-", r"(?=look)", r"\1"])
+def test_search_for_what_is_no_expression_is_refused_with_the_reason(pattern: str) -> None:
+    with pytest.raises(InvalidInput, match=r"no regular expression.*: .+; write") as refused:
+        slice_of("a (b\nc", "search", pattern=pattern, context=0)
+    assert repr(pattern) in str(refused.value)
 
 
 def test_errors_shows_only_lines_that_tell_of_one() -> None:

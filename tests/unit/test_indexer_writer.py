@@ -52,6 +52,7 @@ def reading(tmp_path: Path):
 async def test_the_log_is_written_back_though_somebody_always_reads(
     tmp_path: Path, reading, monkeypatch
 ):
+    monkeypatch.setattr(store, "WAL_BYTES", LIMIT // 2)
     monkeypatch.setattr(store, "LONG_WAL_BYTES", LIMIT)
     writer = await Writer.open(tmp_path / "a.sqlite", "cl100k_base")
     reading()

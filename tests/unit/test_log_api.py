@@ -9,6 +9,9 @@ from weft_schemas.errors import Conflict, NotFound, Overloaded, Unavailable
 @pytest.mark.parametrize(
     ("code", "number", "description", "kind"),
     [
+        (400, 10208, "batch publish ID unknown", Unavailable),
+        (400, 10176, "atomic publish batch is incomplete", Unavailable),
+        (429, 10167, "too many requests", Unavailable),
         (503, 10077, "maximum messages exceeded", Overloaded),
         (503, 10008, "system temporarily unavailable", Unavailable),
         (409, 10158, "duplicate message id is in process", Unavailable),

@@ -71,7 +71,13 @@ def test_what_a_nameless_agent_says_counts_less_than_what_others_say() -> None:
 
     agent, user = ItemKind.AGENT_MSG, ItemKind.USER_TURN
     apart = [turn(f"{place}") for place in range(4)]
-    items = [said("u", user), *apart, said("a", agent), *map(turn, "wxyz"), said("n", agent, author="Mia")]
+    items = [
+        said("u", user),
+        *apart,
+        said("a", agent),
+        *map(turn, "wxyz"),
+        said("n", agent, author="Mia"),
+    ]
     made = scores(items, matches=dict.fromkeys("uan", 1.0))
     assert made["u"] == pytest.approx(made["n"], rel=0.02)
     assert made["a"] == pytest.approx(OWN_WORDS * made["u"], rel=0.1)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.folded import envelope, found, model, of_tenant, result, turn
+from tests.folded import found, model, of_tenant, result, turn
 
-from weft import tokens
 from weft.readmodel.digest import content_digest
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.status import artifact, quiet_sessions, status
@@ -67,20 +66,6 @@ def test_of_an_untrusted_item_there_is_no_text_until_its_envelope() -> None:
     assert (row.text, row.pending, row.metadata) == ("", True, {"tool_name": "find"})
     assert secret not in "\n".join(read.db.iterdump())
     assert [row.id for row in read.view("t", "s").pending()] == ["r"]
-
-
-def test_of_prose_the_tokens_of_each_word_are_kept() -> None:
-    prose = "The parcel BX-77 has left Rotterdam. " * 5 + "It comes on Monday."
-    call = ContextItem("c", ItemKind.TOOL_CALL, prose, metadata={"tool_name": "say"})
-    view = model(
-        turn("long", prose), turn("short", "hi there"), turn("json", '{"a": "' + prose), call,
-        result("r", prose), envelope(5, "r", prose),
-    ).view("t", "s")  # fmt: skip
-    long, *others = view.span(0, 9)
-    assert len(long.words) == len(prose.split()) + 1
-    assert sum(long.words[1:]) == long.tokens == tokens.count(prose)
-    assert others[-1].text == prose
-    assert [row.words for row in others] == [b""] * 4
 
 
 @pytest.mark.parametrize("kind", [ItemKind.PLAN_STATE, ItemKind.POLICY])

@@ -84,8 +84,6 @@ def test_a_legend_stands_only_where_there_is_a_mark_to_explain() -> None:
     assert cost.entries(cut)[0].section == "legend"
 
 
-
-
 def test_what_fits_fits_exactly() -> None:
     cost, shown = cost_of(ListView(items()))
     exact = cost.exact(shown)

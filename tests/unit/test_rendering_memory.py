@@ -3,9 +3,9 @@
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.compiler.ranking.question import understand
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.memory import LABELS, frozen_header, memory_header
-from weft.compiler.ranking.question import understand
 from weft.readmodel.rows import EpisodeRow, FactRow
 from weft_schemas.compile import CompileRequest, PackEntry
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
@@ -65,7 +65,9 @@ def test_a_header_is_made_again_from_what_its_view_names() -> None:
     view = ListView(ITEMS, facts=[fact("tea", "green"), fact("cup", "blue")])
     base = compile_pack(view, CompileRequest(Phase.ANSWER, query="tea")).audit
     again = frozen_header(view, base, ContextPolicy())
-    assert [entry.text for entry in again or []] == [f"{FACTS}tea=green (from u); cup=blue (from u)"]
+    assert [entry.text for entry in again or []] == [
+        f"{FACTS}tea=green (from u); cup=blue (from u)"
+    ]
     changed = ListView(ITEMS, facts=[fact("tea", "black"), fact("cup", "blue")])
     assert frozen_header(changed, base, ContextPolicy()) is None
 

@@ -20,7 +20,9 @@ CODE = "\n".join(
 )
 NUMBERED = "\n".join(f"{n:6d}\tvalue_{n} = compute({n})  # some words" for n in range(1, 90))
 TABLE = "id,name,city\n" + "".join(f"{n},name number {n},Oslo\n" for n in range(200))
-PROSE = "# One\n\n" + "A first paragraph of some words. " * 20 + "\n\n## Two\n\n" + "And more. " * 80
+PROSE = (
+    "# One\n\n" + "A first paragraph of some words. " * 20 + "\n\n## Two\n\n" + "And more. " * 80
+)
 MARKED = "# Title\n\n" + "\n\n".join(
     f"## Part {n}\n\n" + f"Words about part {n} of it all. " * 12 for n in range(6)
 )

@@ -7,7 +7,7 @@ import pytest
 
 from weft import tokens
 from weft.router.cards import CARD_TOKENS, card_of, line_of, plain
-from weft_schemas.routing import ChoiceCard, SelectableItem
+from weft_schemas.routing import ChoiceCard, Effect, SelectableItem
 
 ENCODING = "cl100k_base"
 
@@ -24,6 +24,15 @@ def test_a_card_shows_what_a_choice_needs() -> None:
         "- t1 (search): Finds pages. Sorted by date. [web]"
         " — changes things outside: ask before calling; cost 0.5"
     )
+
+
+def test_what_reads_what_changes_and_what_destroys_have_different_warnings() -> None:
+    warnings = [card(effect=effect).side_effects for effect in Effect]
+    assert warnings[0] == ""
+    assert len(set(warnings)) == len(Effect)
+    assert "ask" not in warnings[1]
+    assert all("ask before calling" in warning for warning in warnings[2:])
+    assert "cannot be undone" in warnings[3]
 
 
 def test_a_card_never_holds_the_schema() -> None:

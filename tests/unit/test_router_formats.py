@@ -6,7 +6,7 @@ import pytest
 
 from weft.router.formats import item_from
 from weft_schemas.errors import InvalidInput
-from weft_schemas.routing import SelectableItem, SelectableKind
+from weft_schemas.routing import Effect, SelectableItem, SelectableKind
 
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}}
 
@@ -43,6 +43,22 @@ def test_one_tool_in_five_forms(entry: dict[str, Any]) -> None:
 def test_mcp_says_what_changes_things(annotations: Any, changes: bool) -> None:
     entry = {"name": "x", "inputSchema": {}, "annotations": annotations}
     assert item_from(entry, 1).side_effects is changes
+
+
+@pytest.mark.parametrize(
+    ("annotations", "effect"),
+    [
+        ({"readOnlyHint": True}, Effect.READS),
+        ({"readOnlyHint": True, "destructiveHint": True}, Effect.READS),
+        ({"readOnlyHint": False, "destructiveHint": False}, Effect.ADDS),
+        ({"readOnlyHint": False}, Effect.UNKNOWN),
+        ({"destructiveHint": True}, Effect.DESTROYS),
+        ({}, Effect.UNKNOWN),
+    ],
+)
+def test_mcp_says_what_a_call_does(annotations: Any, effect: Effect) -> None:
+    entry = {"name": "x", "inputSchema": {}, "annotations": annotations}
+    assert item_from(entry, 1).effect is effect
 
 
 def test_a_native_item_keeps_its_fields() -> None:

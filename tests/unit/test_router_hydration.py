@@ -103,6 +103,36 @@ def test_the_query_decides_between_equals() -> None:
     assert values(result, "order_id")[0] == "W-2"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fetch the order ID with GET, or DELETE the order.",
+        "GET /orders lists every order.",
+        "Please send my order ASAP, I am MIA in NYC.",
+        "My ID is 4711 and my order has not come.",
+        "I ordered shoes in the USA.",
+    ],
+)
+def test_what_no_order_s_id_looks_like_or_names_fills_none(text: str) -> None:
+    assert values(hydrated([user(0, text)], order_id={"type": "string"}), "order_id") == []
+
+
+def test_an_identifier_of_capitals_is_taken_where_the_sentence_names_it() -> None:
+    rows = [user(0, "My reservation ID is XEHMNA, and the currency code is USD.")]
+    result = hydrated(rows, reservation_id={"type": "string"}, currency_code={"type": "string"})
+    assert values(result, "reservation_id") == ["XEHMNA"]
+    assert values(result, "currency_code") == ["USD"]
+
+
+def test_where_a_field_shows_what_the_identifiers_look_like_other_shapes_are_none() -> None:
+    rows = [
+        row(0, ItemKind.TOOL_RESULT, '{"order_id": "W-2044"}'),
+        user(1, "Is order 12 or order W-3077 the one from 2024?"),
+    ]
+    found = values(hydrated(rows, order_id={"type": "string"}), "order_id")
+    assert sorted(found) == ["W-2044", "W-3077"]
+
+
 @pytest.mark.parametrize("fields", [{"sensitivity": Sensitivity.CONFIDENTIAL}, {"pending": True}])
 def test_sensitive_and_pending_items_give_nothing(fields: dict[str, Any]) -> None:
     result = hydrated([user(0, "My user ID is mia_li_3668.", **fields)], user_id={})

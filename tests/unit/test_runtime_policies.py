@@ -31,6 +31,17 @@ def test_the_newest_in_the_log_holds_in_whatever_order_they_are_heard_of():
     assert policies.of("acme", "s1")[1].name == "7"
 
 
+def test_what_holds_at_a_sequence_stays_what_it_was():
+    policies = Policies()
+    for sequence, session in ((3, None), (9, "s1"), (5, None)):
+        policy = ContextPolicy(name=str(sequence), session=session)
+        policies.take(policy_record(sequence, policy))
+    assert [policies.of("acme", "s1", at)[0] for at in (2, 3, 4, 5, 8, 9, 20)] == [
+        0, 3, 3, 5, 5, 9, 9,
+    ]  # fmt: skip
+    assert policies.of("acme", "s2", 20)[0] == 5
+
+
 def test_a_malformed_policy_changes_nothing():
     policies = Policies()
     policies.take(LogRecord(4, "w.out.0.acme.@tenant.context_policy", 0, b'{"type":"context_po'))

@@ -1,6 +1,5 @@
 """Which parts are offered, and in which order they are worth their tokens."""
 
-
 from tests.choosing import choice_of
 
 from weft.compiler.profiles import OFFERED, Wants
@@ -22,19 +21,13 @@ def ordered(choice: Choice, wants: Wants, *scores: float, budget: int = 1_000) -
     """The texts of the items whose parts are added, best first."""
     keys = [group.key for group in choice.groups]
     held = dict(zip(keys, scores or [1.0] * len(keys), strict=True))
-    additions = order_parts(
-        choice.groups, Scores(held, {}), choice.shapes, wants, (), {}, budget
-    )
+    additions = order_parts(choice.groups, Scores(held, {}), choice.shapes, wants, (), {}, budget)
     return [choice.cost.rows[one.sequence].whole for one in additions]
 
 
 def test_a_new_value_comes_first_and_its_repetition_last() -> None:
-    choice = of("Your order is R77X1.", "It is a fine day.", "As I said, it is R77X1.")
-    assert ordered(choice, VALUES) == [
-        "Your order is R77X1.",
-        "It is a fine day.",
-        "As I said, it is R77X1.",
-    ]
+    said = ["Your order is R77X1.", "Your other is R88X2.", "As I said, it is R77X1."]
+    assert ordered(of(*said), VALUES) == [said[1], said[0], said[2]]
 
 
 def test_of_equals_the_newer_comes_first() -> None:

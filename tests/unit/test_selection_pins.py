@@ -10,7 +10,7 @@ from weft_schemas.items import ContextItem, ItemKind
 
 USER = ContextItem("u", ItemKind.USER_TURN, "Which of the two docks is free on Monday morning?")
 RULES = [ContextItem(f"p{n}", ItemKind.POLICY, f"Rule {n}: " + "be kind. " * 20) for n in range(3)]
-TASK = ContextItem("task", ItemKind.USER_TURN, "Please unload the ship. " * 60)
+TASK = ContextItem("task", ItemKind.USER_TURN, "Please unload the ship. " * 60 + "Do it now.")
 
 
 def pinned(items: list[ContextItem], budget: int) -> tuple[dict[str, str], Ledger, int]:
@@ -33,9 +33,12 @@ def test_more_budget_never_loses_one_and_never_shortens_what_was_whole() -> None
 
 
 def test_the_user_turn_goes_before_policies() -> None:
-    views, ledger, _ = pinned([*RULES, USER], 20)
-    assert views == {"u": WHOLE}
-    assert sorted(ledger.notes) == [f"policy p{n} does not fit the budget" for n in range(3)]
+    made = (pinned([*RULES, USER], budget) for budget in range(0, 300, 5))
+    views, ledger, _ = next(one for one in made if one[0])
+    assert "u" in views
+    assert set(views) < {"u", "p0", "p1", "p2"}
+    left = {f"p{n}" for n in range(3)} - views.keys()
+    assert {f"policy {name} does not fit the budget" for name in left} <= set(ledger.notes)
 
 
 def test_pins_take_half_and_are_shortened_beyond() -> None:
@@ -47,11 +50,11 @@ def test_pins_take_half_and_are_shortened_beyond() -> None:
 
 def test_a_long_task_is_cut_with_its_beginning_and_its_end() -> None:
     items = [TASK, *(ContextItem(f"a{n}", ItemKind.AGENT_MSG, "Yes.") for n in range(3)), USER]
-    choice = choice_of(items, 300)
-    shown = pin(choice.pinned, choice.shapes, choice.cost, 300, Ledger())
+    choice = choice_of(items, 500)
+    shown = pin(choice.pinned, choice.shapes, choice.cost, 500, Ledger())
     task = next(one for at, one in shown.items() if choice.cost.rows[at].id == "task")
     assert task.text.startswith("Please unload the ship.")
-    assert task.text.endswith("Please unload the ship. ")
+    assert task.text.endswith("Do it now.")
     assert " sentences …" in task.text
 
 

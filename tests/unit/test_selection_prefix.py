@@ -76,7 +76,7 @@ def test_an_item_that_became_sensitive_ends_what_stays() -> None:
     after = compiled(items, before.audit)
     assert "R0003X" in before.pack.prompt
     assert "R0003X" not in after.pack.prompt
-    assert after.pack.prompt.startswith(before.pack.prompt.split("agent: Order R0003X")[0])
+    assert before.pack.prompt.split("agent: Order R0003X")[0] in after.pack.prompt
 
 
 def test_an_unknown_base_compiles_fresh_and_says_so() -> None:
@@ -107,14 +107,14 @@ def test_a_header_that_a_smaller_budget_cannot_hold_does_not_stay() -> None:
         for n in range(40)
     ]
     base = compile_pack(ListView(items, facts=facts), CompileRequest(Phase.CALL, budget=2_000))
-    assert base.pack.prompt.startswith("facts: ")
+    assert base.pack.entries[0].section == "header"
     for budget in (0, 1, 20, 60, 120):
         request = CompileRequest(Phase.CALL, budget=budget, stable_from=base.pack.id)
         pack = compile_pack(ListView(items, facts=facts), request, base=base.audit).pack
         assert pack.stats.prompt_tokens <= budget
 
 
-def test_newest_items_are_mostly_shown_though_none_states_a_value() -> None:
+def test_what_happened_last_is_shown_as_afresh_though_it_states_no_value() -> None:
     words = [f"{first}{second}" for first in "bdfgklmnprstvz" for second in ("ano", "eri", "ulo")]
     items = [
         ContextItem(
@@ -124,11 +124,13 @@ def test_newest_items_are_mostly_shown_though_none_states_a_value() -> None:
         )
         for place in range(40)
     ]
-    shown = [
-        after.pack.entries[-1].sequence == after.pack.sequence
-        for _, after in chain(items, budget=200)
-    ]
-    assert sum(shown) > 0.7 * len(shown)
+    shown = 0
+    for count, (_, after) in enumerate(chain(items, budget=200)):
+        fresh = compiled(items[: 8 + 2 * count], budget=200).pack.entries[-1]
+        if fresh.sequence == after.pack.sequence:
+            assert after.pack.entries[-1].text == fresh.text
+            shown += 1
+    assert shown
 
 
 def readings(count: int) -> list[ContextItem]:
@@ -166,7 +168,7 @@ def test_the_latest_result_is_shown_as_a_compile_afresh_shows_it(
 
 def test_a_result_that_the_base_cut_is_whole_where_it_is_interpreted() -> None:
     items = readings(8)
-    base = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=300))
+    base = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=150))
     request = CompileRequest(Phase.INTERPRET, budget=300, stable_from=base.pack.id)
     after = compile_pack(ListView(items), request, base=base.audit)
     latest = after.pack.entries[-1]

@@ -36,10 +36,6 @@ def test_a_short_item_gets_none() -> None:
     assert summarised(ContextItem("i", ItemKind.USER_TURN, "Short.")) is None
 
 
-def test_an_untrusted_item_is_left_to_the_firewall() -> None:
-    assert summarised(ContextItem("i", ItemKind.TOOL_RESULT, LONG)) is None
-
-
 def closed(*items: ContextItem) -> list[tuple[int, Event]]:
     return list(enumerate((*items, SessionClosedEvent()), start=1))
 

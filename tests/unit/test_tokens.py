@@ -1,7 +1,6 @@
 """Token counts: tiktoken's own, without network, in bounded time."""
 
 import random
-from collections.abc import Sequence
 
 import pytest
 import tiktoken
@@ -138,81 +137,5 @@ def test_a_text_that_comes_again_elsewhere_is_counted_as_tiktoken_encodes_it(nam
     encode = tokens.encoding(name).encode_ordinary
     for _ in range(300):
         text = "".join(chance.choices([*_PARTS, "word ", "R-10 "], k=chance.randint(20, 60)))
-        if chance.random() < 0.5:
-            tokens.learn(text, len(encode(text)), name)
         texts = [form.format(text) for form in chance.sample(AROUND, len(AROUND))]
         assert [tokens.count(one, name) for one in texts] == [len(encode(one)) for one in texts]
-
-
-def test_what_is_learned_is_not_counted_again() -> None:
-    text = "some words that stand in this test and nowhere else," + " and so on" * 9
-    tokens.learn(text, 1_000)
-    assert tokens.count(text) == 1_000
-    assert tokens.count(f" {text}\n") > 900
-
-
-_WORDS = [*_PARTS, "word", "R-10", "it's", "end.", "(see", "a,b;c", "/x/y", "\x1c", "\x0b"]
-
-
-@pytest.mark.parametrize("name", tokens.ENCODINGS)
-def test_the_words_of_a_text_have_its_tokens(name: str) -> None:
-    chance = random.Random(name)
-    encode, known = tokens.encoding(name).encode_ordinary, 0
-    for _ in range(3_000):
-        text = "".join(
-            chance.choice(_WORDS) + chance.choice([" ", " ", " ", "\n", ""])
-            for _ in range(chance.randint(1, 30))
-        )
-        count, words = tokens.count_words(text, name)
-        assert count == len(encode(text))
-        if words:
-            known += 1
-            assert sum(words[1:]) == count
-            first = text.encode().split()[0].decode()
-            assert words[0] == len(encode(f" {first}"))
-            assert len(words) == len(text.encode().split()) + 1
-    assert known > 300
-
-
-@pytest.mark.parametrize("name", tokens.ENCODINGS)
-@pytest.mark.parametrize("joints", [" ", " \n", [" ", "  "], [" ", "\n", "  ", "\n\n", " \n"]])
-def test_parts_that_are_learned_by_their_words_are_counted_as_tiktoken_encodes_them(
-    name: str, joints: Sequence[str]
-) -> None:
-    """Whatever parts of a text are put together, and whatever stands around them then."""
-    chance = random.Random(f"{name} {joints}")
-    encode = tokens.encoding(name).encode_ordinary
-    for number in range(1_000):
-        words = [*_WORDS, f"n{number}", "more"]
-        parts = [
-            " ".join(chance.choices(words, k=chance.randint(1, 40))).strip(" \n\r\t\x0b") or "word"
-            for _ in range(chance.randint(1, 5))
-        ]
-        text = "".join(part + chance.choice(joints) for part in parts[:-1]) + parts[-1]
-        gap = "\n" if "\n" in text else " "
-        chosen = [at for at in range(len(parts)) if chance.random() < 0.6]
-        counted = tokens.count_words(text, name)[1]
-        spaced = [f"{part} " for part in parts]
-        several = [stretched(parts, chosen, gap), [text], parts[:1], spaced, [*spaced[:1], " …"]]
-        for stretches in several:
-            tokens.learn_stretches(stretches, text, counted, name)
-            together = "".join(stretches)
-            texts = [form.format(together) for form in AROUND]
-            assert [tokens.count(one, name) for one in texts] == [len(encode(one)) for one in texts]
-
-
-def stretched(parts: list[str], chosen: list[int], gap: str) -> list[str]:
-    """As `outline` gives them."""
-    found = []
-    for at, part in enumerate(parts):
-        if at in chosen:
-            found.append(part if not found or gap == "\n" else f" {part}")
-        elif not found or "…" not in found[-1]:
-            found.append("…" if not found or gap == "\n" else " …")
-    return [f"{one}\n" for one in found[:-1]] + found[-1:] if gap == "\n" else found
-
-
-def test_words_that_have_many_tokens_are_not_told_one_by_one() -> None:
-    assert tokens.count_words("word " + "x1y2" * 400)[1] == b""
-    assert tokens.count_words("x1y2" * 400)[1] == b""
-    assert tokens.count_words("") == (0, b"")

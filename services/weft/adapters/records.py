@@ -84,7 +84,7 @@ def read_source(content: bytes, file: str = "-") -> Source:
         raise InvalidInput(f"{file}, line 1: the file is empty; nothing was published")
     if text[start] == "[":
         return Source(tuple(scanner.array(start)), lines=True, text=text)
-    value, end = scanner.value(start)
+    value, end = scanner.line_value(start)
     if scanner.skip(end) < len(text):
         return Source(tuple(scanner.json_lines()), lines=True, text=text)
     return _object(scanner, start, value)
@@ -151,6 +151,17 @@ class _Scanner:
         except (ValueError, RecursionError) as error:
             self._fail(at, f"not JSON that can be read: {error}")
 
+    def line_value(self, at: int) -> tuple[Any, int]:
+        """The same of JSON lines, where a value that is cut off must not be told by the line after
+        it, into which it runs."""
+        try:
+            return self._decode(self.text, at)
+        except (ValueError, RecursionError):
+            end = self.text.find("\n", at)
+            if end < 0 or self.text[self.skip(end) : self.skip(end) + 1] not in ("{", ""):
+                return self.value(at)
+            return _Scanner(self.text[:end], self.file).value(at)
+
     def array(self, at: int) -> Iterator[Record]:
         """The elements of the array at a place."""
         at = self.skip(at + 1)
@@ -170,7 +181,7 @@ class _Scanner:
         at = self.skip(0)
         index = 0
         while at < len(self.text):
-            value, end = self.value(at)
+            value, end = self.line_value(at)
             line = self.line(at)
             rest = self.text.find("\n", end)
             rest = len(self.text) if rest < 0 else rest

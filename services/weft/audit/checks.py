@@ -29,7 +29,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: str
     """`waiting`, `enveloped_twice`, `unknown_parent`, `unknown_source`, `undecodable`, `gap`,
     `body_missing`, `body_damaged`, `other_log`, `ahead`, `digest`; as notes `parked`, `conflict`,
-    `behind`, `not_compared`."""
+    `uncounted_source`, `erased_source`, `behind`, `not_compared`."""
     what: str
     mend: str
     tenant: str = ""
@@ -110,6 +110,32 @@ def _faults(db: sqlite3.Connection) -> Iterator[Finding]:
                 sequence,
                 note=bool(parked),
             )
+
+
+class Sources:
+    """Tells derived events without a source that are a fault from those that had to come: workers
+    work on every item that comes, also on one that is stored twice and counts once, and on one
+    that is erased meanwhile. Fed in order of their sequences."""
+
+    def __init__(self, db: sqlite3.Connection, deleted: Iterable[int]) -> None:
+        self._uncounted = {sequence for (sequence,) in db.execute(_sql.uncounted)}
+        self._deleted = set(deleted)
+        self._buried = {tenant for (tenant,) in db.execute(_sql.buried)}
+
+    def judged(self, finding: Finding, source: int) -> Finding:
+        """The finding about an event of unknown source, a note where that is explained."""
+        replace = msgspec.structs.replace
+        nothing = "nothing: the fold ignores it"
+        if source in self._uncounted:
+            # What is derived of this one is no more counted than it is.
+            self._uncounted.add(finding.sequence)
+            what = f"it is derived of event {source}, whose item was published before and counts"
+            return replace(finding, kind="uncounted_source", what=what, mend=nothing, note=True)
+        if source in self._deleted and finding.tenant in self._buried:
+            self._deleted.add(finding.sequence)
+            what = f"it is derived of event {source}, which was erased"
+            return replace(finding, kind="erased_source", what=what, mend=nothing, note=True)
+        return finding
 
 
 def _parked(db: sqlite3.Connection) -> Iterator[Finding]:

@@ -25,6 +25,12 @@ WHERE p.revived IS NULL ORDER BY p.source, p.worker
 SELECT s.tenant, s.session, c.sequence, c.id
 FROM collisions c JOIN sessions s ON s.number = c.session WHERE c.conflict ORDER BY c.sequence
 
+-- name: uncounted
+SELECT sequence FROM collisions
+
+-- name: buried
+SELECT DISTINCT tenant FROM tombstones
+
 -- name: bodies
 SELECT s.tenant, s.session, i.sequence, i.id, i.body, i.size
 FROM items i JOIN sessions s ON s.number = i.session

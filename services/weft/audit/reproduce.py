@@ -184,7 +184,7 @@ def _reasons(
 def _differing(manifest: Sequence[ManifestEntry], entries: Sequence[PackEntry]) -> list[str]:
     pairs = [(one, made) for one, made in zip(manifest, entries, strict=True)]
     differing = [(one, made) for one, made in pairs if digest(made.text) != one.digest]
-    fenced = [made for _, made in pairs if "<data:" in made.text]
+    fenced = [made for _, made in pairs if made.item_id and "<data:" in made.text]
     if differing and len(differing) == len(fenced) and all(m in fenced for _, m in differing):
         return ["only fenced blocks differ: WEFT_FINGERPRINT_KEY is not the one of that compile"]
     return [

@@ -17,6 +17,7 @@ from weft.audit.checks import (
     Doubles,
     Finding,
     Look,
+    Sources,
     bodies,
     comparison,
     content_findings,
@@ -37,7 +38,7 @@ from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import get_meta, open_reader
 from weft.replay.trimming import trimmed_before
-from weft_schemas.errors import Corrupt, NotFound
+from weft_schemas.errors import Corrupt, InvalidInput, NotFound
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import STREAM, stored_filter
 
@@ -94,9 +95,10 @@ async def verify(
             await _compare(connection, done, live, fresh, db, progress)
             await _settled(connection, fresh, db, progress)
             done.sequence = fresh.checkpoint
-            done.findings += content_findings(db)
+            deleted = await _deleted(connection)
+            done.findings += await _judged(connection, content_findings(db), Sources(db, deleted))
             done.findings += await _doubles(connection, fresh.checkpoint)
-            done.findings += gaps(db, await _deleted(connection), trimmed)
+            done.findings += gaps(db, deleted, trimmed)
             await _bodies(connection, done, bodies(db, trimmed), progress)
         finally:
             db.close()
@@ -189,6 +191,29 @@ async def _fold(connection: Connection, fresh: Writer, target: int, progress: Pr
     await catch_up(
         connection, fresh, target, lambda at, last: progress("folding the log", at, last)
     )
+
+
+async def _judged(
+    connection: Connection, findings: list[Finding], sources: Sources
+) -> list[Finding]:
+    """The findings, with those about sources told apart by what the log says of them."""
+    judged = []
+    for finding in findings:
+        if finding.kind == "unknown_source":
+            origin = await _origin(connection, finding.sequence)
+            finding = sources.judged(finding, origin)
+        judged.append(finding)
+    return judged
+
+
+async def _origin(connection: Connection, sequence: int) -> int:
+    """The source that an event names; 0 where it is gone, or names none."""
+    try:
+        event = (await reading.read(connection, sequence)).event()
+    except (NotFound, InvalidInput):
+        return 0
+    origin = getattr(event, "origin", None)
+    return origin.sequence if origin is not None else 0
 
 
 async def _doubles(connection: Connection, through: int) -> list[Finding]:

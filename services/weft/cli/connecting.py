@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from weft.log.connection import Connection
 
 T = TypeVar("T")
+SILENT_SECONDS = 2.0
+"""Longer than this nobody should wonder whether a command does anything."""
 
 _OPTIONS = (
     ("--nats", "nats_url", "URL", "Server addresses, separated by commas.  [WEFT_NATS_URL]"),
@@ -49,9 +51,24 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON doc
 session_option = click.option("--session", "-s", required=True, metavar="ID", help="The session.")
 
 
-def running(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine to its end; Ctrl-C cancels it."""
-    return asyncio.run(work)
+def running(work: Coroutine[Any, Any, T], *, talks: bool = False) -> T:
+    """Run a command's coroutine to its end; Ctrl-C cancels it. At a terminal it shows that it is
+    at work where that takes longer than `SILENT_SECONDS` and nothing else shows how far it is,
+    unless it `talks` itself meanwhile."""
+    from weft.cli.progress import at_work
+
+    if talks:
+        return asyncio.run(work)
+
+    async def shown() -> T:
+        showing = asyncio.create_task(at_work(SILENT_SECONDS))
+        try:
+            return await work
+        finally:
+            showing.cancel()
+            await asyncio.gather(showing, return_exceptions=True)
+
+    return asyncio.run(shown())
 
 
 def client(settings: Settings) -> Client:

@@ -59,10 +59,10 @@ def demo(data: Path | None) -> None:
     """
     if data is not None:
         data.mkdir(parents=True, exist_ok=True)
-        running(_demo(data))
+        running(_demo(data), talks=True)
         return
     with tempfile.TemporaryDirectory(prefix="weft-demo-") as folder:
-        running(_demo(Path(folder)))
+        running(_demo(Path(folder)), talks=True)
 
 
 async def _demo(data: Path) -> None:

@@ -39,7 +39,7 @@ def events(session: str, first: int, follow: bool, as_json: bool, settings: Sett
       weft events --session s1
       weft events --session s1 --from 120 --follow --json | jq -c .event
     """
-    if not running(_show(settings, session, first, follow, as_json)):
+    if not running(_show(settings, session, first, follow, as_json), talks=True):
         since = f" from sequence {first} on" if first > 1 else ""
         raise NotFound(
             f"session {session!r} of tenant {settings.tenant!r} has no events{since}; "

@@ -43,7 +43,8 @@ _COMMANDS = {
     "explain": ("weft.cli.compiling:explain", "Why an item is in a compile, or not."),
     "drilldown": ("weft.cli.compiling:drilldown", "Look into a raw result by its handle."),
     "events": ("weft.cli.events:events", "Show a session's events as the log holds them."),
-    "status": ("weft.cli.status:status", "Stream, consumers, lag, conflicts, dead letters."),
+    "status": ("weft.cli.status:status", "Stream, consumers, processes, lag, dead letters."),
+    "doctor": ("weft.cli.doctor:doctor", "What could keep weft from working, and what to do."),
     "rebuild": ("weft.cli.rebuild:rebuild", "Build the read model anew from the log."),
     "snapshot": ("weft.cli.snapshot:snapshot", "Store the read model: replicas start fast."),
     "trim": ("weft.cli.snapshot:trim", "Let the log's old end go, once a snapshot holds it."),
@@ -111,7 +112,7 @@ def cli(ctx: click.Context) -> None:
     \b
     Exit codes:
       0    done
-      1    a check failed, such as `weft rebuild --verify`
+      1    a check failed, such as `weft rebuild --verify`, or `weft status` finds a process amiss
       2    wrong usage, settings or input; nothing was published
       3    no server or service answers, or it is overloaded; try again
       4    no such session, item, handle or catalogue

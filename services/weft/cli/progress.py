@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from rich.progress import Progress, TaskID
+
+_LOOK_SECONDS = 0.5
+_bars: list[object] = []
+"""What is shown now."""
+
+
+async def at_work(after: float) -> None:
+    """Show how long it takes, from so many seconds on, while no bar is shown; until cancelled.
+    Nothing where nobody looks."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return
+    begun = perf_counter()
+    await asyncio.sleep(after)
+    while True:
+        if _bars:
+            await asyncio.sleep(_LOOK_SECONDS)
+            continue
+        with console.status("") as line:
+            while not _bars:
+                line.update(f"at work for {perf_counter() - begun:.0f} s")
+                await asyncio.sleep(_LOOK_SECONDS)
+
+
+@contextmanager
+def showing(bar: Progress) -> Iterator[Progress]:
+    """The bar on the screen, and known to be there."""
+    _bars.append(bar)
+    try:
+        with bar:
+            yield bar
+    finally:
+        _bars.remove(bar)
 
 
 @contextmanager
@@ -20,7 +56,7 @@ def steps(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     console = Console(stderr=True)
     unseen = quiet or not console.is_terminal
-    with Progress(*columns, console=console, disable=unseen) as shown:
+    with showing(Progress(*columns, console=console, disable=unseen)) as shown:
         tasks: dict[str, TaskID] = {}
 
         def told(what: str, done: int, total: int) -> None:
@@ -42,7 +78,7 @@ def progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], No
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     console = Console(stderr=True)
     unseen = quiet or not console.is_terminal
-    with Progress(*columns, console=console, disable=unseen) as shown:
+    with showing(Progress(*columns, console=console, disable=unseen)) as shown:
         task = shown.add_task(what, total=None)
         begun = perf_counter()
         first: list[int] = []

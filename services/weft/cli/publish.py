@@ -141,12 +141,14 @@ async def _publish(
     from rich.console import Console
     from rich.progress import Progress
 
+    from weft.cli.progress import showing
+
     console = Console(stderr=True)
     quiet = quiet or not console.is_terminal
     total = sum(len(one.items) for _, one in sessions)
     done = []
     async with client(settings) as log:
-        with Progress(console=console, transient=True, disable=quiet) as progress:
+        with showing(Progress(console=console, transient=True, disable=quiet)) as progress:
             task = progress.add_task("publishing", total=total)
             for session, one in sessions:
                 ack = await log.publish(session, _counted(one.items, progress, task))

@@ -1,7 +1,8 @@
-"""`weft status`: how the log, its consumers and the read model stand."""
+"""`weft status`: how the log, its consumers, every process and the read model stand."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +12,7 @@ from weft.cli.connecting import client, connected, json_option, running
 from weft.cli.output import hint, print_json, table
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
-from weft_schemas.status import StatusReply
+from weft_schemas.status import ProcessState, StatusReply
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
 
 if TYPE_CHECKING:
@@ -37,10 +38,24 @@ class ConsumerStatus(msgspec.Struct, frozen=True):
     redelivered: int
 
 
+NEEDED = {
+    "firewall": "results of tools stay pending, and prompts do without them",
+    "summarizer": "nothing is summarised",
+    "memory": "nothing is remembered",
+    "indexer": "read models stand still",
+    "compiler": "nobody answers a compile",
+}
+"""Kind of process → what is amiss without one. A router is needed only where somebody routes."""
+
+
 class Status(msgspec.Struct, frozen=True):
     tenant: str
+    healthy: bool
+    """Every kind of process that is needed has one that does its work."""
     streams: list[StreamStatus]
     consumers: list[ConsumerStatus]
+    processes: list[ProcessState]
+    """Those that answered; who is dead or held up does not."""
     read_model: StatusReply | None
     """Of the replica that answered; null where none did."""
     behind: int | None
@@ -52,9 +67,13 @@ class Status(msgspec.Struct, frozen=True):
 @click.option("--session", "-s", metavar="ID", help="Of one session only.")
 @json_option
 @connected
-def status(session: str | None, as_json: bool, settings: Settings) -> None:
-    """Show streams, consumers with their lag, the read model's watermark, items whose id was
-    taken by other content (conflicts), and events that a worker gave up (dead letters).
+@click.pass_context
+def status(ctx: click.Context, session: str | None, as_json: bool, settings: Settings) -> None:
+    """Show streams, consumers with their lag, every process with its health and last error, the
+    read model's watermark, items whose id was taken by other content (conflicts), and events that
+    a worker gave up (dead letters).
+
+    The exit code is 1 where a kind of process is missing, or none of it does its work.
 
     \b
     Examples:
@@ -71,6 +90,7 @@ def status(session: str | None, as_json: bool, settings: Settings) -> None:
         print_json(found)
     else:
         _print(found)
+    ctx.exit(0 if found.healthy else 1)
 
 
 def _known(model: StatusReply) -> bool:
@@ -83,10 +103,35 @@ async def _status(settings: Settings, session: str | None) -> Status:
         streams = await _streams(log.connection, notes)
         consumers = await _consumers(log.connection, notes) if streams else []
         read_model = await _read_model(log, session, notes)
+        processes = await _processes(log, notes)
     behind = None
     if read_model is not None and streams:
         behind = max(0, streams[0].last - read_model.sequence)
-    return Status(settings.tenant, streams, consumers, read_model, behind, notes)
+    amiss = _amiss(processes)
+    notes += amiss
+    return Status(
+        settings.tenant, not amiss, streams, consumers, processes, read_model, behind, notes
+    )
+
+
+async def _processes(log: Client, notes: list[str]) -> list[ProcessState]:
+    try:
+        return list(await log.processes())
+    except WeftError as error:
+        notes.append(f"the processes cannot be asked: {error}")
+        return []
+
+
+def _amiss(processes: Sequence[ProcessState]) -> list[str]:
+    """What is missing or does not do its work."""
+    found = []
+    for service, without in NEEDED.items():
+        there = [one for one in processes if one.service == service]
+        if not there:
+            found.append(f"no {service} answers: {without}; start one: `weft work {service}`")
+        elif not any(one.ready for one in there):
+            found.append(f"no {service} does its work ({there[0].complaint}): {without}")
+    return found
 
 
 async def _streams(connection: Connection, notes: list[str]) -> list[StreamStatus]:
@@ -145,10 +190,33 @@ def _print(found: Status) -> None:
             ["name", "lag", "in work", "redelivered"],
             [[one.name, one.lag, one.in_work, one.redelivered] for one in found.consumers],
         )
+    if found.processes:
+        table(
+            "\nprocesses",
+            ["service", "host", "process", "port", "state", "lag", "last error"],
+            [
+                [
+                    one.service,
+                    one.host,
+                    str(one.pid),
+                    str(one.port),
+                    _state(one),
+                    one.lag,
+                    one.last_error,
+                ]
+                for one in found.processes
+            ],
+        )
     if found.read_model is not None:
         _print_read_model(found.read_model, found.behind)
+    if found.read_model is not None and found.read_model.rebuilt:
+        hint(f"note: the read model was built anew: {found.read_model.rebuilt}")
     for note in found.notes:
         hint(f"note: {note}")
+
+
+def _state(process: ProcessState) -> str:
+    return "ready" if process.ready else f"not ready: {process.complaint}"
 
 
 def _print_read_model(model: StatusReply, behind: int | None) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import io
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -20,10 +20,15 @@ from weft_schemas.errors import ConfigurationError, NotFound, Unavailable, WeftE
 
 if TYPE_CHECKING:
     from weft.runtime.supervisor import ChildState, Supervisor
+    from weft_schemas.status import ProcessState
 
 PORT = 4222
 """NATS's own, so that clients need no address."""
 _LOOK_SECONDS = 0.2
+_TARGETS_SECONDS = 10.0
+_TRIES = 5
+TARGETS = "metrics.json"
+"""In the data folder: where the processes serve their metrics now."""
 _NEVER = 2**62
 """Sequence of no event."""
 
@@ -83,11 +88,18 @@ def up(
         key = os.environ.get("WEFT_FINGERPRINT_KEY", "")
         settings = msgspec.structs.replace(settings, data_dir=data_dir, fingerprint_key=key)
     embedded = not (named or os.environ.get("WEFT_NATS_URL"))
+    if not embedded and _is_given("port"):
+        where = named or os.environ["WEFT_NATS_URL"]
+        by = "--nats" if named else "WEFT_NATS_URL"
+        raise click.UsageError(
+            f"--port is of a server that is started here, and {by} names one that runs: {where}; "
+            f"leave --port out to use that one, or {by} to start one here"
+        )
     if cluster and not embedded:
         raise click.UsageError("--cluster starts servers here; leave --nats and WEFT_NATS_URL out")
     log_file = log_file or settings.data_dir / "weft.log"
     try:
-        running(_up(settings, port, embedded, bool(cluster), workers, log_file))
+        running(_up(settings, port, embedded, bool(cluster), workers, log_file), talks=True)
     except Unavailable as error:
         if "address already in use" not in str(error):
             raise
@@ -95,6 +107,11 @@ def up(
             f"port {port} is taken; choose another one with --port (0 takes a free one), or use "
             f"the server that is there: --nats nats://127.0.0.1:{port}"
         ) from None
+
+
+def _is_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 async def _up(
@@ -121,7 +138,7 @@ async def _up(
         ) as started:
             where = started.settings.nats_url
             hint(f"log at {where}, data in {settings.data_dir}, logs in {log_file}")
-            greeting = asyncio.create_task(_greet(started.settings, counts["router"] > 0))
+            greeting = asyncio.create_task(_greet(started.settings, counts))
             try:
                 await until_told(started.supervisor)
             finally:
@@ -203,10 +220,59 @@ def _line(state: ChildState) -> str:
     return f"  {state.name:<14} {state.status} (ended with {state.last_exit})"
 
 
-async def _greet(settings: Settings, routed: bool) -> None:
-    """Say when a compile would be answered, and a route where there is a router."""
-    while not await answers(settings, routed):
+async def _greet(settings: Settings, counts: Mapping[str, int]) -> None:
+    """Say when a compile would be answered, and a route where there is a router; and where the
+    metrics are, for a person and, as long as it runs, for Prometheus."""
+    while not await answers(settings, counts["router"] > 0):
         await asyncio.sleep(_LOOK_SECONDS)
+    targets = settings.data_dir / TARGETS
+    found = await _answering(settings, sum(counts.values()))
+    write_targets(targets, found)
+    hint(f"metrics, whose addresses {targets} keeps for Prometheus:")
+    for one in found:
+        hint(f"  {one.service:<14} http://127.0.0.1:{one.port}/metrics")
+    _say_ready(settings)
+    while True:
+        await asyncio.sleep(_TARGETS_SECONDS)
+        write_targets(targets, await _answering(settings))
+
+
+async def _answering(settings: Settings, wanted: int = 0) -> tuple[ProcessState, ...]:
+    """Those that answer a roll call, once all that are wanted do; as they are after some tries."""
+    from weft.log.connection import connect
+    from weft.runtime.roll import call_roll
+
+    found: tuple[ProcessState, ...] = ()
+    try:
+        log = await connect(name="weft-up", **settings.connection())
+    except WeftError:
+        return found
+    try:
+        for _ in range(_TRIES):
+            found = await call_roll(log, settings.tenant)
+            if len(found) >= wanted:
+                break
+    finally:
+        await log.close()
+    return found
+
+
+def write_targets(path: Path, processes: Sequence[ProcessState]) -> None:
+    """The addresses of the processes' metrics in the form of Prometheus's `file_sd_configs`; a file
+    that cannot be written is no reason to end."""
+    import msgspec
+
+    targets = [
+        {"targets": [f"127.0.0.1:{one.port}"], "labels": {"service": one.service}}
+        for one in processes
+    ]
+    draft = path.with_suffix(".new")
+    with contextlib.suppress(OSError):
+        draft.write_bytes(msgspec.json.format(msgspec.json.encode(targets)))
+        os.replace(draft, path)
+
+
+def _say_ready(settings: Settings) -> None:
     url = settings.nats_url
     where = f" --nats {url}" if url != Settings().nats_url else ""
     hint(f"ready: weft publish chat.json --session s1{where}")

@@ -61,8 +61,12 @@ async def _replica(settings: Settings, compilers: int) -> None:
 
     export(settings)
     indexer, *others = work_children({"indexer": 1, "compiler": compilers})
-    # The indexer answers for the whole replica's health, on the port that is set.
-    port = {**indexer.environ, "WEFT_HTTP_PORT": str(settings.http_port)}
-    children = [msgspec.structs.replace(indexer, environ=port), *others]
+    # The indexer answers for the whole replica's health, on the port that is set; the compilers
+    # serve their metrics on the ports after it.
+    children = []
+    for place, child in enumerate((indexer, *others)):
+        port = settings.http_port + place if settings.http_port else 0
+        environ = {**child.environ, "WEFT_HTTP_PORT": str(port)}
+        children.append(msgspec.structs.replace(child, environ=environ))
     async with Supervisor(children) as supervisor:
         await until_told(supervisor)

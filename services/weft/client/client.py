@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from weft.client.confirming import Confirmation, confirmation, distinct
+from weft.client.confirming import Confirmation, confirmation, distinct, settlement
 from weft.client.operator import Operator
 from weft.client.outgoing import Items, Outgoing, PublishAck
 from weft.client.pack import Pack
@@ -26,6 +26,7 @@ from weft.runtime.asking import Reply, ask
 from weft.runtime.catalogues import newest_catalogue
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.policies import policy_in_force
+from weft.runtime.roll import call_roll
 from weft.runtime.settings import Settings, read_settings
 from weft_schemas.compile import (
     CompileRequest,
@@ -34,7 +35,7 @@ from weft_schemas.compile import (
     ExplainReply,
     ExplainRequest,
 )
-from weft_schemas.errors import InvalidInput, Unavailable
+from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 from weft_schemas.ids import TENANT_SESSION, derived_key
 from weft_schemas.items import BodyRef
 from weft_schemas.policy import ContextPolicy, Phase
@@ -47,12 +48,14 @@ from weft_schemas.routing import (
     RouteReply,
     RouteRequest,
 )
-from weft_schemas.status import ASKED, StatusReply, StatusRequest
+from weft_schemas.status import ASKED, ProcessState, StatusReply, StatusRequest
 from weft_schemas.subjects import stored_filter
 
 if TYPE_CHECKING:
     from weft.audit.reproduce import Reproduction
 
+MOST = 2**63 - 1
+"""After every sequence."""
 CONFIRM_SECONDS = 10.0
 """How long a confirmation may wait for the items to be folded."""
 
@@ -133,11 +136,15 @@ class Client:
         A sequence is checked whole before anything is sent; an iterator is sent as it comes, in
         bounded memory. Publishing the same again changes nothing. Raises `InvalidInput` naming the
         item, `Forbidden`, `Overloaded` (the log is full), and `Unavailable` where it is unknown
-        what was stored: publish again.
+        what was stored: publish again, or ask `confirm(session, error.ids)`.
         """
         ids: list[str] = []
         messages = self._outgoing.messages(session, items, traceparent, ids)
-        done = await self._sending.publish(messages)
+        try:
+            done = await self._sending.publish(messages)
+        except WeftError as error:
+            error.ids = tuple(ids)
+            raise
         self._after_publish()
         return PublishAck(
             session, done.sequence, done.first, done.count, done.duplicates, tuple(ids)
@@ -177,14 +184,31 @@ class Client:
 
         return await newest_catalogue(self.connection, fetch, self.tenant, name)
 
-    async def confirm(self, session: str, ack: PublishAck) -> Confirmation:
-        """Which of the published items were there before, and which lost to another item.
+    async def confirm(self, session: str, published: PublishAck | Iterable[str]) -> Confirmation:
+        """Which of the published items were there before, and which lost to another item; of ids
+        whose publish failed, which of them the log holds all the same.
 
         Waits until the items are folded. Raises `Unavailable` where that takes too long.
         """
-        ids = distinct(ack)
-        pages = [ids[start : start + ASKED] for start in range(0, len(ids), ASKED)]
-        return confirmation(ack, [await self._asked_status(session, ack, page) for page in pages])
+        if isinstance(published, PublishAck):
+            return confirmation(published, await self._confirming(session, published))
+        ids = distinct(published)
+        asked = StatusRequest(last=MOST, timeout=CONFIRM_SECONDS, newest=True)
+        replies = [
+            await self._ask(
+                session,
+                "status",
+                msgspec.structs.replace(asked, ids=page),
+                StatusReply,
+                CONFIRM_SECONDS,
+            )
+            for page in _pages(ids)
+        ]
+        return settlement(ids, replies)
+
+    async def _confirming(self, session: str, ack: PublishAck) -> list[StatusReply]:
+        pages = _pages(distinct(ack.ids))
+        return [await self._asked_status(session, ack, page) for page in pages]
 
     async def _asked_status(
         self, session: str, ack: PublishAck, ids: tuple[str, ...]
@@ -232,7 +256,7 @@ class Client:
             as_of=as_of,
             after=after,
             stable_from=stable_from,
-            pin=tuple(pin),
+            pin=tuple(pin) or msgspec.UNSET,
             tools=tuple(tools),
             tool=tool,
             catalog=catalog,
@@ -280,6 +304,17 @@ class Client:
     async def status(self, session: str | None = None) -> StatusReply:
         """What a replica has folded of a session, or of the whole tenant."""
         return await self._ask(session or TENANT_SESSION, "status", StatusRequest(), StatusReply)
+
+    async def processes(self) -> tuple[ProcessState, ...]:
+        """How every process of weft is, by its own account; who does not answer is not there, or
+        does nothing at the moment. A compiler asks them all; where none answers, this client does,
+        which needs a credential that may."""
+        asked = StatusRequest(processes=True)
+        try:
+            reply = await self._ask(TENANT_SESSION, "status", asked, StatusReply)
+        except Unavailable:
+            return await call_roll(self.connection, self.tenant)
+        return reply.processes or ()
 
     async def route(
         self,
@@ -363,6 +398,10 @@ class Client:
         wait: float = 0.0,
     ) -> Reply:
         return await ask(self.connection, (self.tenant, session, service), request, kind, wait)
+
+
+def _pages(ids: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [ids[start : start + ASKED] for start in range(0, len(ids), ASKED)]
 
 
 def _phase(phase: Phase | str) -> Phase:

@@ -23,11 +23,27 @@ class Confirmation(msgspec.Struct, frozen=True):
     """Ids that were there before with the same content: nothing changed."""
     conflicts: tuple[Collision, ...]
     """Their id is taken by other content, which stays: publish them under another id."""
+    missing: tuple[str, ...] = ()
+    """Ids that the log does not hold: publish them again."""
 
 
-def distinct(ack: PublishAck) -> tuple[str, ...]:
+def distinct(ids: Iterable[str]) -> tuple[str, ...]:
     """The ids published, each once, in order."""
-    return tuple(dict.fromkeys(ack.ids))
+    return tuple(dict.fromkeys(ids))
+
+
+def settlement(ids: Iterable[str], replies: Iterable[StatusReply]) -> Confirmation:
+    """What became of items without an acknowledgement, out of replies that name the places of all
+    ids and all collisions of the session. What was there before is not told from what is new."""
+    places: dict[str, int] = {}
+    conflicts: dict[int, Collision] = {}
+    for reply in replies:
+        places.update(reply.places)
+        conflicts.update({one.sequence: one for one in reply.collisions if one.conflict})
+    asked = distinct(ids)
+    mine = tuple(one for one in conflicts.values() if one.item_id in asked)
+    missing = tuple(item_id for item_id in asked if item_id not in places)
+    return Confirmation(len(asked) - len(missing), (), mine, missing)
 
 
 def confirmation(ack: PublishAck, replies: Iterable[StatusReply]) -> Confirmation:
@@ -43,7 +59,7 @@ def confirmation(ack: PublishAck, replies: Iterable[StatusReply]) -> Confirmatio
     repeated = {one.item_id for one in mine if not one.conflict}
     duplicates = tuple(
         item_id
-        for item_id in distinct(ack)
+        for item_id in distinct(ack.ids)
         if item_id in repeated or (item_id not in lost and places.get(item_id, 0) < ack.first)
     )
     return Confirmation(sum(place >= ack.first for place in places.values()), duplicates, conflicts)

@@ -136,7 +136,8 @@ def _candidates(
     budget = budget_of(request, policy)
     question = understand(request.query or _situation(view))
     reach = PROFILES[request.phase].reach
-    found = find_candidates(view, question, policy.selection, reach, budget, request.pin)
+    pins = () if isinstance(request.pin, msgspec.UnsetType) else request.pin
+    found = find_candidates(view, question, policy.selection, reach, budget, pins)
     return State(view, request, policy, version, budget, question, key, base, Ledger(), found)
 
 
@@ -258,7 +259,8 @@ def _entry(
     section = "policy" if row.kind is ItemKind.POLICY else "context"
     if row.sequence == latest_user:
         section = "latest"
-    untrusted = row.kind in {*policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
+    is_kind = row.kind in {*policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
+    untrusted = is_kind or row.envelope is not None
     call = groups[row.sequence].rows[0]
     answer = groups[row.sequence].waits if row is call else ""
     answers = None if row is call else call.id

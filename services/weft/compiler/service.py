@@ -8,6 +8,7 @@ anybody holds can be reproduced.
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import aclosing
 from enum import Enum
 from functools import partial
 
@@ -17,7 +18,7 @@ from weft.compiler.compile import Compilation, budget_of, compile_pack
 from weft.log.connection import Connection
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
-from weft.log.reading import read_matching
+from weft.log.reading import last_sequence, newest_first
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import status
 from weft.runtime.answering import Answering, Asked
@@ -25,6 +26,7 @@ from weft.runtime.asking import ask
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
+from weft.runtime.roll import call_roll
 from weft_schemas.compile import (
     CompileAudit,
     CompileRequest,
@@ -70,6 +72,7 @@ class Compiler:
     def __init__(self, process: Process, replica: Replica, publisher: Publisher) -> None:
         self._replica = replica
         self._audits = Audits(process.connection, publisher)
+        self._connection = process.connection
         self._ask = partial(ask, process.connection)
         self._key = process.settings.fingerprint_key.encode()
         self._after_work = crash_point("compiler.after_work")
@@ -105,10 +108,19 @@ class Compiler:
         """What this replica has folded, of a session or of the tenant."""
         request = asked.request
         session = None if asked.session == TENANT_SESSION else asked.session
-        await self._replica.reach(request.after, self._replica.deadline(request.timeout))
-        return await self._replica.read(
+        last = await last_sequence(self._connection) if request.newest else 0
+        after = max(request.after, last)
+        folded = await self._replica.reach(after, self._replica.deadline(request.timeout))
+        if request.newest and folded < after:
+            raise Unavailable(f"the read model is at {folded}, the log at {after}; try again")
+        found = await self._replica.read(
             lambda model: status(model.db, asked.tenant, session, request)
         )
+        if request.processes:
+            processes = await call_roll(self._connection, asked.tenant)
+            found = msgspec.structs.replace(found, processes=processes)
+        # Unset where there is nothing to tell: a client of an older release knows no such field.
+        return msgspec.structs.replace(found, rebuilt=self._replica.mended() or msgspec.UNSET)
 
     async def _routed(self, tenant: str, session: str, request: CompileRequest) -> CompileRequest:
         """The request with what the router says of its catalogue: cards to choose from, or the
@@ -219,9 +231,11 @@ class Audits:
         if known is not None:
             return known
         subject = audit_subject(tenant, session, "compiled")
-        async for record in read_matching(self._connection, subject, stream=AUDIT_STREAM):
-            if record.message_id == pack_id:
-                return _recorded(record.payload)
+        records = newest_first(self._connection, subject, stream=AUDIT_STREAM)
+        async with aclosing(records):
+            async for record in records:
+                if record.message_id == pack_id:
+                    return _recorded(record.payload)
         return None
 
 

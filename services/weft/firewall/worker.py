@@ -70,7 +70,7 @@ def _untrusted(address: Stored, event: Event, context: WorkContext) -> ContextIt
     if not isinstance(event, ContextItem):
         return None
     _check_kind(address, event)
-    return event if event.kind in context.policy.firewall.untrusted_kinds else None
+    return event if context.is_untrusted(event) else None
 
 
 def _derived(address: Stored, envelope: EnvelopeEvent) -> list[Derived]:

@@ -7,7 +7,9 @@ tombstone names is gone by then.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import sqlite3
 from pathlib import Path
 
 from weft.indexer.catching_up import Progress, catch_up
@@ -15,6 +17,7 @@ from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence, read_matching
 from weft.readmodel.generations import Generations
+from weft.readmodel.store import get_meta, schema_version
 from weft.replay.snapshots import Bucket, Snapshot, discard, newest
 from weft.replay.trimming import trimmed_before
 from weft.runtime.logs import fields
@@ -49,6 +52,7 @@ async def reopen(
 ) -> Writer:
     """The writer of the current generation. Where something was erased since it was written, nobody
     reads on in it before that is gone from it."""
+    await check_replaceable(connection, path, encoding)
     writer = await Writer.open(path, encoding, connection)
     try:
         if await _erased_since(connection, writer.checkpoint):
@@ -90,6 +94,42 @@ async def from_snapshot(
     except BaseException:
         discard(path)
         raise
+
+
+async def check_replaceable(connection: Connection, path: Path, encoding: str) -> None:
+    """Raises `ConfigurationError` where a sound file is of other settings or of another release,
+    and the log is trimmed, so that what it alone holds could not be made anew: it stays."""
+    try:
+        counted, schema = await asyncio.to_thread(_made_by, path)
+    except sqlite3.Error:
+        return  # damaged: the writer finds that
+    other_encoding = counted not in (None, encoding)
+    if not other_encoding and schema == schema_version():
+        return
+    try:
+        if await newest(connection, encoding) is not None or not await trimmed_before(connection):
+            return
+    except Forbidden:
+        return  # who may not see snapshots cannot tell
+    why = (
+        f"the read model counts in {counted}, WEFT_ENCODING says {encoding}; set it back to "
+        f"{counted}"
+        if other_encoding
+        else "the read model is of another release; go back to that one"
+    )
+    raise ConfigurationError(
+        f"{why}: the log is trimmed, and what was trimmed is in this read model and its snapshots "
+        "alone, so that it is not made anew. Nothing was changed"
+    )
+
+
+def _made_by(path: Path) -> tuple[str | int | None, str | int | None]:
+    """In which encoding a file counts, and of which schema it is."""
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        return get_meta(db, "encoding"), get_meta(db, "schema_version")
+    finally:
+        db.close()
 
 
 async def needs_no_snapshot(connection: Connection) -> None:

@@ -83,6 +83,9 @@ class Indexer:
         self._idle_ns = int(process.settings.idle_close_seconds * 1_000_000_000)
         self._writer: Writer | None = None
         self._idle_looked = 0.0
+        self._is_published = False
+        self._target = 0
+        """The log's last sequence when the writer was opened."""
         self._after_fetch = crash_point("indexer.after_fetch")
         self._steps = {
             step: crash_point(f"indexer.after_{step}") for step in ("decode", "work", "commit")
@@ -115,15 +118,14 @@ class Indexer:
     async def _ready_writer(self) -> Writer:
         """The writer of the current generation, or of its successor where one is built."""
         if self._writer is None:
-            path = self._generations.current()
+            connection = self._process.connection
+            path = self._generations.current() or self._generations.building()
             if path is None:
-                connection = self._process.connection
                 self._writer = await start(connection, self._generations, self._encoding)
-                self._generations.publish(self._writer.path)
+                self._generations.begin(self._writer.path)
             else:
-                self._writer = await reopen(
-                    self._process.connection, self._generations, path, self._encoding
-                )
+                self._writer = await reopen(connection, self._generations, path, self._encoding)
+            self._target = await last_sequence(connection)
         if self._generations.successor() is not None:
             connection = self._process.connection
             self._writer = await take_over(
@@ -132,12 +134,26 @@ class Indexer:
             _log.info("a rebuilt generation took over", extra=fields(path=self._writer.path.name))
         return self._writer
 
+    def _publish(self, writer: Writer) -> None:
+        """Have a generation read that has caught up with the log as it was at the start: before, it
+        would say of sessions that they do not exist."""
+        self._is_published = self._generations.current() == writer.path
+        if self._is_published or writer.checkpoint >= self._target:
+            if not self._is_published:
+                self._generations.publish(writer.path)
+            self._is_published = True
+            self._process.health.report("building", None)
+        else:
+            told = f"building the read model: {writer.checkpoint} of {self._target} events"
+            self._process.health.report("building", told)
+
     async def _follow(self, writer: Writer) -> None:
         """Fold what comes, until the process stops or a successor is there."""
         connection = self._process.connection
         async with Follower(connection, after=writer.checkpoint, known=writer.identity) as log:
             self._process.health.report("read model", None)
             self._process.started()
+            self._publish(writer)
             looking = asyncio.create_task(self._look(writer, log))
             stopping = asyncio.create_task(self._process.stopping.wait())
             for task in (looking, stopping):
@@ -155,6 +171,8 @@ class Indexer:
         self._after_fetch()
         folded = await writer.fold(followed, lambda step: self._steps[step]())
         self._process.metrics.folded(folded.records, writer.checkpoint)
+        if not self._is_published:
+            self._publish(writer)
         if folded.faults or folded.conflicts:
             counts = fields(
                 faults=folded.faults, conflicts=folded.conflicts, through=writer.checkpoint
@@ -168,12 +186,21 @@ class Indexer:
                 await asyncio.sleep(LOOK_SECONDS)
                 if self._process.stopping.is_set() or self._generations.successor() is not None:
                     return
+                await self._check(writer)
                 lag = await self._lag(writer)
                 self._generations.sweep(keep=(writer.path,))
                 if writer.unscrubbed:
                     await writer.scrub()
                 if self._idle_ns and lag == 0:
                     await self._close_idle(writer, publisher)
+
+    async def _check(self, writer: Writer) -> None:
+        """Raises `Corrupt` where the file is damaged, whoever found that."""
+        files = self._generations
+        if writer.path not in (files.current(), files.building()):
+            why = files.condemned() or "it is no longer the current one"
+            raise Corrupt(f"{writer.path.name}: {why}")
+        await writer.look()
 
     async def _lag(self, writer: Writer) -> int | None:
         """Events not folded yet; None where the server does not say."""
@@ -200,8 +227,11 @@ class Indexer:
         _log.warning("the read model is rebuilt", extra=fields(why=str(error)))
         self._process.health.report("read model", f"rebuilding: {error}")
         await self._close()
-        # What stands in the old file is of another log or schema: nobody may read on there.
-        self._generations.retire()
+        # What stands in the old file is damaged, or of another log or schema: nobody may read on.
+        current = self._generations.current()
+        if current is not None:
+            self._generations.condemn(current, str(error))
+        self._generations.abandon()
 
     async def _pause(self, error: sqlite3.OperationalError) -> None:
         _log.error("the read model cannot be written", extra=fields(why=str(error)))

@@ -8,6 +8,7 @@ all, so the indexer starts a new one.
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,10 +25,21 @@ from weft.readmodel import store
 from weft.readmodel.digest import content_digest
 from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.fold import Fold, Folded
+from weft.readmodel.pages import Pages
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.status import SessionRow, quiet_sessions
-from weft.readmodel.store import get_meta, open_writer, schema_version, scrub, set_meta
-from weft_schemas.errors import Corrupt, NotFound, Unavailable
+from weft.readmodel.store import (
+    check_structure,
+    get_meta,
+    open_writer,
+    schema_version,
+    set_meta,
+    vacuum,
+)
+from weft.runtime.logs import fields
+from weft_schemas.errors import Corrupt, NotFound, Unavailable, WeftError
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Step = Callable[[str], None]
@@ -35,6 +47,10 @@ Step = Callable[[str], None]
 _READ_SECONDS = 10.0
 """For one event that the fold asks the log for."""
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+LOOK_BYTES = 16 * 1024 * 1024
+"""Of the file, checked at each look: 6 ms."""
 
 
 def _no_step(name: str) -> None:
@@ -58,8 +74,9 @@ class Writer:
         """Rows were erased whose bytes may still be in the files; known across restarts."""
         self._scrubbed = 0
         self._wal = path.with_name(f"{path.name}-wal")
-        self._long_wal = store.LONG_WAL_BYTES
+        self._due = store.WAL_BYTES
         """Above this it is written back; higher for a while where a reader held that up."""
+        self._pages = Pages(path)
 
     @classmethod
     async def open(cls, path: Path, encoding: str, connection: Connection | None = None) -> Writer:
@@ -105,7 +122,7 @@ class Writer:
         Afterwards the meta row `scrubbed` says up to which sequence that is done.
         """
         through = self.checkpoint
-        done = await self._run(lambda: scrub(self._db))
+        done = await self._run(self._scrub)
         if done:
             await self.note("scrubbed", through)
             await self._run(self._read_scrubbed)
@@ -117,11 +134,30 @@ class Writer:
 
     async def close(self) -> None:
         """Write the log back into the file and close it."""
-        await self._run(lambda: self._db.close())
+        await self._run(self._close)
         self._thread.shutdown()
 
+    async def look(self) -> None:
+        """Check some of the file, the next ones each time. Raises `Corrupt`."""
+        await self._run(lambda: self._pages.look(LOOK_BYTES))
+
     def _open(self) -> None:
+        is_new = not self.path.exists()
+        is_checked = self._pages.are_known()
+        if is_checked:
+            self._pages.settle()
+            self._pages.check()
         self._db = open_writer(self.path)
+        try:
+            if not is_checked:
+                if not is_new:
+                    check_structure(self._db, self.path.name)
+                self._pages.note_all()
+            # What is written back is noted beside the file: it happens here, at no other time.
+            self._db.execute("PRAGMA wal_autocheckpoint = 0")
+        except BaseException:
+            self._db.close()
+            raise
         found = get_meta(self._db, "schema_version"), get_meta(self._db, "encoding")
         if found[0] != schema_version():
             self._db.close()
@@ -138,10 +174,21 @@ class Writer:
     def _apply(self, followed: Followed, identity: str, step: Step) -> Folded:
         folded = self._fold.apply(followed.records, followed.through, identity, step)
         size = self._wal.stat().st_size if self._wal.exists() else 0
-        if size > self._long_wal:
-            held_up = not store.write_back(self._db)
-            self._long_wal = store.LONG_WAL_BYTES + (size if held_up else 0)
+        if size > self._due:
+            wait_ms = store.WAIT_MS if size > store.LONG_WAL_BYTES else 0
+            done = self._pages.write_back(self._db, wait_ms, store.BUSY_MS)
+            self._due = store.WAL_BYTES + (0 if done else size)
         return folded
+
+    def _scrub(self) -> bool:
+        vacuum(self._db)
+        return self._pages.write_back(self._db, store.BUSY_MS, store.BUSY_MS)
+
+    def _close(self) -> None:
+        try:
+            self._pages.close(self._db)
+        except (Corrupt, OSError) as error:
+            _log.warning("the read model was left as it is", extra=fields(why=str(error)))
 
     def _read(self, sequence: int) -> bytes | None:
         """A record's payload, asked for from the thread that folds."""
@@ -166,7 +213,12 @@ class Writer:
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._thread, work)
-        except sqlite3.DatabaseError as error:
+        except WeftError:
+            raise
+        except Exception as error:
+            # Whatever a damaged row makes of itself: an error of SQLite, a decoder or the fold.
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
                 raise Corrupt(f"{self.path.name}: {error}; it is made anew") from None
+            if self._pages.are_known():
+                await loop.run_in_executor(self._thread, self._pages.check)
             raise

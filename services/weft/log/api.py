@@ -30,7 +30,12 @@ IN_PROCESS = 10158
 """The same message id is on its way through a cluster, and may still be lost with its leader."""
 TOO_FEW_NODES = 10005
 """A stream's replicas need more nodes than the cluster has at the moment; the others start yet."""
-_PASSES = frozenset({IN_PROCESS, TOO_FEW_NODES})
+TOO_MANY_REQUESTS = 10167
+"""More is on its way to the stream than the server queues; it dropped this message."""
+BATCH_GONE = frozenset({10176, 10208})
+"""The server holds no such batch, or not all of it: it dropped a message of it for want of room,
+gave it up after ten seconds without news, or began anew. Some of it may be stored."""
+_PASSES = frozenset({IN_PROCESS, TOO_FEW_NODES, TOO_MANY_REQUESTS}) | BATCH_GONE
 WRONG_LAST = frozenset({10070, 10071, 10164})
 """The expected last message id, or sequence, is not the last."""
 
@@ -96,6 +101,8 @@ def error_of(error: dict[str, Any], what: str) -> WeftError:
     """A server's `{code, err_code, description}` as an exception."""
     number = error.get("err_code", 0)
     text = f"{what}: {error.get('description', 'refused')} (error {number})"
+    if number in _PASSES:
+        return Unavailable(f"{text}; try again")
     if number in FULL or error.get("code") == 429:
         return Overloaded(f"{text}; wait, or raise the stream's limits")
     if number in WRONG_LAST:
@@ -104,6 +111,6 @@ def error_of(error: dict[str, Any], what: str) -> WeftError:
         return NotFound(f"{text}; start `weft up`, or make the log with `weft provision`")
     if error.get("code") == 404:
         return NotFound(text)
-    if error.get("code") in (500, 503) or number in _PASSES:
+    if error.get("code") in (500, 503):
         return Unavailable(f"{text}; try again")
     return ConfigurationError(text)

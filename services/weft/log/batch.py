@@ -42,8 +42,14 @@ class Batch:
     what came of it, and none of them that the outcome is unknown."""
 
     def __init__(
-        self, connection: Connection, inbox: str, token: str, messages: Sequence[Message]
+        self,
+        connection: Connection,
+        inbox: str,
+        token: str,
+        messages: Sequence[Message],
+        window: int = WINDOW,
     ) -> None:
+        """`window`: messages of it without an answer at once."""
         self.token = token
         self.messages = messages
         self.stored = 0
@@ -52,10 +58,15 @@ class Batch:
         self.error: WeftError | None = None
         self.off = False
         """The stream takes no batches."""
+        self.crowded = False
+        """As many batches are open as the server allows."""
+        self.passing = ""
+        """What the server refused it with that passes by itself; its outcome is unknown then."""
         self.duplicate = False
         """An atomic batch holds something that is stored already; nothing of it was stored."""
         self._connection = connection
         self._inbox = inbox
+        self._window = window
         self._started = False
         self._over = False
         self._news = asyncio.Event()
@@ -97,11 +108,11 @@ class Batch:
                 break
             size += len(chunk[-1])
             sent += 1
-            full = sent - self.stored >= WINDOW
+            full = sent - self.stored >= self._window
             if size > CHUNK_BYTES or full or sent == 1:
                 await self._send(chunk)
                 chunk, size = [], 0
-                await self._until(sent - WINDOW // 2 if full else 0)
+                await self._until(sent - self._window // 2 if full else 0)
         if sent and not self._over:
             chunk.append(self._end_command(sent))
             await self._send(chunk)
@@ -168,10 +179,15 @@ class Batch:
             self.off = True
         elif number == _DUPLICATE:
             self.duplicate = True
-        elif number not in _TOO_MANY:
+        elif number in _TOO_MANY:
+            self.crowded = True
+        else:
             failure = error_of(error, f"publish to {self.messages[0].subject}")
             # What passes by itself is retried by whoever opened the batch.
-            self.error = None if isinstance(failure, Unavailable) else failure
+            if isinstance(failure, Unavailable):
+                self.passing = str(failure)
+            else:
+                self.error = failure
 
 
 class Reply(msgspec.Struct):

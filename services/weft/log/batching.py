@@ -18,11 +18,11 @@ import msgspec
 import nats.nuid
 
 from weft.log.api import call, forbidden
-from weft.log.batch import Batch, decode
+from weft.log.batch import FLOW, Batch, decode
 from weft.log.connection import Connection, Listener
 from weft.log.message import Ack, Message, Messages, each
-from weft.log.publishing import Publisher
-from weft_schemas.errors import Unavailable, WeftError
+from weft.log.publishing import WINDOW, Publisher
+from weft_schemas.errors import Overloaded, Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
 PART_MESSAGES = 10_000
@@ -30,6 +30,9 @@ PART_MESSAGES = 10_000
 PART_BYTES = 16 * 1024 * 1024
 ATOMIC_MESSAGES = 1_000
 """The server's limit of one atomic batch."""
+OPEN_BATCHES = 4
+"""Of one publisher at once; the others wait their turn. The server queues 10,000 messages for a
+stream and drops what comes above that, and it gives up a batch that is silent for 10 s."""
 RETRY_SECONDS = 0.1
 """Before another batch where the last one stored nothing."""
 
@@ -80,6 +83,7 @@ class BulkPublisher:
         self._inbox = connection.new_inbox()
         self._ids = nats.nuid.NUID()
         self._batches: dict[str, Batch] = {}
+        self._turns = asyncio.Semaphore(OPEN_BATCHES)
         self._listener: Listener | None = None
 
     async def __aenter__(self) -> Self:
@@ -121,9 +125,10 @@ class BulkPublisher:
     async def _publish_part(self, part: list[Message]) -> BulkAck:
         if len(part) == 1 or self.mode is Mode.PIPELINED:
             return await self._pipelined(part)
-        if self.mode is Mode.ATOMIC:
-            return await self._atomic(part)
-        return await self._fast(part)
+        async with self._turns:
+            if self.mode is Mode.ATOMIC:
+                return await self._atomic(part)
+            return await self._fast(part)
 
     async def _pipelined(self, part: list[Message]) -> BulkAck:
         acks: list[Ack] = []
@@ -155,7 +160,7 @@ class BulkPublisher:
             if not batch.stored:
                 await asyncio.sleep(RETRY_SECONDS)
             if asyncio.get_running_loop().time() > deadline:
-                raise _Stopped(stored, _silent())
+                raise _Stopped(stored, _given_up(batch))
         (last,) = await self.publisher.attempt_many(part[-1:])
         if isinstance(last, WeftError):
             raise _Stopped(stored, last)
@@ -201,13 +206,14 @@ class BulkPublisher:
             if batch.off or batch.duplicate:
                 return await self._fast(piece)
             if asyncio.get_running_loop().time() > deadline:
-                raise _Stopped(0, _silent())
+                raise _Stopped(0, _given_up(batch))
             await asyncio.sleep(RETRY_SECONDS)
         return await self._pipelined(piece)
 
     def _open(self, messages: Sequence[Message]) -> Batch:
         token = self._ids.next().decode()
-        batch = Batch(self._connection, f"{self._inbox}.{token}", token, messages)
+        window = max(2 * FLOW, WINDOW // (len(self._batches) + 1))
+        batch = Batch(self._connection, f"{self._inbox}.{token}", token, messages, window)
         self._batches[token] = batch
         return batch
 
@@ -254,8 +260,11 @@ def _sum(one: BulkAck, two: BulkAck) -> BulkAck:
     return BulkAck(max(one.sequence, two.sequence), one.count + two.count, duplicates)
 
 
-def _silent() -> WeftError:
-    return Unavailable("the server stopped answering; publish again")
+def _given_up(batch: Batch) -> WeftError:
+    if batch.crowded:
+        return Overloaded("as many batches are open as the server allows; publish again later")
+    why = batch.passing or "the server stopped answering"
+    return Unavailable(f"{why}; publish again")
 
 
 class _Stopped(Exception):

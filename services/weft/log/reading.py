@@ -21,6 +21,8 @@ from weft_schemas.subjects import STREAM, stored_filter
 PAGE = 500
 """Messages per request; measured 37k messages/s at 1 KB."""
 PAGE_BYTES = 16 * 1024 * 1024
+LOOKED_BACK = 32
+"""Records that are asked for one by one, .3 ms each."""
 PAGE_SECONDS = 5.0
 """Without a further message of a page for so long, the page counts as lost."""
 
@@ -122,6 +124,24 @@ async def read_matching(
             position = page[-1].sequence
 
 
+async def newest_first(
+    connection: Connection, subject: str, *, stream: str = STREAM
+) -> AsyncGenerator[LogRecord, None]:
+    """Records of one stored subject, the newest first, one request each for the first `LOOKED_BACK`
+    of them; those before, which who asks seldom wants, are read from the oldest on and come last.
+    """
+    limit = await last_sequence(connection, stream)
+    async with _Pages(connection, stream, PAGE_BYTES) as pages:
+        for _ in range(LOOKED_BACK):
+            found = await pages.last(subject, limit) if limit > 0 else []
+            if not found:
+                return
+            yield found[0]
+            limit = found[0].sequence - 1
+    async for record in read_matching(connection, subject, through=limit, stream=stream):
+        yield record
+
+
 async def subjects(connection: Connection, matching: str) -> list[str]:
     """Every stored subject that matches and holds a message now, sorted."""
     found: set[str] = set()
@@ -158,15 +178,23 @@ class _Pages:
 
     async def get(self, first: int, subjects: str) -> list[LogRecord]:
         """Some messages from `first` on; none where there are no more."""
-        self._page = []
-        self._number += 1
-        self._news = asyncio.Queue()
         body = {
             "seq": first,
             "next_by_subj": subjects,
             "batch": PAGE,
             "max_bytes": self._page_bytes,
         }
+        return await self._ask(body, f"from {first}")
+
+    async def last(self, subject: str, through: int) -> list[LogRecord]:
+        """The last message of one subject at or before a sequence; none where there is none."""
+        body = {"multi_last": [subject], "up_to_seq": through, "batch": 1}
+        return await self._ask(body, f"back from {through}")
+
+    async def _ask(self, body: dict[str, Any], where: str) -> list[LogRecord]:
+        self._page = []
+        self._number += 1
+        self._news = asyncio.Queue()
         reply = f"{self._inbox}.{self._number}"
         payload = msgspec.json.encode(body)
         await self._connection.write(publish_command(self._subject, reply, b"", payload))
@@ -179,7 +207,7 @@ class _Pages:
             if news == "end":
                 return self._page
             if news:
-                raise Unavailable(f"reading stream {self._stream} from {first}: {news}; try again")
+                raise Unavailable(f"reading stream {self._stream} {where}: {news}; try again")
 
     def _take(self, subject: bytes, reply: bytes, payload: bytes, headers: bytes | None) -> None:
         if int(subject[len(self._inbox) + 1 :]) != self._number:

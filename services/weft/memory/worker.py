@@ -94,7 +94,7 @@ class _Memories:
 
 def _is_heard(item: ContextItem, context: WorkContext) -> bool:
     """What the policy distrusts speaks through its envelope alone."""
-    return item.kind in _SPEAKS and item.kind not in context.policy.firewall.untrusted_kinds
+    return item.kind in _SPEAKS and not context.is_untrusted(item)
 
 
 def _tells(event: EnvelopeEvent) -> bool:

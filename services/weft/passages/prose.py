@@ -75,8 +75,8 @@ def _line(text: str, start: int, stop: int, end: int) -> _Line:
     return _Line(start, end, is_blank, indent, len(heading[1]) if heading else 0)
 
 
-_NUMBER = re.compile(r"[ \t]{0,8}\d{1,7}[:|\u2192]([ \t]*)")
-"""The number that editors and `grep -n` write before a line, and the line's own indentation."""
+_NUMBER = re.compile(r"[ \t]{0,8}\d{1,7}[:|\t\u2192]([ \t]*)")
+"""The number that editors, `cat -n` and `grep -n` write before a line, and its own indentation."""
 
 
 def _sections(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Self
 
 from weft.readmodel.model import ReadModel
+from weft.readmodel.pages import Pages
 from weft_schemas.errors import Corrupt, Unavailable
 
 _NAME = re.compile(r"generation-(\d{6})\.sqlite\Z")
 _MOST_SWAPS = 5
 """Of the current generation while a reader opens it; each takes seconds to build."""
-_PARTS = ("", "-wal", "-shm", ".readers")
+_PARTS = ("", "-wal", "-shm", ".sums", ".sums.new", ".flux", ".readers")
 """What belongs to a generation besides its file."""
 
 
@@ -56,6 +57,9 @@ class Generations:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._pointer = self.folder / "current"
         self._successor = self.folder / "successor"
+        self._building = self.folder / "building"
+        self._condemned = self.folder / "condemned"
+        self._mended = self.folder / "mended"
 
     def writer_lock(self) -> Lock:
         """Held by the one process that writes the current generation."""
@@ -72,6 +76,18 @@ class Generations:
     def successor(self) -> Path | None:
         """A built generation that waits for the writer to take it over."""
         return self._named(self._successor)
+
+    def building(self) -> Path | None:
+        """A first generation that has not caught up with the log yet, so that nobody reads it."""
+        return self._named(self._building)
+
+    def begin(self, path: Path) -> None:
+        """Name a generation that is being built, for whoever goes on with it."""
+        _write_atomically(self._building, path.name)
+
+    def abandon(self) -> None:
+        """Nobody shall go on with what is being built."""
+        self._building.unlink(missing_ok=True)
 
     def offer(self, path: Path) -> None:
         """Name a built generation as successor of the current one."""
@@ -91,10 +107,27 @@ class Generations:
         _write_atomically(self._pointer, path.name)
         if self.successor() == path:
             self.withdraw()
+        self.abandon()
+        if self.condemned():
+            os.replace(self._condemned, self._mended)
 
     def retire(self) -> None:
         """No generation is current: who reads is told to wait for the next one."""
         self._pointer.unlink(missing_ok=True)
+
+    def condemn(self, path: Path, why: str) -> None:
+        """A generation is damaged: nobody reads on in it, and whoever writes makes another."""
+        if self.current() == path:
+            _write_atomically(self._condemned, f"{path.name} {why}")
+            self.retire()
+
+    def condemned(self) -> str:
+        """Why there is no current generation, where the last one was condemned; else empty."""
+        return _read(self._condemned).partition(" ")[2]
+
+    def mended(self) -> str:
+        """Why the generation before the current one was condemned; empty where none ever was."""
+        return _read(self._mended).partition(" ")[2]
 
     def others(self, path: Path) -> int:
         """How many generations' files there are beside this one."""
@@ -102,17 +135,14 @@ class Generations:
 
     def sweep(self, keep: tuple[Path, ...] = ()) -> list[Path]:
         """Remove generations that are neither current, kept, being built nor read."""
-        kept = {*keep, self.current(), self.successor()}
+        kept = {*keep, self.current(), self.successor(), self.building()}
         return [path for path in self._files() if path not in kept and _remove(path)]
 
     def _files(self) -> list[Path]:
         return sorted(path for path in self.folder.iterdir() if _NAME.match(path.name))
 
     def _named(self, pointer: Path) -> Path | None:
-        try:
-            name = pointer.read_text(encoding="utf-8").strip()
-        except FileNotFoundError:
-            return None
+        name = _read(pointer).strip()
         path = self.folder / name
         return path if _NAME.match(name) and path.exists() else None
 
@@ -124,6 +154,7 @@ class Reader:
         self._generations = Generations(data_dir)
         self._stamp: tuple[int, int] | None = None
         self._model: ReadModel | None = None
+        self._pages: Pages | None = None
         self._lock: Lock | None = None
 
     def __enter__(self) -> Self:
@@ -135,7 +166,8 @@ class Reader:
     def model(self) -> ReadModel:
         """The read model to answer the next request from.
 
-        Raises `Unavailable` where there is none yet that this release can read.
+        Raises `Unavailable` where there is none yet that this release can read, or its file is
+        damaged.
         """
         stamp = self._pointer_stamp()
         if self._model is None or stamp != self._stamp:
@@ -143,11 +175,37 @@ class Reader:
             self._open()
             self._stamp = stamp
         assert self._model is not None
+        assert self._pages is not None
+        try:
+            self._pages.check_if_touched()
+        except Corrupt as error:
+            raise self._condemn(error) from None
         return self._model
+
+    def check(self) -> None:
+        """Check every page of the current generation. Raises `Unavailable` where it is damaged."""
+        self.model()
+        assert self._pages is not None
+        try:
+            if self._pages.are_known():
+                self._pages.check()
+        except Corrupt as error:
+            raise self._condemn(error) from None
+
+    def _condemn(self, error: Corrupt) -> Unavailable:
+        assert self._pages is not None
+        self._generations.condemn(self._pages.path, str(error))
+        self.close()
+        return Unavailable(f"the read model is built anew ({error}); try again")
 
     def is_there(self) -> bool:
         """Whether `model` will give what it gave before, without a look into it."""
         return self._model is not None and self._pointer_stamp() == self._stamp
+
+    def leave_if_replaced(self) -> None:
+        """Leave a generation that is no longer the current one, so that its file can go."""
+        if self._model is not None and self._pointer_stamp() != self._stamp:
+            self.close()
 
     def close(self) -> None:
         """Leave the generation."""
@@ -162,6 +220,9 @@ class Reader:
         for _ in range(_MOST_SWAPS):
             path = self._generations.current()
             if path is None:
+                why = self._generations.condemned()
+                if why:
+                    raise Unavailable(f"the read model is built anew ({why}); try again")
                 raise Unavailable("this replica has no read model yet; start `weft work indexer`")
             lock = reader_lock(path)
             if not lock.acquire():
@@ -181,6 +242,7 @@ class Reader:
         except BaseException:
             lock.release()
             raise
+        self._pages = Pages(path)
         self._lock = lock
 
     def _pointer_stamp(self) -> tuple[int, int] | None:
@@ -207,6 +269,13 @@ def _remove(path: Path) -> bool:
     finally:
         lock.release()
     return True
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
 
 
 def _write_atomically(path: Path, content: str) -> None:

@@ -59,6 +59,7 @@ CREATE TABLE collisions (
     hash BLOB NOT NULL,
     PRIMARY KEY (session, sequence)
 ) WITHOUT ROWID;
+CREATE INDEX collisions_sequence ON collisions (sequence);
 
 -- When an untrusted item waited for its envelope.
 CREATE TABLE waits (
@@ -69,6 +70,7 @@ CREATE TABLE waits (
     PRIMARY KEY (item, since)
 ) WITHOUT ROWID;
 CREATE INDEX waits_open ON waits (session, until, item);
+CREATE INDEX waits_now ON waits (item) WHERE until = 4611686018427387903;
 
 CREATE TABLE artifacts (
     tenant TEXT NOT NULL,
@@ -169,6 +171,7 @@ CREATE TABLE parked (
     dropped INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX parked_source ON parked (session, source, worker);
+CREATE INDEX parked_now ON parked (source) WHERE revived IS NULL;
 
 -- A tenant's own events; `session` is '' where a policy holds for the whole tenant.
 CREATE TABLE policies (
@@ -249,3 +252,39 @@ CREATE TABLE postings (
     entries BLOB NOT NULL,
     PRIMARY KEY (session, term, block)
 ) WITHOUT ROWID;
+
+-- What of each tenant is counted in the tables above, kept by triggers, so that telling it costs the
+-- same however many sessions there are. What waits is counted when it is asked for: it changes twice
+-- with every result, and is little.
+CREATE TABLE totals (
+    tenant TEXT PRIMARY KEY,
+    sessions INTEGER NOT NULL DEFAULT 0,
+    items INTEGER NOT NULL DEFAULT 0,
+    duplicates INTEGER NOT NULL DEFAULT 0,
+    collisions INTEGER NOT NULL DEFAULT 0,
+    conflicts INTEGER NOT NULL DEFAULT 0,
+    parked INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TRIGGER totals_session AFTER INSERT ON sessions
+    BEGIN INSERT OR IGNORE INTO totals (tenant) VALUES (NEW.tenant); UPDATE totals SET sessions = sessions + 1 WHERE tenant = NEW.tenant; END;
+CREATE TRIGGER totals_session_grown AFTER UPDATE OF items, duplicates ON sessions
+    BEGIN UPDATE totals SET items = items + NEW.items - OLD.items,
+    duplicates = duplicates + NEW.duplicates - OLD.duplicates WHERE tenant = NEW.tenant; END;
+CREATE TRIGGER totals_session_gone AFTER DELETE ON sessions
+    BEGIN UPDATE totals SET sessions = sessions - 1, items = items - OLD.items,
+    duplicates = duplicates - OLD.duplicates WHERE tenant = OLD.tenant; END;
+CREATE TRIGGER totals_collision AFTER INSERT ON collisions
+    BEGIN UPDATE totals SET collisions = collisions + 1, conflicts = conflicts + NEW.conflict
+    WHERE tenant = (SELECT tenant FROM sessions WHERE number = NEW.session); END;
+CREATE TRIGGER totals_collision_gone AFTER DELETE ON collisions
+    BEGIN UPDATE totals SET collisions = collisions - 1, conflicts = conflicts - OLD.conflict
+    WHERE tenant = (SELECT tenant FROM sessions WHERE number = OLD.session); END;
+CREATE TRIGGER totals_parked AFTER INSERT ON parked
+    WHEN NEW.revived IS NULL
+    BEGIN UPDATE totals SET parked = parked + 1 WHERE tenant = (SELECT tenant FROM sessions WHERE number = NEW.session); END;
+CREATE TRIGGER totals_parked_revived AFTER UPDATE OF revived ON parked
+    WHEN OLD.revived IS NULL AND NEW.revived IS NOT NULL
+    BEGIN UPDATE totals SET parked = parked - 1 WHERE tenant = (SELECT tenant FROM sessions WHERE number = OLD.session); END;
+CREATE TRIGGER totals_parked_gone AFTER DELETE ON parked
+    WHEN OLD.revived IS NULL
+    BEGIN UPDATE totals SET parked = parked - 1 WHERE tenant = (SELECT tenant FROM sessions WHERE number = OLD.session); END;

@@ -4,6 +4,7 @@ sessions are quiet or active, and where an artifact's body lies."""
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,9 @@ from weft_schemas.status import (
 )
 
 _sql = statements("status")
+
+
+Rows = list[tuple[Any, ...]]
 
 
 class SessionRow(msgspec.Struct, frozen=True):
@@ -74,9 +78,15 @@ def status(
         first, last, limit = request.first, request.last, -1
     place = {"tenant": tenant, "session": session, "open": OPEN, "limit": LISTED}
     span = {**place, "first": first, "last": min(last, OPEN), "limit": limit}
+    of_tenant = session is None
+
+    def rows(of_one: str, of_all: str, where: dict[str, str | int | None], count: int) -> Rows:
+        """Nothing is looked for where nothing is counted."""
+        return db.execute(of_all if of_tenant else of_one, where).fetchall() if count else []
+
     with snapshot(db):
-        counted = _sql.of_tenant if session is None else _sql.of_session
-        sessions, items, duplicates = db.execute(counted, place).fetchone() or (0, 0, 0)
+        counted = db.execute(_sql.of_tenant if of_tenant else _sql.of_session, place).fetchone()
+        sessions, items, duplicates, collisions, conflicts, pending, parked = counted or (0,) * 7
         return StatusReply(
             tenant=tenant,
             session=session,
@@ -85,17 +95,25 @@ def status(
             sessions=sessions,
             items=items,
             duplicates=duplicates,
-            conflicts=db.execute(_sql.conflicts, place).fetchone()[0],
-            pending=db.execute(_sql.pending, place).fetchone()[0],
-            parked=db.execute(_sql.parked, place).fetchone()[0],
+            conflicts=conflicts,
+            pending=pending,
+            parked=parked,
             collisions=tuple(
                 Collision(session, item_id, sequence, first_sequence, bool(conflict))
-                for session, item_id, sequence, first_sequence, conflict in db.execute(
-                    _sql.collisions, span
+                for session, item_id, sequence, first_sequence, conflict in rows(
+                    _sql.collisions_of_session, _sql.collisions_of_tenant, span, collisions
                 )
             ),
-            waiting=tuple(Waiting(*row) for row in db.execute(_sql.waiting, place)),
-            dead_letters=tuple(DeadLetter(*row) for row in db.execute(_sql.dead_letters, place)),
+            waiting=tuple(
+                Waiting(*row)
+                for row in rows(_sql.waiting_of_session, _sql.waiting_of_tenant, place, pending)
+            ),
+            dead_letters=tuple(
+                DeadLetter(*row)
+                for row in rows(
+                    _sql.dead_letters_of_session, _sql.dead_letters_of_tenant, place, parked
+                )
+            ),
             places=_places(db, tenant, session, request.ids),
         )
 

@@ -1,40 +1,55 @@
+-- Of a session: everything is found by its number. `totals` has a tenant's. The number is `open`:
+-- SQLite takes the index of what waits now for a constant only.
 -- name: of_session
-SELECT 1, items, duplicates FROM sessions WHERE tenant = :tenant AND session = :session
+SELECT 1, items, duplicates,
+    (SELECT count(*) FROM collisions WHERE session = s.number),
+    (SELECT count(*) FROM collisions WHERE session = s.number AND conflict),
+    (SELECT count(*) FROM waits WHERE session = s.number AND until = :open),
+    (SELECT count(*) FROM parked WHERE session = s.number AND revived IS NULL)
+FROM sessions s WHERE tenant = :tenant AND session = :session
 
 -- name: of_tenant
-SELECT count(*), coalesce(sum(items), 0), coalesce(sum(duplicates), 0) FROM sessions
-WHERE tenant = :tenant
+SELECT sessions, items, duplicates, collisions, conflicts,
+    (SELECT count(*) FROM waits w CROSS JOIN sessions s ON s.number = w.session
+    WHERE w.until = 4611686018427387903 AND s.tenant = :tenant), parked
+FROM totals WHERE tenant = :tenant
 
--- name: conflicts
-SELECT count(*) FROM collisions c JOIN sessions s ON s.number = c.session
-WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND c.conflict
-
--- name: collisions
+-- name: collisions_of_session
 SELECT s.session, c.id, c.sequence, i.sequence, c.conflict
 FROM sessions s JOIN collisions c ON c.session = s.number
 JOIN items i ON i.session = c.session AND i.id = c.id
-WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session)
-    AND c.sequence BETWEEN :first AND :last
+WHERE s.tenant = :tenant AND s.session = :session AND c.sequence BETWEEN :first AND :last
 ORDER BY c.sequence DESC LIMIT :limit
 
--- name: pending
-SELECT count(*) FROM sessions s JOIN waits w ON w.session = s.number
-WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND w.until = :open
+-- name: collisions_of_tenant
+SELECT s.session, c.id, c.sequence, i.sequence, c.conflict
+FROM collisions c CROSS JOIN sessions s ON s.number = c.session
+CROSS JOIN items i ON i.session = c.session AND i.id = c.id
+WHERE s.tenant = :tenant AND c.sequence BETWEEN :first AND :last
+ORDER BY c.sequence DESC LIMIT :limit
 
--- name: waiting
+-- name: waiting_of_session
 SELECT s.session, i.id, i.sequence
 FROM sessions s JOIN waits w ON w.session = s.number JOIN items i ON i.sequence = w.item
-WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND w.until = :open
+WHERE s.tenant = :tenant AND s.session = :session AND w.until = :open
 ORDER BY i.sequence DESC LIMIT :limit
 
--- name: parked
-SELECT count(*) FROM sessions s JOIN parked p ON p.session = s.number
-WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND p.revived IS NULL
+-- name: waiting_of_tenant
+SELECT s.session, i.id, i.sequence
+FROM waits w CROSS JOIN sessions s ON s.number = w.session CROSS JOIN items i ON i.sequence = w.item
+WHERE s.tenant = :tenant AND w.until = 4611686018427387903
+ORDER BY w.item DESC LIMIT :limit
 
--- name: dead_letters
+-- name: dead_letters_of_session
 SELECT s.session, p.source, p.item_id, p.worker, p.code, p.error, p.attempts
 FROM sessions s JOIN parked p ON p.session = s.number
-WHERE s.tenant = :tenant AND (:session IS NULL OR s.session = :session) AND p.revived IS NULL
+WHERE s.tenant = :tenant AND s.session = :session AND p.revived IS NULL
+ORDER BY p.source DESC LIMIT :limit
+
+-- name: dead_letters_of_tenant
+SELECT s.session, p.source, p.item_id, p.worker, p.code, p.error, p.attempts
+FROM parked p CROSS JOIN sessions s ON s.number = p.session
+WHERE s.tenant = :tenant AND p.revived IS NULL
 ORDER BY p.source DESC LIMIT :limit
 
 -- name: faults

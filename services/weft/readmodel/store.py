@@ -25,12 +25,15 @@ FOLD_VERSION = 1
 """Raise when the fold would make other rows of the same log; old files then rebuild themselves."""
 
 _SAMPLE = "The quick brown foxes jumped over 13 lazy-dogs: naïve café, user_id=42 and Über-Größe."
+WAL_BYTES = 16 * 1024 * 1024
+"""Of the write-ahead log, above which the writer writes it back, as far as readers let it."""
 LONG_WAL_BYTES = 64 * 1024 * 1024
 """Of the write-ahead log, above which the writer waits for readers to write it back. By itself
 SQLite starts it over only at a moment without a reader, and a busy replica has none."""
-_WAIT_MS = 250
+WAIT_MS = 250
 """For the readers of that moment; a compile reads for some 10."""
-_BUSY_MS = 5_000
+BUSY_MS = 5_000
+"""For everything else."""
 _CACHE_KIB = 2_048
 """Page cache of a reader; what a compile touches fits, and a commit of the writer clears it anyway.
 The writer has thirty-two times as much."""
@@ -128,23 +131,21 @@ def bounded(number: int) -> int:
     return max(0, min(number, _MOST))
 
 
-def write_back(db: sqlite3.Connection) -> bool:
-    """Write the write-ahead log back into the file and empty it. False where a reader, such as a
-    copy that is being made, holds that up for longer than `_WAIT_MS`."""
-    db.execute(f"PRAGMA busy_timeout = {_WAIT_MS}")
+def check_structure(db: sqlite3.Connection, name: str) -> None:
+    """Raises `Corrupt` where SQLite finds its file damaged: what a file without checksums of its
+    pages can be asked, several seconds for a gigabyte."""
     try:
-        busy: int = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    finally:
-        db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-    return not busy
+        found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        found = str(error)
+    if found != "ok":
+        raise Corrupt(f"{name}: {found}; it is made anew")
 
 
-def scrub(db: sqlite3.Connection) -> bool:
-    """Leave no byte of deleted rows in the file or its write-ahead log.
+def vacuum(db: sqlite3.Connection) -> None:
+    """Leave no byte of deleted rows in the file, once its write-ahead log is written back.
 
     `secure_delete` zeroes freed cells, but moves between pages can leave copies behind, so the file
-    is written anew. False where a reader still holds the old state: call again.
+    is written anew.
     """
     db.execute("VACUUM")
-    busy: int = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    return not busy

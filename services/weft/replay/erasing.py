@@ -19,7 +19,7 @@ from weft.log.connection import Connection
 from weft.log.erasing import erase_all
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
-from weft.log.reading import read_matching
+from weft.log.reading import read, read_matching
 from weft.log.record import LogRecord
 from weft.log.topology import WORKERS
 from weft.replay.forgetting import forget_in_snapshots, forks_in_snapshot
@@ -123,8 +123,9 @@ async def erase(
     """Erase what was planned. Run again, it finishes what was interrupted, and sweeps up what came
     since."""
     async with Publisher(connection) as publisher:
-        stones = await _bury(publisher, plan, reason)
         count, left = _Counts(), []
+        count.add("events", await _removed_before(connection, plan))
+        stones = await _bury(publisher, plan, reason)
         left += await _until_settled(connection, told)
         await _sweep(connection, publisher, plan, count, told)
         snapshots, held = await forget_in_snapshots(connection, plan.victims)
@@ -163,9 +164,39 @@ async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]
         known = plan.tombstones.get(name or "")
         if known is None:
             why = reason if name == plan.session else f"{_FORK_OF}{plan.session}"
-            known = await _publish_own(publisher, plan.tenant, ErasedEvent(name, why))
+            held = len(await _stored(publisher.connection, plan.tenant, name))
+            stone = ErasedEvent(name, why, held)
+            known = await _publish_own(publisher, plan.tenant, stone)
         stones[name or ""] = known
     return stones
+
+
+async def _removed_before(connection: Connection, plan: Plan) -> int:
+    """Events that earlier runs of this erasure removed and no receipt counts, since they were
+    interrupted: what the tombstones say that there was, less what there is and what is counted."""
+    mine = {name: at for name, at in plan.tombstones.items() if name in (plan.sessions or [""])}
+    buried = held = 0
+    for name, sequence in mine.items():
+        stone = (await read(connection, sequence)).event()
+        buried += (stone.events or 0) if isinstance(stone, ErasedEvent) else 0
+        stored = await _stored(connection, plan.tenant, name or None)
+        held += sum(one < sequence for one in stored)
+    if not buried:
+        return 0
+    counted = 0
+    receipts = stored_filter(plan.tenant, TENANT_SESSION, "out", "erasure_receipt")
+    async for record in read_matching(connection, receipts):
+        receipt = record.event()
+        if isinstance(receipt, ErasureReceiptEvent):
+            is_mine = receipt.tombstone_sequence in mine.values()
+            counted += receipt.removed.get("events", 0) if is_mine else 0
+    return max(0, buried - held - counted)
+
+
+async def _stored(connection: Connection, tenant: str, session: str | None) -> list[int]:
+    """Sequences of what the log holds of a session, or of a tenant (None)."""
+    stored = read_matching(connection, stored_filter(tenant, session))
+    return [one.sequence async for one in stored if not _is_own_record(one)]
 
 
 async def _until_settled(connection: Connection, told: Told) -> list[str]:
@@ -227,8 +258,7 @@ async def _events(connection: Connection, plan: Plan) -> AsyncIterator[tuple[str
     """Stream and sequences of everything that is to go, a session or a tenant at a time."""
     wanted: list[str | None] = [*plan.sessions] or [None]
     for session in wanted:
-        stored = read_matching(connection, stored_filter(plan.tenant, session))
-        yield STREAM, [one.sequence async for one in stored if not _is_own_record(one)]
+        yield STREAM, await _stored(connection, plan.tenant, session)
         audits = f"weft-audit.{encode_token(plan.tenant)}."
         audits += f"{encode_token(session)}.>" if session is not None else ">"
         audited = read_matching(connection, audits, stream=AUDIT_STREAM)

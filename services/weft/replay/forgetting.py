@@ -10,7 +10,7 @@ from pathlib import Path
 from weft.log.connection import Connection
 from weft.readmodel.erasure import erase_session, erase_tenant
 from weft.readmodel.sql import statements
-from weft.readmodel.store import get_meta, open_writer, schema_version, scrub, transaction
+from weft.readmodel.store import get_meta, open_writer, schema_version, transaction, vacuum
 from weft.replay.snapshots import Bucket, Snapshot
 from weft.replay.survey import Place, Victims
 from weft.replay.trimming import trimmed_before
@@ -69,7 +69,7 @@ def _forget(path: Path, victims: Victims) -> None:
                 erase_session(db, victims.tenant, session, at)
             if victims.sessions is None:
                 erase_tenant(db, victims.tenant, at)
-        scrub(db)
+        vacuum(db)
         db.execute("PRAGMA journal_mode = delete")
     finally:
         db.close()

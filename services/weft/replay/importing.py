@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
+import shutil
 import tempfile
 from collections.abc import Callable
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, cast
 
 import msgspec
 
@@ -20,6 +22,7 @@ from weft.replay.likeness import Likeness
 from weft.replay.portable import Body, Chunk, End, Line, Record, Start, read_line, record_of
 from weft.replay.renaming import Name
 from weft.replay.tombstones import check_not_erased
+from weft.replay.wholeness import check_export
 from weft_schemas.errors import Conflict, InvalidInput
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter
@@ -55,9 +58,17 @@ async def import_(
     """Copy an export into the log as a tenant's; a single session under the name `session`, where
     one is given. Made again after an interruption, it goes on.
 
-    Raises `InvalidInput` that names the line, and `Conflict` where a session is there already or
-    was erased.
+    Raises `InvalidInput` that names the line, before anything is imported, and `Conflict` where a
+    session is there already or was erased.
     """
+    if not file.seekable():
+        with tempfile.TemporaryFile(prefix="weft-import-") as whole:
+            await asyncio.to_thread(shutil.copyfileobj, file, whole)
+            whole.seek(0)
+            return await import_(connection, cast(BinaryIO, whole), tenant, session, told)
+    begins = file.tell()
+    await asyncio.to_thread(check_export, file)
+    file.seek(begins)
     async with Publisher(connection) as publisher:
         with tempfile.TemporaryFile(prefix="weft-import-") as spool:
             work = _Import(connection, publisher, tenant, session, spool, told)

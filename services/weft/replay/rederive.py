@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import msgspec
 
@@ -157,7 +158,10 @@ class _Rework:
             record = source.record
             if closing:
                 record = msgspec.structs.replace(record, deliveries=PATIENT_ATTEMPTS)
-            context = WorkContext(self._worker, record, (version, policy), self._lane, run)
+            untrusted = partial(self._policies.untrusted_kinds, self._tenant, session)
+            context = WorkContext(
+                self._worker, record, (version, policy), self._lane, untrusted, run
+            )
             await self._one(source, context, standing, session)
 
     def _is_known(self, standing: Standing, run: str, policy_version: int) -> bool:

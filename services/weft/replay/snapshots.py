@@ -21,6 +21,7 @@ from weft.log.publishing import Publisher
 from weft.log.topology import SNAPSHOTS_BUCKET
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, reader_lock
+from weft.readmodel.pages import Pages
 from weft.readmodel.store import get_meta, open_reader, schema_version
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import BodyRef
@@ -148,13 +149,14 @@ def ordered(entries: Iterable[Meta]) -> list[Snapshot]:
 
 def discard(path: Path) -> None:
     """Remove a file and what SQLite and its readers put beside it."""
-    for part in ("", "-wal", "-shm", "-journal", ".readers"):
+    for part in ("", "-wal", "-shm", "-journal", ".readers", ".sums", ".flux"):
         path.with_name(path.name + part).unlink(missing_ok=True)
 
 
 def _copy(current: Path | None, copy: Path) -> None:
     if current is None:
         raise NotFound("this data folder has no read model; name the replica's with --data")
+    Pages(current).check_if_touched()
     db = open_reader(current)
     try:
         db.execute("VACUUM INTO ?", (str(copy),))

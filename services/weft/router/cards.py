@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from weft import tokens
-from weft_schemas.routing import ChoiceCard, SelectableItem
+from weft_schemas.routing import ChoiceCard, Effect, SelectableItem
 
 CARD_TOKENS = 160
 """Of a whole card as JSON: the longest id that a catalogue may hold, and still a name."""
@@ -32,7 +32,12 @@ _SPARED: tuple[dict[str, Any], ...] = (
 )
 """What a card that is too long goes without, least needed first."""
 
-_WARNING = "changes things outside: ask before calling"
+_CHANGES = "changes things outside: ask before calling"
+_WARNINGS = {
+    Effect.READS: "reads only",
+    Effect.ADDS: _CHANGES,
+    Effect.DESTROYS: "deletes or overwrites: cannot be undone, ask before calling",
+}
 _WITHHELD = "part of the description is withheld: it gives orders"
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")  # noqa: RUF001
@@ -65,7 +70,7 @@ def card_of(item: SelectableItem, score: float, note: str, encoding: str) -> Cho
         description=description,
         tags=tuple(_cut(plain(tag), _TAG_TOKENS, encoding) for tag in item.tags[:4]),
         score=round(score, 3) + 0.0,  # no negative zero
-        side_effects=_WARNING if item.side_effects else "",
+        side_effects=_WARNINGS.get(item.effect, _CHANGES if item.side_effects else ""),
         cost=round(item.cost_hint, 3),
         note=_cut("; ".join(part for part in notes if part), _NOTE_TOKENS, encoding),
     )

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from weft_schemas.errors import InvalidInput
-from weft_schemas.routing import SelectableItem
+from weft_schemas.routing import Effect, SelectableItem
 
 Entry = dict[str, Any]
 
@@ -55,8 +55,18 @@ def _native(entry: Entry) -> Entry:
 def _from_mcp(tool: Entry) -> Entry:
     annotations = tool.get("annotations")
     hints = annotations if isinstance(annotations, dict) else {}
-    changes = hints.get("destructiveHint") is True or hints.get("readOnlyHint") is False
-    return {**_bare(tool, tool["inputSchema"]), "side_effects": changes}
+    reads, destroys = hints.get("readOnlyHint"), hints.get("destructiveHint")
+    changes = reads is not True and (destroys is True or reads is False)
+    effect = Effect.UNKNOWN
+    if reads is True:
+        # The specification gives the other hint a meaning for tools that change things only.
+        effect = Effect.READS
+    elif destroys is True:
+        effect = Effect.DESTROYS
+    elif destroys is False:
+        effect = Effect.ADDS
+        changes = True
+    return {**_bare(tool, tool["inputSchema"]), "side_effects": changes, "effect": effect}
 
 
 def _bare(tool: Entry, schema: Any) -> Entry:

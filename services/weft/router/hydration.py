@@ -30,7 +30,17 @@ _GENERAL = frozenset(words_of("id name number code value type key text title lis
 """Words that many parameters share: half a match, where the others differ."""
 _GENERAL_WEIGHT = 0.4
 _IDENTIFYING = frozenset(words_of("id number code"))
-_IDENTIFIER = re.compile(r"[\d_]|^[A-Z]+$")
+_IDENTIFIER = re.compile(r"[\d_]")
+_CAPITALS = re.compile(r"[A-Z]+")
+_CODE = frozenset(words_of("code"))
+_SPEAKER = frozenset(words_of("user customer account"))
+"""Whom nobody names who tells an id of his own: `my ID is …`."""
+_LONG = 5
+"""Letters from which capitals alone can be an id, as `XEHMNA`; a code may be shorter, as `USD`."""
+_METHODS = frozenset(
+    ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"]
+)
+"""Of HTTP, by RFC 9110 and RFC 5789: a sentence that tells of an id often tells of a request."""
 
 # What speaks for a value, in units of a fully matching name. Measured on tau-bench (airline).
 _FIELD, _SENTENCE = 1.0, 0.7
@@ -182,9 +192,12 @@ def _candidates(
     fitting = [
         (one, likeness)
         for one in stated
-        if (likeness := _likeness(parameter, one)) and _fits(parameter, one)
+        if (likeness := _likeness(parameter, one)) and _fits(parameter, one, likeness)
     ]
-    shapes = {_shape(one.value) for one, likeness in fitting if one.is_field and likeness == 1.0}
+    models = [one.value for one, likeness in fitting if one.is_field and likeness == 1.0]
+    if parameter.identifies and models:
+        fitting = [pair for pair in fitting if pair[0].is_field or _is_like(pair[0].value, models)]
+    shapes = {_shape(value) for value in models}
     best: dict[str, tuple[float, StatedValue]] = {}
     used: dict[str, float] = {}
     for one, likeness in fitting:
@@ -224,16 +237,42 @@ def _shape(value: str) -> str:
     return "".join(kind for kind, _ in groupby(kinds))
 
 
-def _fits(parameter: Parameter, one: StatedValue) -> bool:
+def _is_like(value: str, models: Iterable[str]) -> bool:
+    """Whether it is made as one of the values that a field gives: of the same kinds of characters,
+    or of some of them and as long."""
+    kinds = set(_shape(value))
+    return any(
+        kinds == set(_shape(model)) or (kinds < set(_shape(model)) and len(value) == len(model))
+        for model in models
+    )
+
+
+def _fits(parameter: Parameter, one: StatedValue, likeness: float) -> bool:
     value = one.value
     if parameter.options:
         return value in parameter.options
     if not one.is_field and set(words_of(value)) <= {*parameter.words, *_GENERAL}:
         return False  # `ID` is the name of a value, not a value
-    if parameter.identifies and not _IDENTIFIER.search(value):
+    if parameter.identifies and not _can_identify(parameter, one, likeness):
         return False
     form = _NUMBER.get(parameter.kind) or parameter.form
     return form is None or form.fullmatch(value) is not None
+
+
+def _can_identify(parameter: Parameter, one: StatedValue, likeness: float) -> bool:
+    """Whether a value looks like an identifier and something says that it is this one: the field
+    that holds it, or in a sentence the word that tells this parameter from others."""
+    value = one.value
+    if one.is_field:
+        return bool(_IDENTIFIER.search(value) or _CAPITALS.fullmatch(value))
+    special = {word for word in parameter.words if word not in _GENERAL and word not in _SPEAKER}
+    if special and special.isdisjoint(one.named):
+        return False
+    if _CAPITALS.fullmatch(value):
+        is_code = not _CODE.isdisjoint(parameter.words)
+        long_enough = is_code or len(value) >= _LONG
+        return likeness == 1.0 and long_enough and value not in _METHODS
+    return bool(_IDENTIFIER.search(value))
 
 
 def _likeness(parameter: Parameter, one: StatedValue) -> float:

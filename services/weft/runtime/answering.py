@@ -55,17 +55,22 @@ class Asked(msgspec.Struct, Generic[Request], frozen=True):
     request: Request
 
 
+Taker = Callable[[bytes, bytes, bytes, bytes | None], None]
 Handler = Callable[[Asked[Any]], Awaitable[msgspec.Struct]]
 
 
 class Answering:
     """The request/reply side of one process."""
 
-    def __init__(self, process: Process, group: str) -> None:
-        """`group` is the queue group: each request goes to one process of it."""
+    def __init__(self, process: Process, group: str, joins: bool = True) -> None:
+        """`group` is the queue group: each request goes to one process of it. Where it does not
+        join at once, requests go to the others until `join`."""
+        process.answers = joins
         self._process = process
         self._group = group
         self._listeners: list[Listener] = []
+        self._takers: dict[str, Taker] = {}
+        """By subject."""
         self._waiting = 0
         """Bytes of the requests that wait for room."""
         self._open: set[asyncio.Task[None]] = set()
@@ -97,11 +102,30 @@ class Answering:
             task.add_done_callback(self._open.discard)
 
         subject = f"weft-rpc.*.*.{service}"
-        self._listeners.append(await self._process.connection.listen(subject, begin, self._group))
+        self._takers[subject] = begin
+        if self._process.answers:
+            await self._listen(subject)
+
+    async def join(self) -> None:
+        """Take requests from now on."""
+        if not self._process.answers:
+            self._process.answers = True
+            for subject in self._takers:
+                await self._listen(subject)
+
+    async def leave(self) -> None:
+        """Take no more requests; what came is answered."""
+        self._process.answers = False
+        listeners, self._listeners = self._listeners, []
+        await asyncio.gather(*(listener.close() for listener in listeners))
+
+    async def _listen(self, subject: str) -> None:
+        taker = self._takers[subject]
+        self._listeners.append(await self._process.connection.listen(subject, taker, self._group))
 
     async def drain(self) -> None:
         """Take no more requests, and return when those in work are answered."""
-        await asyncio.gather(*(listener.close() for listener in self._listeners))
+        await self.leave()
         while self._open:
             await asyncio.wait(self._open)
 
@@ -127,6 +151,7 @@ class Answering:
             return _refusal(error.code, str(error), error.retryable), error.code
         except Exception as error:
             _log.error("a request failed", exc_info=error)
+            self._process.health.failed(f"a request: {safe_error(error)}")
             text = f"the service failed on this request ({safe_error(error)}); see its log"
             return _refusal(WeftError.code, text, False), WeftError.code
         return body, "ok"

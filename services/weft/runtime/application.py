@@ -23,6 +23,7 @@ from weft.runtime.deployment import required
 from weft.runtime.logs import fields, set_up_logging
 from weft.runtime.parent import die_with_parent
 from weft.runtime.process import Process, Service
+from weft.runtime.roll import answer_roll_calls
 from weft.runtime.settings import Settings
 from weft.runtime.waiting import until_log_answers
 from weft_schemas.errors import ConfigurationError
@@ -45,6 +46,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     set_up_logging(name, settings.log_level)
     process = Process(name, settings)
     listener = _listener(settings)
+    process.http_port = listener.getsockname()[1]
     runner = _Runner(process, service)
     app = AsgiFastStream(
         process.broker,
@@ -67,7 +69,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     )
     runner.on_end = server.stop
     with _signals(server.stop, process.stopping):
-        _logger.info("listening", extra=fields(port=listener.getsockname()[1]))
+        _logger.info("listening", extra=fields(port=process.http_port))
         try:
             await server.serve(sockets=[listener])
         except SystemExit:
@@ -106,6 +108,7 @@ class _Runner:
     async def _run(self) -> None:
         try:
             await until_log_answers(self._process.connection, self._process.stopping)
+            await answer_roll_calls(self._process)
             await self._service(self._process)
         except Exception as error:
             self.failure = error

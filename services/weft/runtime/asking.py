@@ -46,7 +46,8 @@ async def ask(
         ) from None
     except nats.errors.NoRespondersError:
         raise Unavailable(
-            f"no service answers {service}; start the services with `weft up`"
+            f"no service answers {service}; start the services with `weft up`, or wait where they "
+            "catch up with the log yet (see `weft status`)"
         ) from None
     except (nats.errors.TimeoutError, TimeoutError):
         raise Unavailable(

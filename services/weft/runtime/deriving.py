@@ -17,6 +17,7 @@ from weft.runtime.lane import Lane
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import Event, Origin, encode_event
 from weft_schemas.ids import derived_key, derived_message_id
+from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import Stored
 
@@ -52,14 +53,22 @@ class WorkContext:
         record: LogRecord,
         policy: tuple[int, ContextPolicy],
         lane: Lane,
+        untrusted_at: Callable[[int], tuple[ItemKind, ...]],
         run: str = "",
     ) -> None:
-        """`run` names the re-derivation that this is part of, empty for live work."""
+        """`untrusted_at`: the kinds that get an envelope where they stand at a sequence. `run`
+        names the re-derivation that this is part of, empty for live work."""
         self.policy_version, self.policy = policy
+        self._untrusted_at = untrusted_at
         self._run = run
         self._worker = worker
         self.record = record
         self._lane = lane
+
+    def is_untrusted(self, item: ContextItem, sequence: int = 0) -> bool:
+        """Whether an item, this event's unless `sequence` names another's, gets an envelope: what
+        the policy at its own place says, whichever one is worked under."""
+        return item.kind in self._untrusted_at(sequence or self.record.sequence)
 
     def origin(self, item_id: str = "", sequence: int = 0, run: str = "") -> Origin:
         """The origin of what is derived: from this event, unless `sequence` names another."""

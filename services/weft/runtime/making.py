@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 import msgspec
 
@@ -33,6 +34,11 @@ class Maker:
         self._lane = Lane()
         self._after_decode = crash_point(f"{worker.name}.after_decode")
         self._after_work = crash_point(f"{worker.name}.after_work")
+
+    async def reach(self, sequence: int) -> None:
+        """Return when what stands at or before a sequence can be made, under the policy there.
+        Raises `Unavailable` and `Forbidden`."""
+        await self._policies.reach(sequence)
 
     def close(self) -> None:
         self._lane.close()
@@ -107,8 +113,9 @@ class Maker:
                 raise
             return None
         self._after_decode()
-        policy = self._policies.of(address.tenant, address.session)
-        return address, event, WorkContext(self._worker, record, policy, self._lane)
+        policy = self._policies.of(address.tenant, address.session, record.sequence)
+        untrusted = partial(self._policies.untrusted_kinds, address.tenant, address.session)
+        return address, event, WorkContext(self._worker, record, policy, self._lane, untrusted)
 
     def _made(
         self, record: LogRecord, derived: list[Derived], context: WorkContext

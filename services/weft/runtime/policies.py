@@ -1,30 +1,36 @@
 """The policies in force, kept in memory from the log's policy events.
 
-A version is the log sequence of its event; 0 is the built-in default.
+A version is the log sequence of its event; 0 is the built-in default. An item is judged under the
+policy at its own sequence, by the workers as by the fold, however late either comes to it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from bisect import bisect_right, insort
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from weft.log.connection import Connection
 from weft.log.following import Follower
 from weft.log.identity import identify
-from weft.log.reading import read_matching
+from weft.log.reading import last_of, read_matching
 from weft.log.record import LogRecord
-from weft_schemas.errors import InvalidInput
+from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
-from weft_schemas.subjects import stored_filter
+from weft_schemas.subjects import STREAM, stored_filter
 
 _DEFAULT = (0, ContextPolicy())
 
 
 POLICIES = stored_filter(session=TENANT_SESSION, direction="out", event="context_policy")
 """Stored subjects of policy events, of every tenant."""
+
+_LOOK_SECONDS = 0.005
+"""While a policy is on its way."""
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +48,7 @@ async def following_policies(connection: Connection) -> AsyncIterator[Policies]:
         policies.take(record)
         through = record.sequence
     async with Follower(connection, after=through, known=known, subjects=POLICIES) as follower:
+        policies.connection = connection
         policies.following = asyncio.create_task(_follow(follower, policies))
         try:
             yield policies
@@ -71,15 +78,40 @@ async def _follow(follower: Follower, policies: Policies) -> None:
 
 
 class Policies:
-    """Newest policy per tenant, and per session where one narrows it."""
+    """The policies of every tenant, and of every session that one narrows, with their places."""
 
     following: asyncio.Task[None]
+    connection: Connection
 
     def __init__(self) -> None:
-        self._newest: dict[tuple[str, str | None], tuple[int, ContextPolicy]] = {}
+        self._versions: dict[tuple[str, str | None], list[tuple[int, ContextPolicy]]] = {}
+        self._newest = 0
+        self._complete = 0
+        """Up to this sequence all policies are known."""
+
+    async def reach(self, sequence: int) -> None:
+        """Return when all policies at or before a sequence are known, or when no more come.
+
+        The worker's events and the policies come by two ways, and an item may overtake the policy
+        that stands before it. One question to the stream's leader, .3 ms, tells whether one is
+        still on its way. Raises `Unavailable` where nobody answers, and `Forbidden`.
+        """
+        if sequence <= self._complete:
+            return
+        last = await self._last()
+        while self._newest < last and not self.following.done():
+            await asyncio.sleep(_LOOK_SECONDS)
+        self._complete = max(self._complete, sequence)
+
+    async def _last(self) -> int:
+        try:
+            return (await last_of(self.connection, POLICIES, STREAM)).sequence
+        except NotFound:
+            return 0
 
     def take(self, record: LogRecord) -> None:
         """Take in a record; one that is no valid policy event is passed over and logged."""
+        self._newest = max(self._newest, record.sequence)
         try:
             event = record.event()
             if isinstance(event, ContextPolicy):
@@ -88,12 +120,26 @@ class Policies:
             _log.warning("policy %d is malformed: %s", record.sequence, error.code)
 
     def learn(self, sequence: int, tenant: str, policy: ContextPolicy) -> None:
-        """Take in a policy event; an older one than what is known changes nothing."""
-        key = (tenant, policy.session)
-        if sequence > self._newest.get(key, _DEFAULT)[0]:
-            self._newest[key] = (sequence, policy)
+        """Take in a policy event, in whatever order they come."""
+        versions = self._versions.setdefault((tenant, policy.session), [])
+        if sequence not in (version for version, _ in versions):
+            insort(versions, (sequence, policy), key=_version)
 
-    def of(self, tenant: str, session: str) -> tuple[int, ContextPolicy]:
-        """Version and policy: the session's newest, else the tenant's, else the default."""
-        own = self._newest.get((tenant, session))
-        return own if own is not None else self._newest.get((tenant, None), _DEFAULT)
+    def of(self, tenant: str, session: str, at: int | None = None) -> tuple[int, ContextPolicy]:
+        """Version and policy at a sequence (None: now): the session's newest at or before it, else
+        the tenant's, else the default."""
+        own = self._at((tenant, session), at)
+        return own or self._at((tenant, None), at) or _DEFAULT
+
+    def untrusted_kinds(self, tenant: str, session: str, at: int) -> tuple[ItemKind, ...]:
+        """What gets an envelope where it stands at a sequence of a session."""
+        return self.of(tenant, session, at)[1].firewall.untrusted_kinds
+
+    def _at(self, key: tuple[str, str | None], at: int | None) -> tuple[int, ContextPolicy] | None:
+        versions = self._versions.get(key, [])
+        known = len(versions) if at is None else bisect_right(versions, at, key=_version)
+        return versions[known - 1] if known else None
+
+
+def _version(one: tuple[int, ContextPolicy]) -> int:
+    return one[0]

@@ -33,6 +33,10 @@ class Process:
         """FastStream's side of the process; shares the log's connection."""
         self.connection: Connection
         """Open before the service runs."""
+        self.http_port = 0
+        """Where its health and metrics are served; known before the service runs."""
+        self.answers = False
+        """Whether it takes requests now."""
 
     def started(self) -> None:
         """Say that the service is set up and takes work."""
@@ -60,6 +64,8 @@ class Health:
     def __init__(self) -> None:
         self.lag = 0
         """Events published and not finished here."""
+        self.last_error = ""
+        """What last went wrong, mended or not."""
         self._faults = {"service": "starting"}
 
     def report(self, part: str, fault: str | None) -> None:
@@ -68,6 +74,11 @@ class Health:
             self._faults.pop(part, None)
         else:
             self._faults[part] = fault
+            self.failed(fault)
+
+    def failed(self, error: str) -> None:
+        """Take note of what went wrong, though the process goes on."""
+        self.last_error = error
 
     def complaint(self) -> str | None:
         """None where the process is ready."""

@@ -5,15 +5,17 @@ current generation. The indexer's process writes; here everything is read-only.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self, TypeVar
 
-from weft.readmodel.generations import Reader
+from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import snapshot
-from weft_schemas.errors import Unavailable
+from weft_schemas.errors import Unavailable, WeftError
 
 T = TypeVar("T")
 
@@ -21,8 +23,10 @@ READERS = 4
 """Threads that read at once; more would only contend for the interpreter's lock."""
 LOOK_SECONDS = 0.001
 """Between two looks at the checkpoint while somebody waits; a look takes 10 µs."""
-LEAVE_SECONDS = 1.0
-"""Within so long of a rebuild nobody reads the old generation any more."""
+LEAVE_SECONDS = 0.5
+"""Until readers without work leave a generation that was replaced."""
+DOUBT_SECONDS = 10.0
+"""Between two checks of the whole file because a request failed."""
 HELD_UP_SECONDS = 0.1
 """So long without a look tells that this process did not run. The indexer may not have run either,
 so that nobody's wait is over for that."""
@@ -33,6 +37,7 @@ class Replica:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
+        self._generations = Generations(data_dir)
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._turn = asyncio.Lock()
         self._has_read = False
@@ -41,19 +46,20 @@ class Replica:
         self._checkpoint = Reader(data_dir)
         self._look: asyncio.Task[int] | None = None
         self._hurried = False
+        self._doubted = float("-inf")
         self._looked = 0.0
         self._held_up = 0.0
-        self._leaving: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        self._leaving = asyncio.create_task(self._leave_old())
+        self._leaving = asyncio.create_task(self._leave_replaced())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        tasks = [task for task in (self._look, self._leaving) if task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        self._leaving.cancel()
+        await asyncio.gather(self._leaving, return_exceptions=True)
+        if self._look is not None:
+            self._look.cancel()
+            await asyncio.gather(self._look, return_exceptions=True)
         self._threads.shutdown(wait=True)
         for reader in (*self._idle, self._checkpoint):
             reader.close()
@@ -120,24 +126,42 @@ class Replica:
             model = reader.model()
             with snapshot(model.db):
                 return work(model)
+        except WeftError:
+            raise
+        except Exception:
+            self._doubt(reader)
+            raise
         finally:
             self._idle.append(reader)
 
-    async def _leave_old(self) -> None:
-        """A generation that was replaced is held by nobody, though nobody asks: what was erased may
-        stand in it."""
+    def check(self) -> None:
+        """Check every page of the read model, .7 s for a gigabyte. Raises `Unavailable` where it is
+        damaged, or where there is none."""
+        with Reader(self._data_dir) as reader:
+            reader.check()
+
+    def mended(self) -> str:
+        """Why the read model was last built anew; empty where it never had to be."""
+        return self._generations.mended()
+
+    def _doubt(self, reader: Reader) -> None:
+        """Whatever fails may fail for a damaged row. Raises `Unavailable` where it does."""
+        now = time.monotonic()
+        if now - self._doubted > DOUBT_SECONDS:
+            self._doubted = now
+            reader.check()
+
+    async def _leave_replaced(self) -> None:
+        """Readers that nobody uses let go of a generation that was replaced: its file stays on the
+        disk as long as one holds it."""
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
-            for _ in range(len(self._idle)):
-                try:
-                    reader = self._idle.pop(0)
-                except IndexError:
-                    break
-                if not reader.is_there():
-                    reader.close()
-                self._idle.append(reader)
-            if not self._checkpoint.is_there():
-                self._checkpoint.close()
+            for reader in self._idle[:]:
+                with contextlib.suppress(ValueError):  # a thread has taken it meanwhile
+                    self._idle.remove(reader)
+                    reader.leave_if_replaced()
+                    self._idle.append(reader)
+            self._checkpoint.leave_if_replaced()
 
     async def _next_look(self) -> int:
         await asyncio.sleep(LOOK_SECONDS)

@@ -141,6 +141,7 @@ class WorkerLoop:
     async def take(self, batch: list[Delivery]) -> None:
         """Begin every event of a batch; each is acknowledged, parked or put off in its time."""
         events, size = 0, 0
+        await self._reach(max(delivery.record.sequence for delivery in batch))
         for delivery in batch:
             if self._process.stopping.is_set():
                 delivery.nak()
@@ -152,6 +153,18 @@ class WorkerLoop:
                 # These are worked now; answers to the ones before them are taken in between.
                 await asyncio.sleep(0)
                 events, size = 0, 0
+
+    async def _reach(self, sequence: int) -> None:
+        """Wait for the policies that stand before an event, however long nobody tells of them."""
+        while not self._process.stopping.is_set():
+            try:
+                await self._maker.reach(sequence)
+            except Unavailable as error:
+                self._process.health.report("policies", str(error))
+                await asyncio.sleep(PUBLISH_PAUSE)
+            else:
+                self._process.health.report("policies", None)
+                return
 
     def _begin(self, delivery: Delivery) -> None:
         begun = perf_counter()
@@ -183,6 +196,7 @@ class WorkerLoop:
         self, delivery: Delivery, source: LogRecord, error: Exception, begun: float
     ) -> None:
         record = delivery.record
+        self._process.health.failed(f"event {source.sequence}: {safe_error(error)}")
         if parking.is_final(error, record.deliveries):
             messages = [self._maker.parked(source, error, record.sequence)]
             self._publish(delivery, messages, "parked", begun)

@@ -6,7 +6,7 @@ from weft import tokens
 from weft.summarizer.stretch import Stretch
 from weft.summarizer.summarizer import Summarizer
 from weft_schemas.events import Origin, SummaryEvent
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ContextItem
 from weft_schemas.policy import SummaryRules
 
 WORKER = "summarizer"
@@ -20,14 +20,13 @@ def summary_of_item(
     rules: SummaryRules,
     summarizer: Summarizer,
     encoding: str,
-    untrusted: tuple[ItemKind, ...] = (ItemKind.TOOL_RESULT,),
 ) -> SummaryEvent | None:
-    """The summary of one item, None where it is short enough, the firewall's to shorten, or a slice
-    that was asked for instead of a summary.
+    """The summary of one item, None where it is short enough, or a slice that was asked for instead
+    of a summary. What is untrusted is not for it: the firewall shortens that.
 
     `text` is its whole text (fetched, where the item holds a BodyRef); `origin.item_id` is its id.
     """
-    if item.kind in untrusted or not is_long(item, text, rules, encoding):
+    if not is_long(item, text, rules, encoding):
         return None
     summary = summarizer.summarise(text, rules.item_tokens, encoding)
     if not summary:

@@ -52,7 +52,9 @@ def stretch_of(
     events: Iterable[tuple[int, Event]],
     closing: int,
     floor: Sensitivity,
-    untrusted: tuple[ItemKind, ...] = (ItemKind.TOOL_RESULT,),
+    is_untrusted: Callable[[int, ContextItem], bool] = (
+        lambda sequence, item: item.kind is ItemKind.TOOL_RESULT
+    ),
     is_long: Callable[[ContextItem], bool] = lambda item: False,
     before: Covered = NOTHING,
 ) -> Stretch | None:
@@ -69,13 +71,13 @@ def stretch_of(
     if not items:
         return None
     envelopes = _counting(ordered, EnvelopeEvent)
-    results = [(sequence, item) for sequence, item in items if item.kind in untrusted]
+    results = [(sequence, item) for sequence, item in items if is_untrusted(sequence, item)]
     summaries = _counting(ordered, SummaryEvent)
     tellable = [
         (sequence, item)
         for sequence, item in items
         if item.kind in _SPEAKER
-        and item.kind not in untrusted
+        and not is_untrusted(sequence, item)
         and not item.sensitivity.reaches(floor)
     ]
     told = _told(tellable, summaries)

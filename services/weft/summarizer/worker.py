@@ -19,7 +19,7 @@ from weft.summarizer.stretch import Stretch, stretch_of
 from weft.summarizer.summarizer import Summarizer, configured
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.events import Event, Origin, SessionClosedEvent, SummaryEvent
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ContextItem
 from weft_schemas.policy import SummaryRules
 from weft_schemas.subjects import Stored, derived_subject
 
@@ -32,9 +32,7 @@ READ_AT_ONCE = 4
 its connection takes, and the server would cut it off."""
 
 
-_Given = tuple[
-    ContextItem, str, Origin, SummaryRules, Summarizer, str, tuple[ItemKind, ...]
-]  # fmt: skip
+_Given = tuple[ContextItem, str, Origin, SummaryRules, Summarizer, str]
 
 
 async def service(process: Process) -> None:
@@ -72,7 +70,7 @@ class _Summaries:
     ) -> list[Derived] | None:
         if isinstance(event, SessionClosedEvent):
             return None
-        if not isinstance(event, ContextItem) or event.kind in _untrusted(context):
+        if not isinstance(event, ContextItem) or context.is_untrusted(event):
             return []
         if self._remote or event.body is not None or len(event.text) > HUGE_BYTES:
             return None
@@ -90,7 +88,7 @@ class _Summaries:
     async def _of_item(
         self, address: Stored, item: ContextItem, context: WorkContext
     ) -> SummaryEvent | None:
-        if item.kind in _untrusted(context):
+        if context.is_untrusted(item):
             return None
         text = await self._artifacts.text(address.tenant, item)
         given = self._given(item, text, context)
@@ -101,7 +99,7 @@ class _Summaries:
 
     def _given(self, item: ContextItem, text: str, context: WorkContext) -> _Given:
         rules, origin = context.policy.summaries, context.origin(item.id)
-        return item, text, origin, rules, self._model, self._encoding, _untrusted(context)
+        return item, text, origin, rules, self._model, self._encoding
 
     async def _of_session(
         self, record: LogRecord, address: Stored, context: WorkContext
@@ -136,7 +134,7 @@ class _Summaries:
             events,
             closing,
             policy.sensitivity_floor,
-            policy.firewall.untrusted_kinds,
+            lambda sequence, item: context.is_untrusted(item, sequence),
             lambda item: is_long(item, item.text, policy.summaries, self._encoding),
             before,
         )
@@ -153,10 +151,6 @@ class _Summaries:
             except InvalidInput:
                 continue  # parked by who reports it
         return events
-
-
-def _untrusted(context: WorkContext) -> tuple[ItemKind, ...]:
-    return context.policy.firewall.untrusted_kinds
 
 
 def _derived(address: Stored, summary: SummaryEvent | None) -> list[Derived]:

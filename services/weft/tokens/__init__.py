@@ -6,8 +6,6 @@ slow (one letter a million times) is counted in pieces, so that time stays linea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from weft.tokens.encodings import DEFAULT_ENCODING, ENCODINGS, encoding
 from weft.tokens.texts import counter
 
@@ -15,11 +13,8 @@ __all__ = [
     "DEFAULT_ENCODING",
     "ENCODINGS",
     "count",
-    "count_words",
     "counter",
     "encoding",
-    "learn",
-    "learn_stretches",
     "truncate",
 ]
 
@@ -27,27 +22,6 @@ __all__ = [
 def count(text: str, name: str = DEFAULT_ENCODING) -> int:
     """Tokens of `text`; text that looks like a special token is counted as plain text."""
     return counter(name).count(text)
-
-
-def count_words(text: str, name: str = DEFAULT_ENCODING) -> tuple[int, bytes]:
-    """Tokens of `text`, as `count` says, and of its words, a byte for each: of the first one behind
-    a blank, as it stands behind a label, then of each with the blanks before it. No bytes where the
-    words cannot be counted one by one."""
-    return counter(name).count_words(text)
-
-
-def learn(text: str, tokens: int, name: str = DEFAULT_ENCODING) -> None:
-    """Remember that `text` has so many tokens, as `count` said before: in another process, too."""
-    counter(name).learn(text, tokens)
-
-
-def learn_stretches(
-    stretches: Sequence[str], text: str, words: bytes, name: str = DEFAULT_ENCODING
-) -> None:
-    """Remember how many tokens these stretches have as one text: parts of `text` in its order, each
-    with a blank before or a line break behind it at most, and gaps. `words` is what `count_words`
-    said of `text`."""
-    counter(name).learn_stretches(stretches, text, words)
 
 
 def truncate(text: str, limit: int, name: str = DEFAULT_ENCODING) -> str:

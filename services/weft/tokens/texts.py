@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 
 from weft.tokens.encodings import encoding
@@ -65,51 +64,6 @@ class Counter:
             return len(self._encoder.encode_ordinary(text))
         return sum(self._other.each(_OTHER_PIECES.findall(text)))
 
-    def count_words(self, text: str) -> tuple[int, bytes]:
-        """What `tokens.count_words` says."""
-        if not 0 < len(text) <= _PIECE or not text.isascii() or self._is_joined(text):
-            return self.count(text), b""
-        counts, words = self._each(text), text.encode().split()
-        if len(counts) != len(words):  # it begins or ends with a blank
-            return sum(counts), b""
-        behind_blank = self._end(f" {words[0].decode()}")
-        if max(behind_blank, *counts) > 255:
-            return sum(counts), b""
-        return sum(counts), bytes([behind_blank, *counts])
-
-    def learn(self, text: str, tokens: int) -> None:
-        """What `tokens.learn` says."""
-        if text.isascii() and not self._is_joined(text):
-            self._learn(text, tokens)
-
-    def learn_stretches(self, stretches: Sequence[str], text: str, words: bytes) -> None:
-        """What `tokens.learn_stretches` says."""
-        together = "".join(stretches)
-        apart = all(map(_is_apart, stretches, stretches[1:]))
-        if not words or not apart or self._is_joined(together):
-            return
-        self._learn_first(text, words)
-        is_plain = text.isprintable() and text.count(" ") == len(words) - 2
-        total = at = first = 0
-        for stretch in stretches:
-            part = stretch.strip()
-            place = text.find(part, at) if len(part) > _LABEL else -1
-            if place < 0 or not _stands_alike(stretch, part, text, place):
-                total += self.count(stretch)
-                continue
-            first += _words_in(text[at:place], is_plain)
-            last = first + _words_in(part, is_plain)
-            total += sum(words[first + 1 : last + 1])
-            at, first = place + len(part), last
-        self._learn(together, total)
-
-    def _learn_first(self, text: str, words: bytes) -> None:
-        """A text's first word, alone and behind a blank."""
-        first, _, _ = text.partition(" ")
-        if first and first not in self._ends and first.isprintable():
-            self._remember_end(first, words[1])
-            self._remember_end(f" {first}", words[0])
-
     def _is_joined(self, text: str) -> bool:
         return any(pair in text for pair in self._joined) if self._joined else False
 
@@ -122,13 +76,6 @@ class Counter:
             known = sum(self._each(inner))
             self._remember_inner(inner, known)
         return self._end(text[:start]) + known + self._end(text[end:])
-
-    def _learn(self, text: str, tokens: int) -> None:
-        start, end = _inside(text)
-        inner = text[start:end]
-        if inner and inner not in self._inner:
-            rest = self._end(text[:start]) + self._end(text[end:])
-            self._remember_inner(inner, tokens - rest)
 
     def _remember_inner(self, inner: str, tokens: int) -> None:
         if len(self._inner) >= _REMEMBERED:
@@ -171,34 +118,6 @@ class Counter:
 def _is_ascii(text: str) -> bool:
     """Whether it is, but for gaps."""
     return text.isascii() or text.replace(_GAP, "").isascii()
-
-
-def _words_in(text: str, is_plain: bool) -> int:
-    """How many words; between those of a plain one stands one blank each."""
-    if not is_plain:
-        return len(text.encode().split())
-    return text.count(" ") + 1 - text.startswith(" ") - text.endswith(" ") if text else 0
-
-
-def _is_apart(before: str, after: str) -> bool:
-    """Whether no token goes over from one stretch of ASCII and gaps to the next."""
-    return after[0] == " " or (before[-1] == "\n" and after[0] > " ")
-
-
-def _stands_alike(stretch: str, part: str, text: str, place: int) -> bool:
-    """Whether the first and the last word of `part` have as many tokens in `stretch`, which is it
-    and blanks around it, as they have at its place in `text`."""
-    before, after = text[max(place - 2, 0) : place], text[place + len(part) :][:2]
-    if stretch.startswith(" "):
-        begins = len(before) == 2 and before[1] == " " < before[0]
-    else:
-        begins = not before or (before[-1] == "\n" and before[0] > " ")
-    if stretch.endswith("\n"):
-        ends = len(after) == 2 and after[0] == "\n" and after[1] > " "
-    else:
-        ends = not after or after[0] == " "
-    around = stretch.startswith(" ") + stretch.endswith("\n")
-    return begins and ends and len(stretch) == len(part) + around
 
 
 def _inside(text: str) -> tuple[int, int]:

@@ -27,7 +27,6 @@ from weft.readmodel.terms import analyse
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import SelectionRules
 
-
 UNBOUNDED = SelectionRules()
 """The default's numbers are bounds of releases that had one; every policy in a log repeats them."""
 

@@ -14,9 +14,9 @@ from weft.compiler.ranking.values import REMEMBERED, values
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
-STATED = 0.4
+STATED = 0.15
 """Least weight of the one word that a field states, whatever it looks like."""
-ASKED_FIELD = 3.0
+ASKED_FIELD = 6.0
 """Factor for fields that are named like an argument: of earlier calls, or of the chosen tool."""
 COVERED = 4.0
 """How much a value's repetition loses: by each earlier statement of it."""
@@ -62,11 +62,24 @@ class Worth(msgspec.Struct, frozen=True):
     total: float
 
 
-_FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*\[?\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
+_FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
 
 
-_LIST = re.compile(r'"([^"\\]{1,80})"\s*:\s*\[([^\[\]{}]{1,2000})\]')
-"""A field whose value is a list of plain values."""
+_HOLDER = re.compile(r'"([^"\\]{1,80})"\s*:\s*[\[{]')
+"""A field whose value holds others."""
+
+
+def _inside(text: str, start: int) -> str:
+    """What stands between the bracket before `start` and the one that closes it."""
+    depth = 1
+    for found in _BRACKET.finditer(text, start):
+        depth += 1 if found.group() in "[{" else -1
+        if not depth:
+            return text[start : found.start()]
+    return text[start:]
+
+
+_BRACKET = re.compile(r"[\[\]{}]")
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -82,9 +95,9 @@ def worth(text: str, asked: frozenset[str]) -> Worth:
             found[stated] = weight * ASKED_FIELD if name in asked else weight
             if name in found and "_" not in name:
                 del found[name]
-        for name, listed in _LIST.findall(text):
-            if name in asked:
-                for value in values(listed):
+        for held in _HOLDER.finditer(text):
+            if held[1] in asked:
+                for value in values(_inside(text, held.end())):
                     found[value] = max(found.get(value, 0.0), STATED) * ASKED_FIELD
     return Worth(found, sum(found.values()))
 

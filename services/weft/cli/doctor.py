@@ -1,0 +1,55 @@
+"""`weft doctor`: what could keep weft from working, on this machine and with this server."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from weft.cli.connecting import connected, json_option, running
+from weft.cli.output import hint, print_json, table
+from weft.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from weft.audit.doctor import Check
+
+
+@click.command()
+@click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
+              help="Data folder.  [WEFT_DATA_DIR, else ./weft-data]")  # fmt: skip
+@json_option
+@connected
+@click.pass_context
+def doctor(ctx: click.Context, data_dir: Path | None, as_json: bool, settings: Settings) -> None:
+    """Look at versions, ports, permissions, disk, clock, the server's settings, the log and the
+    data folder, and say what weft would do about each, or what to do. Nothing is changed.
+
+    The exit code is 1 where something is at fault.
+
+    \b
+    Examples:
+      weft doctor
+      weft doctor --nats nats://10.0.0.5:4222 --user admin
+      weft doctor --json | jq '.[] | select(.state != "ok")'
+    """
+    from weft.audit.doctor import examine
+
+    if data_dir is not None:
+        settings = msgspec.structs.replace(settings, data_dir=data_dir)
+    named = bool(ctx.params["nats_url"] or os.environ.get("WEFT_NATS_URL"))
+    checks = running(examine(settings, named))
+    if as_json:
+        print_json(checks)
+    else:
+        table("", ["", "", "found", "do"], [_row(check) for check in checks])
+    faults = sum(check.state == "fault" for check in checks)
+    if not as_json:
+        hint(f"\n{faults} faults" if faults else "\nnothing is at fault")
+    ctx.exit(1 if faults else 0)
+
+
+def _row(check: Check) -> list[str]:
+    return [check.state, check.name, check.found, check.do]

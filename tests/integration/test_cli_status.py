@@ -1,0 +1,51 @@
+"""`weft status` lists every process, and says by its exit code whether one is amiss."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from tests.integration.command_line import services, weft
+from tests.integration.fleet import FIREWALL, REPLICA, Fleet
+from tests.integration.logged import publish_raw, until
+
+from weft.log.connection import Connection
+from weft_schemas.events import ParkedEvent
+from weft_schemas.subjects import item_subject
+
+
+async def test_without_a_firewall_it_says_so_and_fails(tmp_path: Path) -> None:
+    async with services(tmp_path / "up", "--firewall", "0") as url:
+        told = await weft("status", url=url)
+        assert told.code == 1
+        assert "no firewall answers: results of tools stay pending" in told.err
+        assert "`weft work firewall`" in told.err
+        found = (await weft("status", "--json", url=url)).json
+        assert not found["healthy"]
+        assert sorted(one["service"] for one in found["processes"] if one["ready"]) == [
+            "compiler", "indexer", "memory", "router", "summarizer",
+        ]  # fmt: skip
+
+
+async def test_a_process_that_is_held_up_is_missing_and_an_error_is_told(
+    server, log: Connection, tmp_path: Path
+) -> None:
+    async with Fleet(server.url, tmp_path) as fleet:
+        firewall = await fleet.add("firewall", FIREWALL)
+        await fleet.add("replica", REPLICA)
+        bad = await publish_raw(log, item_subject("acme", "s1", "user_turn"), b"no event")
+        await until(log, lambda events: any(isinstance(one, ParkedEvent) for _, one in events))
+        found = (await weft("status", "--json", url=server.url)).json
+        (one,) = (one for one in found["processes"] if one["service"] == "firewall")
+        assert one["ready"]
+        assert f"event {bad.sequence}: " in one["last_error"]
+        missing = [note.partition(" answers")[0] for note in found["notes"]]
+        assert missing == ["no summarizer", "no memory"]
+        os.kill(firewall.process.pid, signal.SIGSTOP)
+        try:
+            told = await weft("status", url=server.url)
+        finally:
+            os.kill(firewall.process.pid, signal.SIGCONT)
+        assert told.code == 1
+        assert "no firewall answers" in told.err

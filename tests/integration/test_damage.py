@@ -1,0 +1,146 @@
+"""A read model whose file is damaged: nothing wrong is answered, and it is built again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from pathlib import Path
+
+from tests.integration.command_line import services, weft
+from tests.integration.logged import PATIENCE
+
+import weft as library
+from weft.readmodel.generations import Generations
+from weft_schemas.errors import Unavailable
+from weft_schemas.items import ContextItem, ItemKind
+
+SESSIONS = 20
+
+
+def turns(session: int) -> list[ContextItem]:
+    chance = random.Random(session)
+    words = [chance.randbytes(4).hex() for _ in range(2_000)]
+    return [
+        ContextItem(f"i{n}", ItemKind.USER_TURN, " ".join(chance.choices(words, k=60)))
+        for n in range(200)
+    ]
+
+
+async def filled(client: library.Client) -> int:
+    acks = [await client.publish(f"s{number}", turns(number)) for number in range(SESSIONS)]
+    return acks[-1].sequence
+
+
+async def prompts(client: library.Client, after: int = 0, timeout: float = 2.0) -> list[str]:
+    """Of all sessions; a refusal that passes is the word for it."""
+
+    async def one(number: int) -> str:
+        try:
+            pack = await client.compile(f"s{number}", "answer", after=after, timeout=timeout)
+        except Unavailable:
+            return "unavailable"
+        return pack.prompt
+
+    return [await one(number) for number in range(SESSIONS)]
+
+
+def current(folder: Path) -> Path:
+    (replica,) = folder.rglob("replica")
+    found = Generations(replica.parent).current()
+    assert found is not None
+    return found
+
+
+def damage(path: Path, *, traceless: bool = False) -> None:
+    """Bytes all over the file, as a disk that fails or a stray write leaves them."""
+    before = path.stat()
+    chance = random.Random(11)
+    with path.open("r+b") as file:
+        for at in range(8_192, before.st_size, 4_096):
+            file.seek(at + chance.randrange(4_000))
+            file.write(b"\x5a\xa5")
+    if traceless:
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def falsify(path: Path) -> None:
+    """Other words in the texts, as no error of SQLite or of a decoder would ever tell."""
+    content = path.read_bytes()
+    for number in range(SESSIONS):
+        for item in turns(number):
+            told = item.text[:17].encode()
+            content = content.replace(told, told[:-8] + b"deadbeef")
+    with path.open("r+b") as file:
+        file.write(content)
+
+
+async def until_as_before(client: library.Client, before: list[str], after: int) -> None:
+    """Every answer on the way is the right one, or that there is none now."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            now = await prompts(client)
+            assert all(told in (was, "unavailable") for told, was in zip(now, before, strict=True))
+            if now == before:
+                return
+            await asyncio.sleep(0.1)
+
+
+async def test_damage_while_it_runs_is_answered_with_nothing_wrong_and_mended(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "up"
+    async with services(folder) as url, library.connect(url, tenant="acme") as client:
+        last = await filled(client)
+        await prompts(client, last, PATIENCE / 2)
+    async with services(folder) as url, library.connect(url, tenant="acme") as client:
+        before = await prompts(client, last, PATIENCE / 2)
+        assert "unavailable" not in before
+        damaged = current(folder)
+        damage(damaged)
+        await until_as_before(client, before, last)
+        assert current(folder) != damaged
+        told = await weft("status", "--tenant", "acme", url=url)
+    assert "built anew: generation-" in told.err
+    assert "is damaged" in told.err
+
+
+async def test_words_that_changed_in_the_file_are_never_answered(tmp_path: Path) -> None:
+    folder = tmp_path / "up"
+    async with services(folder) as url, library.connect(url, tenant="acme") as client:
+        last = await filled(client)
+        await prompts(client, last, PATIENCE / 2)
+    async with services(folder) as url, library.connect(url, tenant="acme") as client:
+        before = await prompts(client, last, PATIENCE / 2)
+        assert not any("deadbeef" in prompt for prompt in before)
+        falsify(current(folder))
+        await until_as_before(client, before, last)
+        assert "is damaged" in str((await client.status()).rebuilt)
+
+
+async def test_damage_while_nothing_runs_is_found_before_anything_is_answered(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "up"
+    async with services(folder) as url, library.connect(url, tenant="acme") as client:
+        last = await filled(client)
+        before = await prompts(client, last, PATIENCE / 2)
+    damage(current(folder))
+    async with services(folder) as url, library.connect(url, tenant="acme") as client:
+        await until_as_before(client, before, last)
+        assert "is damaged" in str((await client.status()).rebuilt)
+
+
+async def test_damage_without_a_trace_is_found_soon(tmp_path: Path) -> None:
+    folder = tmp_path / "up"
+    async with services(folder) as url, library.connect(url, tenant="acme") as client:
+        last = await filled(client)
+        await prompts(client, last, PATIENCE / 2)
+    async with services(folder) as url, library.connect(url, tenant="acme") as client:
+        await client.compile("s0", "answer", after=last, timeout=PATIENCE / 2)
+        damaged = current(folder)
+        damage(damaged, traceless=True)
+        async with asyncio.timeout(PATIENCE):
+            while not list(folder.rglob("mended")):
+                await asyncio.sleep(0.1)
+        assert current(folder) != damaged

@@ -1,0 +1,97 @@
+"""A replica takes requests when it has caught up with the log, and another answers meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+from tests.integration.fleet import REPLICA, Fleet, children
+from tests.integration.logged import PATIENCE
+
+from weft.client import Client
+from weft.log.connection import Connection
+from weft.runtime.settings import Settings
+from weft_schemas.errors import WeftError
+from weft_schemas.items import ContextItem, ItemKind
+
+EVENTS = 12_000
+"""Some three seconds to fold."""
+SESSIONS = 12
+
+
+def turns(count: int, first: int = 0) -> list[ContextItem]:
+    return [
+        ContextItem(f"i{first + n}", ItemKind.USER_TURN, f"turn {first + n} of a long session")
+        for n in range(count)
+    ]
+
+
+async def test_a_replica_that_builds_takes_no_requests(server, log: Connection, tmp_path: Path):
+    """Every answer, of requests that wait for nothing, is of the whole log."""
+    async with (
+        Fleet(server.url, tmp_path) as fleet,
+        Client(Settings(nats_url=server.url, tenant="acme")) as client,
+    ):
+        await fleet.add("replica-a", REPLICA)
+        acks = [await client.publish(f"s{n}", turns(EVENTS // SESSIONS)) for n in range(SESSIONS)]
+        last = acks[-1].sequence
+        for n in range(SESSIONS):
+            await client.compile(f"s{n}", "answer", after=last, timeout=PATIENCE / 2)
+        answers: list[int] = []
+        refusals: list[str] = []
+        adding = asyncio.create_task(fleet.add("replica-b", REPLICA))
+        asked = 0
+        while not adding.done():
+            asked += 1
+            try:
+                pack = await client.compile(f"s{asked % SESSIONS}", "answer", timeout=0.0)
+            except WeftError as error:
+                refusals.append(str(error))
+            else:
+                answers.append(pack.sequence)
+            await asyncio.sleep(0.01)
+        await adding
+        assert refusals == []
+        assert len(answers) > 20
+        assert min(answers) >= last
+        # Alone it answers, of the whole log as well.
+        await fleet.remove("replica-a", signal.SIGTERM)
+        assert (await client.compile("s1", "answer")).sequence >= last
+
+
+async def test_one_that_falls_behind_leaves_the_requests_to_another_and_comes_back(
+    server, log: Connection, tmp_path: Path
+):
+    async with (
+        Fleet(server.url, tmp_path) as fleet,
+        Client(Settings(nats_url=server.url, tenant="acme")) as client,
+    ):
+        await client.publish("s", turns(10))
+        await fleet.add("replica-a", REPLICA)
+        held_up = await fleet.add("replica-b", REPLICA)
+        indexer = next(pid for pid in children(held_up.process.pid) if b"indexer" in _command(pid))
+        os.kill(indexer, signal.SIGSTOP)
+        try:
+            last = (await client.publish("s", turns(10, 10))).sequence
+            async with asyncio.timeout(PATIENCE):
+                while await _answering(client) != 1:
+                    await asyncio.sleep(0.2)
+            packs = [await client.compile("s", "answer") for _ in range(30)]
+            assert min(pack.sequence for pack in packs) >= last
+        finally:
+            os.kill(indexer, signal.SIGCONT)
+        async with asyncio.timeout(PATIENCE):
+            while await _answering(client) != 2:
+                await asyncio.sleep(0.2)
+
+
+async def _answering(client: Client) -> int:
+    """How many compilers take requests."""
+    found = await client.processes()
+    return sum(one.service == "compiler" and one.answers for one in found)
+
+
+def _command(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()

@@ -1,0 +1,69 @@
+"""The audit of a pack that a compile stands on is found without reading what the session compiled
+before it."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+import pytest
+
+from weft.log import reading
+from weft.log.connection import Connection
+from weft.log.message import Message
+from weft.log.publishing import Publisher
+from weft.log.reading import LOOKED_BACK, newest_first
+from weft_schemas.subjects import AUDIT_STREAM, audit_subject
+
+MINE, OTHER = (audit_subject("acme", session, "compiled") for session in ("s1", "s2"))
+COUNT = LOOKED_BACK + 40
+
+
+async def publish(log: Connection, count: int) -> None:
+    async with Publisher(log) as publisher:
+        for number in range(count):
+            await publisher.publish_many(
+                [
+                    Message(MINE, b"%d" % number, f"mine-{number}"),
+                    *[Message(OTHER, b"x", f"other-{number}-{n}") for n in range(3)],
+                ]
+            )
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Sequences of all that the server sent."""
+    seen: list[int] = []
+    made = reading._direct
+
+    def noted(payload: bytes, headers: bytes | None) -> reading.LogRecord:
+        record = made(payload, headers)
+        seen.append(record.sequence)
+        return record
+
+    monkeypatch.setattr(reading, "_direct", noted)
+    return seen
+
+
+async def test_the_newest_costs_one_message_however_many_there_are(
+    log: Connection, fetched: list[int]
+) -> None:
+    await publish(log, COUNT)
+    async with aclosing(newest_first(log, MINE, stream=AUDIT_STREAM)) as records:
+        newest = await anext(records)
+        before = await anext(records)
+    assert (newest.message_id, before.message_id) == (f"mine-{COUNT - 1}", f"mine-{COUNT - 2}")
+    assert len(fetched) == 2
+
+
+async def test_every_one_is_found_once(log: Connection) -> None:
+    await publish(log, COUNT)
+    found = [int(one.payload) async for one in newest_first(log, MINE, stream=AUDIT_STREAM)]
+    assert found[:LOOKED_BACK] == list(range(COUNT - 1, COUNT - 1 - LOOKED_BACK, -1))
+    assert sorted(found) == list(range(COUNT))
+
+
+async def test_where_there_is_none_nothing_is_found(log: Connection) -> None:
+    assert [one async for one in newest_first(log, MINE, stream=AUDIT_STREAM)] == []
+    await publish(log, 1)
+    absent = audit_subject("acme", "s3", "compiled")
+    assert [one async for one in newest_first(log, absent, stream=AUDIT_STREAM)] == []

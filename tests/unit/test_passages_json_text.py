@@ -1,0 +1,132 @@
+"""JSON by its own structure: records, fields, and what identifies a record."""
+
+import json
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.passages.json_text import split_call, split_json, unquoted
+from weft.passages.part import Part, leaves
+
+ROWS = [{"id": n, "name": f"N{n}", "note": "w " * 200} for n in range(6)]
+RECORDS = json.dumps(ROWS)
+
+
+def texts(part: Part, whole: str) -> list[str]:
+    return [whole[leaf.start : leaf.end] for leaf in leaves(part)]
+
+
+def split(text: str) -> Part:
+    made = split_json(text)
+    assert made is not None
+    return made
+
+
+def test_an_array_is_taken_apart_by_its_records() -> None:
+    made = split(RECORDS)
+    assert [child.unit for child in made.children] == ["record"] * 6
+    assert sum(child.count for child in made.children) == 6
+
+
+def test_small_records_stand_together_and_are_counted() -> None:
+    text = json.dumps([{"id": n} for n in range(90)])
+    made = split(text)
+    assert sum(child.count for child in made.children) == 90
+    assert len(made.children) < 30
+
+
+def test_what_identifies_a_record_stands_with_any_of_it() -> None:
+    text = json.dumps(
+        [{"total": "1", "order_id": "R7", "lines": [{"n": n, "x": "y" * 99} for n in range(9)]}]
+    )
+    found = [part for part in _all(split(text)) if part.identifies]
+    assert [text[part.start : part.end] for part in found] == ['"order_id": "R7"']
+
+
+def test_without_a_name_that_says_so_the_first_field_identifies() -> None:
+    text = json.dumps([{"colour": "red", "text": "w " * 400}])
+    found = [part for part in _all(split(text)) if part.identifies]
+    assert [text[part.start : part.end] for part in found] == ['"colour": "red"']
+
+
+def test_a_long_string_is_taken_apart_by_its_lines_under_its_key() -> None:
+    text = json.dumps({"path": "a.py", "content": "print('a line of code')\n" * 100})
+    leaf = texts(split(text), text)
+    assert leaf[0] == '"path": "a.py"'
+    assert len(leaf) > 5
+    assert all("print(" in one for one in leaf[1:])
+
+
+def test_a_call_is_taken_apart_by_its_arguments() -> None:
+    text = 'write({"path": "a.py", "content": "' + "word " * 300 + '"})'
+    made = split_call(text)
+    assert made is not None
+    assert text[: made.opening] == "write({"
+    assert text[made.end - made.closing :] == "})"
+    assert texts(made, text)[0] == '"path": "a.py"'
+
+
+@pytest.mark.parametrize("text", ["plain words", '{"a": 1', '"only a string"', "f(1, 2)", "[}"])
+def test_what_is_no_json_is_not_taken_apart(text: str) -> None:
+    assert split_json(text) is None
+    assert split_call(text) is None
+
+
+def test_deep_json_ends() -> None:
+    text = "[" * 200 + json.dumps(ROWS) + "]" * 200
+    made = split_json(text)
+    assert made is None or list(leaves(made))
+
+
+def test_quotes_are_left_out_where_nothing_becomes_ambiguous() -> None:
+    text = json.dumps({"name": "Mia Li", "n": 1, "s": "1", "t": "true", "u": "a, b", "k x": None})
+    assert unquoted(text) == '{name: Mia Li, n: 1, s: "1", t: "true", u: "a, b", k x: null}'
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=60),
+    lambda inner: (
+        st.lists(inner, max_size=9) | st.dictionaries(st.text(max_size=9), inner, max_size=9)
+    ),
+    max_leaves=60,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(values, st.booleans())
+def test_leaves_stand_in_order_and_no_value_is_lost(value: object, indented: bool) -> None:
+    text = json.dumps(value, indent=1 if indented else None, ensure_ascii=False)
+    made = split_json(text)
+    if made is None:
+        return
+    place = 0
+    for leaf in leaves(made):
+        assert place <= leaf.start <= leaf.end <= len(text)
+        place = leaf.end
+    kept = "".join(texts(made, text))
+    for scalar in _scalars(value):
+        assert json.dumps(scalar, ensure_ascii=False).strip('"') in kept
+
+
+def _scalars(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return [one for held in value.values() for one in _scalars(held)]
+    if isinstance(value, list):
+        return [one for held in value for one in _scalars(held)]
+    return [value]
+
+
+def _all(part: Part) -> list[Part]:
+    return [part, *(one for child in part.children for one in _all(child))]
+
+
+@settings(max_examples=150, deadline=None)
+@given(values)
+def test_what_is_unquoted_states_every_value(value: object) -> None:
+    written = msgspec.json.encode(value).decode()
+    shown = unquoted(written)
+    for scalar in _scalars(value):
+        if isinstance(scalar, str):
+            assert msgspec.json.encode(scalar).decode()[1:-1] in shown

@@ -1,0 +1,114 @@
+"""Text by its lines: sections, paragraphs, hunks of code, sentences of a long line."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.passages.part import Part, leaf_count, leaves
+from weft.passages.prose import MOST, split_prose
+
+CODE = "import os\n\n" + "\n".join(
+    f"def function_{n}(x):\n    if x:\n        return {n}\n\n    return x * {n}\n"
+    for n in range(40)
+)
+SECTIONS = (
+    "Before.\n\n# One\n\n" + "A paragraph of words. " * 40 + "\n\n## Under\n\n" + "More. " * 99
+)
+
+
+def texts(text: str) -> list[str]:
+    return [text[leaf.start : leaf.end] for leaf in leaves(split_prose(text))]
+
+
+def openings(part: Part, text: str) -> list[str]:
+    found = [text[part.start : part.start + part.opening].strip()] if part.opening else []
+    return [*found, *(one for child in part.children for one in openings(child, text))]
+
+
+def test_sections_open_with_their_headings() -> None:
+    assert openings(split_prose(SECTIONS), SECTIONS) == ["# One", "## Under"]
+
+
+def test_paragraphs_of_prose_are_counted_as_such() -> None:
+    text = "\n\n".join(f"Paragraph {n} has quite some words in it. " * 6 for n in range(9))
+    assert {leaf.unit for leaf in leaves(split_prose(text))} == {"paragraph"}
+    assert sum(leaf.count for leaf in leaves(split_prose(text))) == 9
+
+
+def test_code_is_cut_where_the_indentation_is_least() -> None:
+    for text in texts(CODE):
+        assert not text.startswith(" ")
+    assert {leaf.unit for leaf in leaves(split_prose(CODE))} == {"line"}
+    assert sum(leaf.count for leaf in leaves(split_prose(CODE))) == CODE.count("\n")
+
+
+def test_a_line_stands_with_what_is_indented_below_it() -> None:
+    text = "class A:\n" + "".join(f"    def f{n}(self):\n        return {n}\n" for n in range(40))
+    first = next(iter(split_prose(text).children))
+    assert first.unit == "block"
+    assert first.children[0].identifies
+    assert text[first.children[0].start : first.children[0].end] == "class A:\n"
+
+
+def test_numbered_lines_are_nested_by_their_own_indentation() -> None:
+    numbered = "".join(f"{n:5d}\t{line}\n" for n, line in enumerate(CODE.splitlines(), 1))
+    for text in texts(numbered):
+        first = text.splitlines()[0].partition("\t")[2]
+        assert not first.startswith(" ")
+
+
+def test_a_long_line_is_cut_at_its_sentences() -> None:
+    found = texts("One sentence is here. " * 100)
+    assert all(text.strip().endswith(".") for text in found)
+    assert max(map(len, found)) <= MOST
+
+
+def test_a_line_without_sentences_is_cut_at_blanks() -> None:
+    found = texts("word " * 900)
+    assert max(map(len, found)) <= 2 * MOST
+    assert all(text.split(" ")[0] == "word" for text in found)
+
+
+def test_written_line_breaks_are_breaks_where_there_are_no_others() -> None:
+    text = "".join(f"server {n}: is up\\n" for n in range(80))
+    assert leaf_count(split_prose(text)) > 3
+    assert all(one.startswith("server") for one in texts(text))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "word",
+                " ",
+                "\n",
+                "\n\n",
+                "# Head\n",
+                "    in(x)\n",
+                "12: a\n",
+                ". ",
+                "\\n",
+                "x" * 400,
+            ]
+        ),
+        max_size=80,
+    ).map("".join)
+)
+def test_leaves_and_openings_are_all_of_the_text(text: str) -> None:
+    made = split_prose(text)
+    spans = sorted(_spans(made))
+    assert [start for start, _ in spans[1:]] == [end for _, end in spans[:-1]]
+    if text and made.children:
+        assert (spans[0][0], spans[-1][1]) == (0, len(text))
+
+
+def _spans(part: Part) -> list[tuple[int, int]]:
+    if not part.children:
+        return [(part.start, part.end)]
+    own = [(part.start, part.start + part.opening)] if part.opening else []
+    return [*own, *(span for child in part.children for span in _spans(child))]
+
+
+def test_no_leaf_of_lines_is_much_larger_than_it_may_be() -> None:
+    text = "".join(f"{'x' * (n % 70)} value\n" for n in range(300))
+    assert max(map(len, texts(text))) <= MOST
