@@ -54,7 +54,13 @@ def client(server: EmbeddedServer, user: str) -> Client:
 
 async def take(connection: Connection, subject: str, *ids: str) -> None:
     async with Publisher(connection) as publisher:
-        await publisher.publish_many([Message(subject, b'{"taken":1}', one) for one in ids])
+        # Well-formed, so that nothing is parked and the log grows by these alone.
+        await publisher.publish_many(
+            [
+                Message(subject, encode_event(ContextItem(one, ItemKind.USER_TURN, "hello")), one)
+                for one in ids
+            ]
+        )
 
 
 async def test_an_agents_item_is_stored_whatever_another_tenant_published_before(guarded, admin):
@@ -135,6 +141,8 @@ async def test_every_result_gets_its_envelope_though_all_ids_that_can_be_told_we
             await take(c.connection, item_subject("rival", "s", "user_turn"), *guesses)
             # Keyed with a secret that leaked, they can be told; then they are looked at.
             key = derived_key(up.settings.fingerprint_key.encode(), "message ids")
+            with Reader(tmp_path) as reader:
+                await settled(c.connection, reader)
             last = await last_sequence(c.connection)
             leaked = [
                 derived_message_id(last + n, "firewall", FIREWALL_VERSION, 0, "", "envelope", key)
