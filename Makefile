@@ -12,6 +12,7 @@ help:
 	@echo "make test   every quick test, on a real nats-server"
 	@echo "make chaos  the slow tests: clusters, lost servers, full disks, minutes of kills"
 	@echo "make fuzz   hostile tool results, events and requests, by SEEDS (1 2 3 4 5)"
+	@echo "make attack every attack on a server with the shipped permissions, by SEEDS"
 	@echo "make soak   a steady load with kills for MINUTES (10), memory and files reported"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  the measurements, with baselines in the same run"
@@ -31,7 +32,8 @@ demo: $(STAMP)
 # start, die and elect; so several files run at once. Hypothesis' own profile `ci` gives the same
 # examples every time and lets each take as long as it needs; without it they are new each time.
 PYTEST := $(BIN)/python -m pytest -q -m "not slow" --hypothesis-profile=ci
-PROOFS := tests/crash $(wildcard tests/integration/test_hostile_*.py tests/integration/test_scale_*.py)
+PROOFS := tests/crash tests/integration/test_attack.py tests/unit/test_linear_time.py \
+  $(wildcard tests/integration/test_hostile_*.py tests/integration/test_scale_*.py)
 test: $(STAMP) lint
 	$(PYTEST) $(PROOFS)
 	$(PYTEST) -n 3 --dist loadfile $(PROOFS:%=--ignore=%)
@@ -44,6 +46,14 @@ fuzz: $(STAMP)
 	WEFT_FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest -q tests/property/test_firewall_survival.py
 	for seed in $(SEEDS); do \
 	  WEFT_SEED=$$seed $(BIN)/python -m pytest -q tests/integration/test_hostile_*.py || exit 1; done
+
+ATTACKS := $(wildcard tests/integration/test_hostile_*.py tests/integration/test_permissions_*.py) \
+  $(addprefix tests/integration/test_,attack.py forged_ids.py erased_for_good.py deployment_secret.py) \
+  $(addprefix tests/unit/test_,ranges.py runtime_shares.py linear_time.py completion.py \
+    firewall_guards.py firewall_context.py)
+attack: $(STAMP)
+	for seed in $(SEEDS); do \
+	  WEFT_SEED=$$seed $(BIN)/python -m pytest -q $(ATTACKS) || exit 1; done
 
 soak: $(STAMP)
 	$(BIN)/python -m tests.soak $(MINUTES)

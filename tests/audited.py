@@ -13,7 +13,7 @@ from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
 KEY = b"weft"
-"""The default of WEFT_FINGERPRINT_KEY."""
+"""WEFT_FINGERPRINT_KEY of processes that tests start."""
 
 
 def turn(name: str, text: str) -> ContextItem:

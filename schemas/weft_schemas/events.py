@@ -6,6 +6,7 @@ import msgspec
 
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import InvalidInput, UnknownVersion
+from weft_schemas.faults import fault_of
 from weft_schemas.items import ContextItem, Sensitivity, check_item
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
@@ -182,6 +183,9 @@ EVENT_TYPES: dict[str, type[msgspec.Struct]] = {
 }
 
 
+_OPERATORS = frozenset({"context_policy", "catalog"})
+
+
 class _Peek(msgspec.Struct):
     type: str = ""
     v: int = 1
@@ -224,14 +228,18 @@ def _undecodable(payload: bytes, error: Exception) -> InvalidInput:
     try:
         seen = _peek.decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return InvalidInput(f"event is not an event in JSON: {error}; see schemas/jsonschema")
+        text = f"event is not an event in JSON: {fault_of(error)}"
+        return InvalidInput(f"{text}; see schemas/jsonschema")
     if seen.v > VERSION:
         return _unknown_version(seen.type, seen.v)
-    return InvalidInput(f"event of type {seen.type!r}: {error}; see schemas/jsonschema")
+    known = f"type {seen.type!r}" if seen.type in EVENT_TYPES else "an unknown type"
+    # What an operator writes is told whole: he has to mend it, and it is nobody's data.
+    why = str(error) if seen.type in _OPERATORS else fault_of(error)
+    return InvalidInput(f"event of {known}: {why}; see schemas/jsonschema")
 
 
 def _unknown_version(name: str, version: int) -> UnknownVersion:
+    known = f"type {name!r}" if name in EVENT_TYPES else "an unknown type"
     return UnknownVersion(
-        f"event of type {name!r} has version {version}; this release knows up to {VERSION}: "
-        "upgrade it"
+        f"event of {known} has version {version}; this release knows up to {VERSION}: upgrade it"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import re
 from collections.abc import Callable
 
@@ -49,7 +50,7 @@ def decode_token(token: str) -> str:
                 return name
         except (ValueError, InvalidInput):
             pass
-    raise InvalidInput(f"subject token {token!r} is not a tenant or session id; see encode_token")
+    raise InvalidInput("a token of the subject is not a tenant or session id; see encode_token")
 
 
 def digest(*parts: str | bytes | int) -> str:
@@ -62,14 +63,25 @@ def digest(*parts: str | bytes | int) -> str:
     return state.hexdigest()
 
 
-def item_message_id(tenant: str, session: str, item_id: str, payload: bytes) -> str:
+def derived_key(secret: bytes, purpose: str) -> bytes:
+    """A key of its own for one purpose, out of a secret; empty where there is no secret."""
+    return hmac.digest(secret, purpose.encode(), "sha256") if secret else b""
+
+
+def item_message_id(
+    tenant: str, session: str, item_id: str, payload: bytes, key: bytes = b""
+) -> str:
     """`Nats-Msg-Id` of an agent's item: the same id with other content gets another one."""
-    return item_message_ids(tenant, session)(item_id, payload)
+    return item_message_ids(tenant, session, key)(item_id, payload)
 
 
-def item_message_ids(tenant: str, session: str) -> Callable[[str, bytes], str]:
-    """`item_message_id` for many items of one session, what they share hashed once."""
-    shared = hashlib.sha256()
+def item_message_ids(tenant: str, session: str, key: bytes = b"") -> Callable[[str, bytes], str]:
+    """`item_message_id` for many items of one session, what they share hashed once.
+
+    The server takes ids of one name for one message, whoever published it under whatever subject.
+    With a `key`, nobody without it can tell an id beforehand and take it.
+    """
+    shared = hmac.new(key, digestmod=hashlib.sha256) if key else hashlib.sha256()
     for part in (b"item", tenant.encode(), session.encode()):
         shared.update(b"%d:%b" % (len(part), part))
 
@@ -83,10 +95,24 @@ def item_message_ids(tenant: str, session: str) -> Callable[[str, bytes], str]:
 
 
 def derived_message_id(
-    source_sequence: int, worker: str, worker_version: str, policy_version: int, run: str, part: str
+    source_sequence: int,
+    worker: str,
+    worker_version: str,
+    policy_version: int,
+    run: str,
+    part: str,
+    key: bytes = b"",
 ) -> str:
-    """`Nats-Msg-Id` of a derived event: a redelivered source derives the same ids again."""
-    return digest("out", source_sequence, worker, worker_version, policy_version, run, part)[:32]
+    """`Nats-Msg-Id` of a derived event: a redelivered source derives the same ids again. `key` is
+    the deployment's, without which nobody can tell them beforehand."""
+    parts = (source_sequence, worker, worker_version, policy_version, run, part)
+    return digest("out", *((key.hex(),) if key else ()), *parts)[:32]
+
+
+def body_name(tenant: str, sha256: str) -> str:
+    """The name, in the object store, of a tenant's body: HMAC of its digest under the tenant. Who
+    knows the digest of another tenant's body has a name that is not there."""
+    return "b" + hmac.digest(tenant.encode(), bytes.fromhex(sha256), "sha256").hex()
 
 
 def artifact_handle(tenant: str, session: str, item_id: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from weft_schemas.errors import InvalidInput
+from weft_schemas.faults import fault_of
 
 MAX_ID_BYTES = 256
 MAX_DEPTH = 64
@@ -56,7 +57,7 @@ class BodyRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A body kept in the object store, content-addressed; the item's `text` is then empty."""
 
     sha256: str
-    """Hex digest of the body's UTF-8 bytes; also the object's name."""
+    """Hex digest of the body's UTF-8 bytes; `ids.body_name` makes the object's name of it."""
     size: int
     """Bytes."""
 
@@ -119,7 +120,7 @@ class ContextItem(
         try:
             return msgspec.convert(self.metadata, ReservedMetadata)
         except msgspec.ValidationError as error:
-            path = str(error).replace("`$.", "`$.metadata.")
+            path = fault_of(error).replace("`$.", "`$.metadata.")
             raise InvalidInput(f"item {self.id!r}: {path}; mend the reserved key") from None
 
 

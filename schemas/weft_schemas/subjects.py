@@ -27,6 +27,10 @@ AUDIT_SUBJECTS = "weft-audit.>"
 
 SESSION_CLOSED = "session_closed"
 
+UNREADABLE = "@unreadable"
+"""Stands for a tenant or session id that is none: a record under such a subject is counted and
+parked in this session of its tenant, since any client may write any bytes into a subject."""
+
 
 class Stored(msgspec.Struct, frozen=True):
     """A stored subject, taken apart; tenant and session are decoded ids."""
@@ -72,21 +76,42 @@ def stored_filter(
     return f"w.{direction}.*.{tenant_token}.{session_token}.{event}"
 
 
+def is_stored_as(subject: str, stored: str) -> bool:
+    """Whether a message published to `subject` is stored under `stored`, whatever its partition."""
+    tokens, kept = subject.split("."), stored.split(".")
+    if tokens[0] != "weft" or len(tokens) < 5:
+        return subject == stored
+    return kept[:2] == ["w", tokens[3]] and kept[3:] == [*tokens[1:3], *tokens[4:]]
+
+
 def parse_stored(subject: str) -> Stored:
     """Take a stored subject apart. Raises `InvalidInput` where it is not one."""
     parts = subject.split(".")
     if len(parts) != 6 or parts[0] != "w" or parts[1] not in ("in", "out"):
-        raise InvalidInput(
-            f"subject {subject!r} is not w.<in|out>.<partition>.<tenant>.<session>.<event>"
-        )
+        raise InvalidInput("the subject is not w.<in|out>.<partition>.<tenant>.<session>.<event>")
     if not parts[2].isdigit():
-        raise InvalidInput(f"subject {subject!r}: {parts[2]!r} is not a partition number")
+        raise InvalidInput("the subject has no partition number in its third place")
     return Stored(parts[1], int(parts[2]), decode_token(parts[3]), decode_token(parts[4]), parts[5])
+
+
+def place_of(subject: str) -> tuple[str, str]:
+    """Tenant and session under which a record is reported, whatever its subject: where they can be
+    read they are its own, else `UNREADABLE`. Never raises."""
+    tokens = subject.split(".")[3:5]
+    tenant, session = (_id_or_unreadable(token) for token in (*tokens, "", "")[:2])
+    return tenant, session
+
+
+def _id_or_unreadable(token: str) -> str:
+    try:
+        return decode_token(token)
+    except InvalidInput:
+        return UNREADABLE
 
 
 def parse_request(subject: str) -> tuple[str, str, str]:
     """Tenant, session and service of a request subject. Raises `InvalidInput`."""
     parts = subject.split(".")
     if len(parts) != 4 or parts[0] != "weft-rpc":
-        raise InvalidInput(f"subject {subject!r} is not weft-rpc.<tenant>.<session>.<service>")
+        raise InvalidInput("the subject is not weft-rpc.<tenant>.<session>.<service>")
     return decode_token(parts[1]), decode_token(parts[2]), parts[3]

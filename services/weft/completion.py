@@ -4,15 +4,21 @@ library alone. Blocking: call it in a thread. Nothing uses a model unless config
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import socket
+import threading
 import urllib.error
 import urllib.request
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from weft_schemas.errors import ConfigurationError, Unavailable
 
+AT_ONCE = 4
+"""Questions of one process to models at a time; others wait as long as an answer may take."""
+_ROOM = threading.BoundedSemaphore(AT_ONCE)
 _MOST_REPLY_BYTES = 1 << 20
 """A reply longer than this is no answer to what weft asks for."""
 
@@ -36,7 +42,7 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
     key: str = ""
     """Sent as a bearer token where set."""
     timeout: float = 30.0
-    """Seconds."""
+    """Seconds until the whole answer is there."""
 
     def complete(self, instruction: str, question: str, max_tokens: int) -> str:
         """The model's text, at temperature 0.
@@ -59,13 +65,14 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
         headers = {"Content-Type": "application/json"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
+        if not _ROOM.acquire(timeout=self.timeout):
+            raise Unavailable(f"model endpoint {self.url} is asked {AT_ONCE} things; try again")
         try:
             request = urllib.request.Request(
                 f"{self.url.rstrip('/')}/chat/completions", data=body, headers=headers
             )
-            with urllib.request.urlopen(request, timeout=self.timeout) as reply:
-                content: bytes = reply.read(_MOST_REPLY_BYTES)
-                return content
+            with _Deadline(self.timeout) as deadline:
+                return deadline.answer(request)
         except urllib.error.HTTPError as error:
             error.close()
             raise _refusal(self.url, error.code) from None
@@ -77,6 +84,79 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
             raise ConfigurationError(
                 f"model endpoint {self.url!r} is no address: {error}; give http://host/v1"
             ) from None
+        finally:
+            _ROOM.release()
+
+
+class _Deadline:
+    """Ends an exchange that takes too long in all: a socket's timeout begins anew with each byte,
+    so that a server that sends one now and then would be read for ever."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._sockets: list[socket.socket] = []
+        self._timer = threading.Timer(seconds, self._end)
+        self._over = False
+
+    def __enter__(self) -> _Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def answer(self, request: urllib.request.Request) -> bytes:
+        """The reply's content. Raises `TimeoutError` and what urllib raises; a redirect is an
+        error, since it would take the text, and the key, to another host."""
+        opener = urllib.request.build_opener(_NoRedirects, *self._noting())
+        try:
+            with opener.open(request, timeout=self._seconds) as reply:
+                content: bytes = reply.read(_MOST_REPLY_BYTES)
+        except (OSError, http.client.HTTPException):
+            if self._over:
+                raise self._late() from None
+            raise
+        if self._over:
+            raise self._late()
+        return content
+
+    def _late(self) -> TimeoutError:
+        return TimeoutError(f"no whole answer in {self._seconds:g} s")
+
+    def _end(self) -> None:
+        self._over = True
+        for one in self._sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def _noting(self) -> tuple[urllib.request.BaseHandler, ...]:
+        """Handlers whose connections tell of their sockets."""
+        sockets = self._sockets
+
+        class Plain(http.client.HTTPConnection):
+            def connect(self) -> None:
+                super().connect()
+                sockets.append(self.sock)
+
+        class Encrypted(http.client.HTTPSConnection):
+            def connect(self) -> None:
+                super().connect()
+                sockets.append(self.sock)
+
+        class PlainHandler(urllib.request.HTTPHandler):
+            def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+                return self.do_open(Plain, req)
+
+        class EncryptedHandler(urllib.request.HTTPSHandler):
+            def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+                return self.do_open(Encrypted, req)
+
+        return PlainHandler(), EncryptedHandler()
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
 
 
 class _Message(msgspec.Struct):
@@ -104,6 +184,11 @@ def _text_of(content: bytes, url: str) -> str:
 
 
 def _refusal(url: str, status: int) -> Unavailable | ConfigurationError:
+    if 300 <= status < 400:
+        return ConfigurationError(
+            f"model endpoint {url} answered {status} and points elsewhere, where nothing is sent; "
+            "configure the address that answers itself"
+        )
     if status == 429 or status >= 500:
         return Unavailable(f"model endpoint {url} answered {status}; try again later")
     return ConfigurationError(

@@ -28,7 +28,7 @@ async def test_a_trimmed_log_is_named_as_the_reason_and_verifies(
 ):
     first = [turn("u1", "Which invoice is open?"), call("c1", "u1", n=1), answer("r1", "c1", "ok")]
     async with Publisher(log) as publisher:
-        body = await Bodies(log, publisher).put(b"long " * 60_000)
+        body = await Bodies(log, publisher, "acme").put(b"long " * 60_000)
     document = ContextItem("d1", ItemKind.DOC_SNIPPET, body=body)
     await publish(log, "s1", [*first, document])
     async with working(server.url, "firewall", "summarizer", "memory"):

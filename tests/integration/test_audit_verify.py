@@ -212,7 +212,7 @@ async def test_after_a_real_erasure_all_is_well(sound: Connection, tmp_path: Pat
 
 async def test_bodies_that_are_missing_or_damaged(sound: Connection, tmp_path: Path):
     async with Publisher(sound) as publisher:
-        store = Bodies(sound, publisher)
+        store = Bodies(sound, publisher, "acme")
         whole, damaged = await store.put(b"a" * 300_000), await store.put(b"b" * 300_000)
         missing = BodyRef("0" * 64, 5)
         documents = [

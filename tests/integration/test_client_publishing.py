@@ -7,9 +7,12 @@ import pytest
 
 import weft
 from weft.client.sending import FEW
+from weft.log.bodies import Bodies
 from weft.log.connection import Connection
+from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_session
 from weft.log.server import EmbeddedServer
+from weft_schemas.errors import InvalidInput
 from weft_schemas.events import SessionClosedEvent
 from weft_schemas.items import BodyRef, ContextItem, ItemKind
 
@@ -114,10 +117,26 @@ async def test_a_large_text_goes_to_the_object_store(client: weft.Client, log: C
     assert again.duplicates == 1
 
 
-async def test_a_body_reference_is_published_as_it_is(client: weft.Client, log: Connection) -> None:
-    item = ContextItem("b", ItemKind.TOOL_RESULT, body=BodyRef("0" * 64, 10))
+async def test_a_body_reference_is_published_as_it_is_where_the_body_is_the_tenants(
+    client: weft.Client, log: Connection
+) -> None:
+    async with Publisher(log) as publisher:
+        body = await Bodies(log, publisher, client.tenant).put(b"x" * 300_000)
+        rivals = await Bodies(log, publisher, "rival").put(b"y" * 300_000)
+    item = ContextItem("b", ItemKind.TOOL_RESULT, body=body)
     await client.publish("s1", item)
+    for unknown in (rivals, BodyRef("0" * 64, 10)):
+        with pytest.raises(InvalidInput, match="has no such body"):
+            await client.publish("s1", ContextItem("c", ItemKind.TOOL_RESULT, body=unknown))
     assert await stored(log, "s1") == [item]
+
+
+async def test_the_tenants_own_session_takes_no_items(client: weft.Client, log: Connection) -> None:
+    with pytest.raises(InvalidInput, match="carries the tenant's own events"):
+        await client.publish("@tenant", items(1))
+    with pytest.raises(InvalidInput, match="carries the tenant's own events"):
+        await client.close_session("@tenant")
+    assert await last_sequence(log) == 0
 
 
 async def test_closing_a_session_is_an_event(client: weft.Client, log: Connection) -> None:

@@ -8,20 +8,25 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from tests.integration.indexer_process import publish
 
+from weft.log.adopting import adopt
 from weft.log.api import call
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
+from weft.log.erasing import erase
 from weft.log.publishing import Publisher
+from weft.log.reading import last_of
 from weft.log.server import EmbeddedServer
-from weft_schemas.errors import InvalidInput, NotFound
-from weft_schemas.items import BodyRef
+from weft_schemas.errors import InvalidInput, NotFound, Unavailable
+from weft_schemas.ids import body_name
+from weft_schemas.items import BodyRef, ContextItem, ItemKind
 
 
 @pytest_asyncio.fixture
 async def bodies(log: Connection) -> AsyncIterator[Bodies]:
     async with Publisher(log) as publisher:
-        yield Bodies(log, publisher)
+        yield Bodies(log, publisher, "acme")
 
 
 async def stored(log: Connection) -> int:
@@ -61,10 +66,10 @@ async def test_any_object_store_client_reads_and_writes_them(
     store = await log.jetstream().object_store("weft_bodies")
     reference = await bodies.put(b"y" * 300_000)
     target = io.BytesIO()
-    await store.get(reference.sha256, writeinto=target)
+    await store.get(body_name("acme", reference.sha256), writeinto=target)
     assert target.getvalue() == b"y" * 300_000
     other = BodyRef("44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", 2)
-    await store.put(other.sha256, b"{}")
+    await store.put(body_name("acme", other.sha256), b"{}")
     assert await bodies.get(other) == b"{}"
 
 
@@ -96,6 +101,69 @@ def content(file: Path) -> bytes:
         return file.read_bytes()
     except (FileNotFoundError, IsADirectoryError):
         return b""
+
+
+async def test_another_tenant_has_no_body_of_this_digest(bodies: Bodies, log: Connection) -> None:
+    reference = await bodies.put(b"restricted " * 30_000)
+    async with Publisher(log) as publisher:
+        rival = Bodies(log, publisher, "rival")
+        with pytest.raises(NotFound):
+            await rival.get(reference)
+        assert await rival.delete(reference.sha256) == 0
+        await rival.put(b"restricted " * 30_000)
+        assert await rival.delete_all() == (1, 4)
+    assert await bodies.exists(reference.sha256)
+
+
+async def test_a_body_that_lost_a_chunk_is_healed_by_the_next_who_puts_it(
+    bodies: Bodies, log: Connection
+) -> None:
+    body = os.urandom(400_000)
+    reference = await bodies.put(body)
+    whole = await stored(log)
+    chunk = await last_of(log, "$O.weft_bodies.C.>", "OBJ_weft_bodies")
+    await erase(log, "OBJ_weft_bodies", chunk.sequence)
+    assert not await bodies.exists(reference.sha256)
+    assert await bodies.put(body) == reference
+    assert await bodies.get(reference) == body
+    assert await stored(log) == whole
+
+
+@pytest.mark.parametrize("fault", [asyncio.CancelledError, Unavailable])
+async def test_a_put_that_is_given_up_takes_back_nothing_that_may_be_stored(
+    bodies: Bodies, fault: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = os.urandom(400_000)
+    publish = Publisher.publish
+
+    async def stored_without_a_word(*arguments, **options):
+        await publish(*arguments, **options)
+        raise fault("no acknowledgement")
+
+    monkeypatch.setattr(Publisher, "publish", stored_without_a_word)
+    with pytest.raises(fault):
+        await bodies.put(body)
+    monkeypatch.undo()
+    reference = await bodies.put(body)
+    assert await bodies.get(reference) == body
+
+
+async def test_bodies_of_an_earlier_release_come_to_the_tenants_that_refer_to_them(
+    bodies: Bodies, log: Connection
+) -> None:
+    async with Publisher(log) as publisher:
+        unowned = Bodies(log, publisher, "")
+        shared, lone = await unowned.put(b"s" * 300_000), await unowned.put(b"l" * 300_000)
+        for tenant in ("acme", "rival"):
+            item = ContextItem("d", ItemKind.DOC_SNIPPET, body=shared)
+            await publish(log, "s1", [item], tenant)
+        assert await adopt(log) == 1
+        assert await bodies.get(shared) == b"s" * 300_000
+        assert await Bodies(log, publisher, "rival").exists(shared.sha256)
+        assert not await Bodies(log, publisher, "other").exists(shared.sha256)
+        assert not await unowned.exists(shared.sha256)
+        assert await unowned.exists(lone.sha256)
+        assert await adopt(log) == 0
 
 
 async def test_a_name_that_is_no_digest_is_refused(bodies: Bodies) -> None:

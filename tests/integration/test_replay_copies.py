@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ async def settled(log: Connection) -> None:
 async def worked_session(server: EmbeddedServer, log: Connection, session: str = "s") -> None:
     """A session with everything that workers derive, a closing and a large body."""
     async with Publisher(log) as publisher:
-        body = await Bodies(log, publisher).put(b"a row of a large table\n" * 20_000)
+        body = await Bodies(log, publisher, "t").put(b"a row of a large table\n" * 20_000)
     large = ContextItem("large", ItemKind.TOOL_RESULT, parent_id="c", body=body)
     await publish(log, "noise", [ContextItem("n", ItemKind.USER_TURN, "beside it")])
     async with working(server.url, *WORKERS):
@@ -103,6 +104,33 @@ async def test_an_imported_session_has_the_digest_of_the_original_and_nothing_de
     assert [row.text for row in rows] == [row.text for row in original.view("t", "s").recent(9)]
     assert not any(row.pending for row in rows)
     assert (await exported(other))[0].digest == done.digest
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("session", "@tenant"),
+        ("session", "another"),
+        ("direction", "in.0.t.another"),
+        ("event", "context_policy.x"),
+        ("event", "a b"),
+        ("base64", "no base64"),
+    ],
+)
+async def test_the_import_of_a_session_touches_that_session_alone(
+    server: EmbeddedServer, log: Connection, field: str, value: str
+) -> None:
+    await publish(log, "s", [ContextItem("u", ItemKind.USER_TURN, "hello")])
+    _, content = await exported(log)
+    lines = [json.loads(line) for line in content.splitlines()]
+    forged = {**lines[1], field: value}
+    file = b"\n".join(json.dumps(line).encode() for line in [lines[0], forged, *lines[2:]])
+    last = await last_sequence(log)
+    with pytest.raises(InvalidInput):
+        await import_(log, io.BytesIO(file), "new")
+    with pytest.raises(InvalidInput):
+        await import_(log, io.BytesIO(content), "new", "@tenant")
+    assert await last_sequence(log) == last
 
 
 async def test_an_import_made_again_goes_on_and_changes_nothing(

@@ -59,7 +59,7 @@ async def canaries_everywhere(url: str, session: str) -> tuple[BodyRef, BodyRef]
     long = "".join(f"Line {n} of {CANARY} was shipped to Rotterdam.\n" for n in range(12_000))
     shared = "".join(f"line {n} is shared\n" for n in range(20_000))
     async with connected(url) as (connection, publisher):
-        bodies = Bodies(connection, publisher)
+        bodies = Bodies(connection, publisher, "default")
         own, other = await bodies.put(long.encode()), await bodies.put(shared.encode())
         items = [
             ContextItem("u1", ItemKind.USER_TURN, f"My name is {CANARY} and my city is {CANARY}."),
@@ -129,7 +129,7 @@ async def test_no_byte_of_an_erased_session_is_left_and_others_go_on(tmp_path: P
             assert removed["audit_events"] == 1
             assert not [one for one in done.json["unreachable"] if "replica " in one]
             assert await left_of(connection, "secret") == await left_of(connection, "copy") == 0
-            bodies = Bodies(connection, publisher)
+            bodies = Bodies(connection, publisher, "default")
             assert not await bodies.exists(own.sha256)
             assert await bodies.exists(shared.sha256)
             receipts = [

@@ -26,7 +26,7 @@ PATIENCE = 120.0
 async def fill(log: Connection) -> None:
     """Two sessions in turns; the canary stands in one of them and in its body."""
     async with Publisher(log) as publisher:
-        body = await Bodies(log, publisher).put(f"{CANARY} ".encode() * 30_000)
+        body = await Bodies(log, publisher, "default").put(f"{CANARY} ".encode() * 30_000)
     await publish(log, "secret", [ContextItem("r", ItemKind.TOOL_RESULT, body=body)], "default")
     for number in range(20):
         for session, text in (("secret", f"I am {CANARY} {number}."), ("kept", f"line {number}")):

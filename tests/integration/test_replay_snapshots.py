@@ -233,7 +233,7 @@ async def test_an_erasure_after_trimming_writes_the_snapshot_anew_without_the_se
     server: EmbeddedServer, log: Connection, tmp_path: Path
 ) -> None:
     async with Publisher(log) as publisher:
-        body = await Bodies(log, publisher).put(b"zanzibarcanary " * 20_000)
+        body = await Bodies(log, publisher, "t").put(b"zanzibarcanary " * 20_000)
     copy = {"forked_from": {"session": "gone"}}
     await publish(log, "gone", [ContextItem("g", ItemKind.USER_TURN, "zanzibarcanary")])
     await publish(log, "gone", [ContextItem("b", ItemKind.DOC_SNIPPET, body=body)])

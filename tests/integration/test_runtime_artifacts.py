@@ -22,29 +22,29 @@ async def artifacts(log: Connection) -> AsyncIterator[ArtifactStore]:
 
 
 async def whole(artifacts: ArtifactStore, item: ContextItem) -> str:
-    async with artifacts.body(item) as body:
+    async with artifacts.body("acme", item) as body:
         return body.read_text() if isinstance(body, Path) else body
 
 
 @pytest.mark.parametrize("size", [10, THRESHOLD_BYTES, THRESHOLD_BYTES + 1, 3_000_000])
 async def test_a_kept_body_comes_back_whole(artifacts: ArtifactStore, size: int) -> None:
     item = result("r", "x" * size)
-    kept = await artifacts.keep(item)
+    kept = await artifacts.keep("acme", item)
     assert (kept.body is None) == (size <= THRESHOLD_BYTES)
     assert len(kept.text) <= THRESHOLD_BYTES
     assert await whole(artifacts, kept) == item.text
 
 
 async def test_the_file_of_a_large_body_is_gone_after_reading(artifacts: ArtifactStore) -> None:
-    kept = await artifacts.keep(result("r", "x" * (THRESHOLD_BYTES + 1)))
-    async with artifacts.body(kept) as body:
+    kept = await artifacts.keep("acme", result("r", "x" * (THRESHOLD_BYTES + 1)))
+    async with artifacts.body("acme", kept) as body:
         assert isinstance(body, Path)
     assert not body.exists()
 
 
 async def test_text_of_a_trusted_body_is_bounded(artifacts: ArtifactStore) -> None:
-    kept = await artifacts.keep(ContextItem("u", ItemKind.USER_TURN, "é" * 2_000_000))
-    assert len((await artifacts.text(kept)).encode()) == 1 << 20
+    kept = await artifacts.keep("acme", ContextItem("u", ItemKind.USER_TURN, "é" * 2_000_000))
+    assert len((await artifacts.text("acme", kept)).encode()) == 1 << 20
 
 
 async def test_an_artifacts_item_is_read_from_the_log_and_checked(

@@ -63,7 +63,7 @@ async def test_slices_of_a_body_follow_one_another(replica, log: Connection):
 async def test_a_body_in_the_object_store_and_its_sensitivity(replica, log: Connection):
     body = "\n".join(LINES * 4).encode()
     async with Publisher(log) as publisher:
-        reference = await Bodies(log, publisher).put(body)
+        reference = await Bodies(log, publisher, "acme").put(body)
     item = ContextItem(
         id="b", kind=ItemKind.TOOL_RESULT, body=reference, sensitivity=Sensitivity.CONFIDENTIAL
     )

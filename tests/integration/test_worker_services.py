@@ -86,7 +86,7 @@ async def test_the_firewall_addresses_what_is_untrusted_and_nothing_else(server,
 async def test_the_firewall_reads_a_body_from_the_object_store(server, log: Connection):
     body = b"\n".join(b"ERROR %d: disk full" % n for n in range(40_000))
     async with Publisher(log) as publisher:
-        reference = await Bodies(log, publisher).put(body)
+        reference = await Bodies(log, publisher, "acme").put(body)
     await publish(log, "s1", [ContextItem(id="r", kind=ItemKind.TOOL_RESULT, body=reference)])
     async with working(server.url, "firewall"):
         [(_, event)] = await until(log, bool)

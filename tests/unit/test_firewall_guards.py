@@ -15,8 +15,7 @@ from weft.firewall.injection import NEEDLES, THRESHOLD, suspicion_score
 from weft.firewall.personal import find_personal
 from weft.firewall.prefilter import Prefilter, literals
 from weft.firewall.scan import scan
-from weft.firewall.secret_rules import RULES
-from weft.firewall.secrets import NAMES
+from weft.firewall.secrets import NAMES, RULES
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import FirewallRules
 

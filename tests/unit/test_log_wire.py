@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.log.wire import Delivered, delivered, header, header_block, publish_command, status
+from weft.log.wire import (
+    Delivered,
+    delivered,
+    header,
+    header_block,
+    publish_command,
+    servers_header,
+    status,
+    takes_replies,
+    text_of,
+)
 from weft_schemas.errors import InvalidInput
 
 printable = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=50)
@@ -23,7 +33,7 @@ def test_a_message_with_headers_is_an_hpub_with_both_sizes() -> None:
 @given(printable)
 def test_a_header_value_comes_back(value: str) -> None:
     block = header_block({"a": "first", "ce-id": value, "z": "last"})
-    assert header(block, b"ce-id") == value.encode().strip().decode()
+    assert header(block, b"ce-id") == value.strip(" \t")
     assert header(block, b"z") == "last"
     assert header(block, b"id") == ""
 
@@ -38,6 +48,32 @@ def test_a_header_cannot_carry_another(value: str) -> None:
 def test_a_subject_cannot_carry_a_command(subject: str) -> None:
     with pytest.raises(InvalidInput, match="white space"):
         publish_command(subject, "", b"", b"")
+
+
+def test_the_servers_header_is_the_last_of_its_name() -> None:
+    block = b"NATS/1.0\r\nNats-Sequence: 1\r\nNats-Stream: weft\r\nNats-Sequence: 7\r\n\r\n"
+    assert servers_header(block, b"Nats-Sequence") == "7"
+    assert servers_header(b"garbage", b"Nats-Sequence") == ""
+
+
+@given(st.binary(max_size=20))
+def test_any_bytes_are_a_text_with_one_mark_for_each_that_is_none(raw: bytes) -> None:
+    text = text_of(raw)
+    assert text.encode().decode() == text
+    assert text_of(b"a\xff" + raw.replace(b"\xff", b"")) == "a\ufffd" + text_of(
+        raw.replace(b"\xff", b"")
+    )
+    assert text_of(b"\xe2\x80") == "\ufffd\ufffd"
+
+
+@pytest.mark.parametrize("inbox", ["_INBOX.a.1", "_R_.x", "mine.replies"])
+def test_an_answer_may_go_to_an_inbox(inbox: str) -> None:
+    assert takes_replies(inbox)
+
+
+@pytest.mark.parametrize("place", ["", "weft.a.b.in.user_turn", "$JS.API.INFO", "w.in", "_I\x0b"])
+def test_an_answer_is_no_event_and_no_call(place: str) -> None:
+    assert not takes_replies(place)
 
 
 def test_a_status_is_told_from_a_message() -> None:

@@ -37,9 +37,12 @@ def test_a_body_is_lone_where_only_victims_refer_to_it() -> None:
     assert found.lone_bodies(Victims("t", None)) == [SHA, OTHER]
 
 
-def test_a_body_of_another_tenant_is_no_victims() -> None:
+def test_each_tenant_has_a_body_of_its_own() -> None:
     found = survey(("t", "s", item(body=SHA)), ("rival", "s", item(body=SHA)))
-    assert found.lone_bodies(Victims("t", None)) == []
+    assert found.lone_bodies(Victims("t", None)) == [SHA]
+    assert found.lone_bodies(Victims("other", None)) == []
+    assert found.is_referred_to("rival", SHA)
+    assert not found.is_referred_to("other", SHA)
 
 
 def test_a_catalogue_holds_its_body() -> None:

@@ -98,11 +98,12 @@ def fresh_model(records: Iterable[LogRecord], through: int, encoding: str) -> Re
 def tombstone_of(records: Iterable[LogRecord], session: str) -> int:
     """Sequence of the event that erased a session, or its whole tenant; 0 where it stands."""
     for record in records:
-        if record.subject.endswith(".erased"):
-            try:
-                event = record.event()
-            except InvalidInput:
-                continue
-            if isinstance(event, ErasedEvent) and event.session in (None, session):
-                return record.sequence
+        if not record.subject.startswith("w.out.") or not record.subject.endswith(".erased"):
+            continue  # an agent publishes `in`, and erases nothing
+        try:
+            event = record.event()
+        except InvalidInput:
+            continue
+        if isinstance(event, ErasedEvent) and event.session in (None, session):
+            return record.sequence
     return 0

@@ -240,12 +240,12 @@ async def _bodies(
 ) -> None:
     """Every body in the object store is there, with the bytes that its name promises."""
     async with Publisher(connection) as publisher:
-        store = Bodies(connection, publisher)
-        hashed: dict[str, Finding | None] = {}
+        hashed: dict[tuple[str, str], Finding | None] = {}
         for number, (tenant, session, sequence, item_id, sha256, size) in enumerate(found, 1):
-            if sha256 not in hashed:
-                hashed[sha256] = await _body(store, BodyRef(sha256, size))
-            fault = hashed[sha256]
+            if (tenant, sha256) not in hashed:
+                store = Bodies(connection, publisher, tenant)
+                hashed[tenant, sha256] = await _body(store, BodyRef(sha256, size))
+            fault = hashed[tenant, sha256]
             if fault is not None:
                 place = {"tenant": tenant, "session": session, "sequence": sequence}
                 done.findings.append(msgspec.structs.replace(fault, item_id=item_id, **place))

@@ -91,7 +91,7 @@ async def logged_sessions(
 ) -> list[tuple[Transcript, list[int]]]:
     """Sessions of the log, each with the sequences of its items. Raises `NotFound`."""
     async with Publisher(client.connection) as publisher:
-        bodies = Bodies(client.connection, publisher)
+        bodies = Bodies(client.connection, publisher, client.tenant)
         return [await _logged(client, bodies, session) for session in dict.fromkeys(sessions)]
 
 

@@ -9,6 +9,7 @@ from importlib import import_module
 
 import click
 
+from weft.cli.concealing import conceal
 from weft_schemas.errors import (
     ConfigurationError,
     Conflict,
@@ -124,7 +125,10 @@ def cli(ctx: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit with its code."""
+    """Run a command and exit with its code. What it writes is its user's alone."""
+    if arguments is None:
+        conceal()
+    os.umask(0o077)
     sys.exit(run(arguments))
 
 

@@ -84,7 +84,9 @@ def up(
     # Asked of the options, not of the settings: the default address, given, is an address, too.
     named = click.get_current_context().params["nats_url"]
     if data_dir is not None:
-        settings = msgspec.structs.replace(settings, data_dir=data_dir)
+        # The secret is that of the environment, or of this folder; not of another one.
+        key = os.environ.get("WEFT_FINGERPRINT_KEY", "")
+        settings = msgspec.structs.replace(settings, data_dir=data_dir, fingerprint_key=key)
     embedded = not (named or os.environ.get("WEFT_NATS_URL"))
     if not embedded and _is_given("port"):
         where = named or os.environ["WEFT_NATS_URL"]
@@ -148,7 +150,7 @@ async def _up(
 
 def _opened(log_file: Path) -> IO[bytes]:
     try:
-        log_file.parent.mkdir(parents=True, exist_ok=True)
+        log_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return log_file.open("ab")
     except OSError as error:
         raise ConfigurationError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -36,7 +36,8 @@ from weft_schemas.compile import (
     ExplainRequest,
 )
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
-from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.ids import TENANT_SESSION, derived_key
+from weft_schemas.items import BodyRef
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import (
     Catalog,
@@ -115,7 +116,8 @@ class Client:
             self._sending = await opening.enter_async_context(
                 Sending(self.connection, self._publisher)
             )
-            self._outgoing = Outgoing(self.connection, self._publisher, self.tenant)
+            key = derived_key(self.settings.credential(), "message ids")
+            self._outgoing = Outgoing(self.connection, self._publisher, self.tenant, key)
             self._open = opening.pop_all()
         return self
 
@@ -176,8 +178,11 @@ class Client:
 
         Needs a credential that may read the log.
         """
-        bodies = Bodies(self.connection, self._publisher)
-        return await newest_catalogue(self.connection, bodies.get, self.tenant, name)
+
+        def fetch(tenant: str, body: BodyRef) -> Awaitable[bytes]:
+            return Bodies(self.connection, self._publisher, tenant).get(body)
+
+        return await newest_catalogue(self.connection, fetch, self.tenant, name)
 
     async def confirm(self, session: str, published: PublishAck | Iterable[str]) -> Confirmation:
         """Which of the published items were there before, and which lost to another item; of ids

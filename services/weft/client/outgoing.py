@@ -18,6 +18,8 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.events import Event, SessionClosedEvent, encode_event
 from weft_schemas.ids import TENANT_SESSION, encode_token, item_message_ids
 from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextPolicy
+from weft_schemas.ranges import check_ranges
 from weft_schemas.routing import Catalog
 from weft_schemas.subjects import SESSION_CLOSED, derived_subject, item_subject
 
@@ -44,10 +46,15 @@ class PublishAck(msgspec.Struct, frozen=True):
 class Outgoing:
     """Makes messages of one tenant's items."""
 
-    def __init__(self, connection: Connection, publisher: Publisher, tenant: str) -> None:
+    def __init__(
+        self, connection: Connection, publisher: Publisher, tenant: str, key: bytes = b""
+    ) -> None:
+        """`key` makes the ids of items ones that nobody else can tell beforehand; the same in
+        every process of an agent, so that publishing again is recognised."""
         self.tenant = tenant
+        self._key = key
         self._connection = connection
-        self._bodies = Bodies(connection, publisher)
+        self._bodies = Bodies(connection, publisher, tenant)
         self._artifacts = ArtifactStore(connection, publisher)
         self._after_store_body = crash_point("publisher.after_store_body")
 
@@ -59,12 +66,15 @@ class Outgoing:
         Raises `InvalidInput` naming the item; of a sequence every item is checked before the first
         message.
         """
+        _check_session(session)
         source = f"/weft/{encode_token(self.tenant)}/{encode_token(session)}"
-        message_id_of = item_message_ids(self.tenant, session)
+        message_id_of = item_message_ids(self.tenant, session, self._key)
         subjects = {kind: item_subject(self.tenant, session, kind) for kind in ItemKind}
         async for item, payload in _encoded(items):
             if len(payload) > THRESHOLD_BYTES and len(item.text) * 4 > THRESHOLD_BYTES:
                 payload = await self._lightened(item, payload)
+            elif item.body is not None:
+                await self._artifacts.check(self.tenant, item)
             message_id = message_id_of(item.id, payload)
             headers = event_headers(message_id, "weft.item", source, traceparent)
             if ids is not None:
@@ -73,6 +83,7 @@ class Outgoing:
 
     def closing(self, session: str, reason: str) -> Message:
         """The message that a session has ended."""
+        _check_session(session)
         subject = item_subject(self.tenant, session, SESSION_CLOSED)
         return self._decided(subject, SessionClosedEvent(reason=reason), session)
 
@@ -87,6 +98,8 @@ class Outgoing:
 
     def tenants(self, event: Event) -> Message:
         """A message of the tenant's own, such as a policy."""
+        if isinstance(event, ContextPolicy):
+            check_ranges(event, f"policy {event.name!r}")
         tag = str(type(event).__struct_config__.tag)
         subject = derived_subject(self.tenant, TENANT_SESSION, tag)
         return self._decided(subject, event, TENANT_SESSION)
@@ -102,11 +115,18 @@ class Outgoing:
 
     async def _lightened(self, item: ContextItem, payload: bytes) -> bytes:
         """The item with its text in the object store, where that is large and the store open."""
-        kept = await self._artifacts.keep(item)
+        kept = await self._artifacts.keep(self.tenant, item)
         if kept is item:
             return payload
         self._after_store_body()
         return encode_event(kept)
+
+
+def _check_session(session: str) -> None:
+    if session == TENANT_SESSION:
+        raise InvalidInput(
+            f"{TENANT_SESSION} carries the tenant's own events and no items; name a session"
+        )
 
 
 async def _encoded(items: Items) -> AsyncIterator[tuple[ContextItem, bytes]]:

@@ -27,7 +27,14 @@ from weft.compiler.rendering.entries import entry
 from weft.compiler.rendering.memory import frozen_header, memory_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
 from weft.compiler.rendering.tools import parameter_names, tools_entry
-from weft.compiler.renditions.rendition import REDACTED, WHOLE, Rendition, reference, summarised
+from weft.compiler.renditions.rendition import (
+    COMPACT,
+    REDACTED,
+    WHOLE,
+    Rendition,
+    reference,
+    summarised,
+)
 from weft.compiler.selection.offers import Scores, Shape, required_parts
 from weft.compiler.selection.prefix import Prefix, keep, select_stable
 from weft.compiler.selection.repeats import repeated
@@ -324,7 +331,7 @@ def _stats(state: State, costed: Costed, choice: Choice, shown: Shown) -> BuildS
     if state.request.as_of is not None and state.request.as_of > state.view.sequence:
         ledger.note(f"as of {state.request.as_of}: what is read ends at {state.view.sequence}")
     included = tuple(one.item_id for one in entries if one.item_id)
-    cut = {at: one for at, one in shown.items() if one.view not in (WHOLE, REDACTED)}
+    cut = {at: one for at, one in shown.items() if one.view not in (WHOLE, COMPACT, REDACTED)}
     return BuildStats(
         total_candidates=ledger.total,
         included_count=len(included),

@@ -12,7 +12,7 @@ STRING = r"'(?:[^'\\]++|\\.)*+(?:'|\Z)|\"(?:[^\"\\]++|\\.)*+(?:\"|\Z)"
 """A string literal; one that the end of the text cuts off counts too."""
 _TOKEN = re.compile(
     rf"(?P<string>[bru]?(?:{STRING}))|(?P<word>\b(?:None|True|False|nan|inf)\b)|(?P<open>\()"
-    r"|(?P<close>,?\s*\))|(?P<comma>,\s*(?=[\]}]))",
+    r"|(?P<close>(?:,|(?<!\s))\s*+\))|(?P<comma>,\s*(?=[\]}]))",
     re.DOTALL,
 )
 _WORDS = {"None": "null", "True": "true", "False": "false", "nan": "null", "inf": "null"}

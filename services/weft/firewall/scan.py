@@ -12,8 +12,7 @@ from weft.firewall.finding import Finding, fingerprint, masked, masks_of, withou
 from weft.firewall.injection import NEEDLES, find_injections, plain_letters
 from weft.firewall.personal import find_personal
 from weft.firewall.prefilter import Prefilter, literals
-from weft.firewall.secret_rules import RULES
-from weft.firewall.secrets import NAMES, find_secrets
+from weft.firewall.secrets import NAMES, RULES, find_secrets
 from weft_schemas.envelope import Mask, Signal
 from weft_schemas.items import Sensitivity
 from weft_schemas.policy import FirewallRules, PiiAction

@@ -20,20 +20,25 @@ class SecretRule(msgspec.Struct, frozen=True):
     """A match counts only if its value looks random."""
     closed_by: int = 0
     """Group of what ends the secret and belongs to it, where a text may be cut off before it."""
+    check: str = ""
+    """What a value must be: `shown` no placeholder of a manual; `word` that, and no word that says
+    what becomes of a password; `password` that, and not of plain words alone."""
 
 
 WORD_START = r"(?:\b|\\u[0-9A-Fa-f]{4}|\\[bf])"
 """Where a word begins: behind an escape of JSON too, which ends in a letter or a digit itself."""
 
 
-def _rule(
+def rule(
     name: str,
     needles: str,
     pattern: str,
     group: int = 0,
     doubtful: bool = False,
     closed_by: int = 0,
+    check: str = "",
 ) -> SecretRule:
+    """`needles` are separated by blanks; `pattern` is for RE2, and `group` the one that hides."""
     flags = "(?i)" if pattern.startswith("(?i)") else ""
     begun = pattern.removeprefix(flags).removeprefix(r"\b")
     if begun != pattern.removeprefix(flags):
@@ -50,6 +55,7 @@ def _rule(
         group,
         doubtful,
         closed_by,
+        check,
     )
 
 
@@ -57,50 +63,50 @@ _B64 = "[A-Za-z0-9+/]"
 _WORD = "[A-Za-z0-9_-]"
 
 RULES = (
-    _rule("aws_access_key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    _rule(
+    rule("aws_access_key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    rule(
         "aws_secret_key",
         "secret",
         rf"(?i)(?:aws.{{0,20}}?secret|secret_?access).{{0,20}}?[\"'\s]*[:=][\"'\s]*({_B64}{{40}})\b",
         1,
     ),
-    _rule("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}"),
-    _rule("github_pat", "github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{22,255}"),
-    _rule(
+    rule("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}"),
+    rule("github_pat", "github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{22,255}"),
+    rule(
         "gitlab_token",
         "glpat- gldt- glptt- glrt- glcbt- glft- glsoat- glagent- glimt- gloas-",
         r"\bgl(?:pat|dt|ptt|rt|cbt|ft|soat|agent|imt|oas)-[A-Za-z0-9_.-]{20,200}",
     ),
-    _rule(
+    rule(
         "slack_token",
         "xoxa- xoxb- xoxe- xoxe. xoxp- xoxr- xoxs- xoxc- xoxd- xapp-",
         r"\b(?:xox[abceprsd]|xoxe\.xox[bp]|xapp)-[A-Za-z0-9%/+-]{10,400}",
     ),
-    _rule(
+    rule(
         "slack_webhook",
         "hooks.slack.com",
         r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{20,200})",
         1,
     ),
-    _rule(
+    rule(
         "discord_webhook",
         "/api/webhooks/",
         rf"discord(?:app)?\.com/api/webhooks/([0-9]{{15,22}}/{_WORD}{{40,120}})",
         1,
     ),
-    _rule("stripe_key", "sk_live_ rk_live_ sk_test_ rk_test_", r"\b[rs]k_(?:live|test)_\w{10,250}"),
-    _rule("webhook_secret", "whsec_", rf"\bwhsec_{_B64}{{20,100}}=*"),
-    _rule("google_api_key", "aiza", rf"\bAIza{_WORD}{{35}}"),
-    _rule("google_oauth", "ya29.", rf"\bya29\.{_WORD}{{20,1000}}"),
-    _rule("google_client_secret", "gocspx-", rf"\bGOCSPX-{_WORD}{{28}}"),
-    _rule("anthropic_key", "sk-ant-", rf"\bsk-ant-[a-z0-9]{{3,10}}-{_WORD}{{20,200}}"),
-    _rule(
+    rule("stripe_key", "sk_live_ rk_live_ sk_test_ rk_test_", r"\b[rs]k_(?:live|test)_\w{10,250}"),
+    rule("webhook_secret", "whsec_", rf"\bwhsec_{_B64}{{20,100}}=*"),
+    rule("google_api_key", "aiza", rf"\bAIza{_WORD}{{35}}"),
+    rule("google_oauth", "ya29.", rf"\bya29\.{_WORD}{{20,1000}}"),
+    rule("google_client_secret", "gocspx-", rf"\bGOCSPX-{_WORD}{{28}}"),
+    rule("anthropic_key", "sk-ant-", rf"\bsk-ant-[a-z0-9]{{3,10}}-{_WORD}{{20,200}}"),
+    rule(
         "openai_key",
         "sk-",
         rf"\bsk-(?:(?:proj|svcacct|admin|or-v1|lf)-{_WORD}{{20,250}}|[A-Za-z0-9]{{32,64}}\b)",
     ),
-    _rule("jwt", "eyj", rf"\beyJ{_WORD}{{8,}}\.eyJ{_WORD}{{8,}}\.{_WORD}*"),
-    _rule(
+    rule("jwt", "eyj", rf"\beyJ{_WORD}{{8,}}\.eyJ{_WORD}{{8,}}\.{_WORD}*"),
+    rule(
         "private_key",
         "private key",
         r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s\\:,.|>-]*?)"
@@ -108,73 +114,73 @@ RULES = (
         1,
         closed_by=2,
     ),
-    _rule("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
-    _rule("npm_token", "npm_", r"\bnpm_[A-Za-z0-9]{36}"),
-    _rule("pypi_token", "pypi-", rf"\bpypi-{_WORD}{{50,250}}"),
-    _rule("rubygems_key", "rubygems_", r"\brubygems_[a-f0-9]{48}"),
-    _rule("docker_token", "dckr_pat_", rf"\bdckr_pat_{_WORD}{{27}}"),
-    _rule("sendgrid_key", "sg.", rf"\bSG\.{_WORD}{{22}}\.{_WORD}{{43}}"),
-    _rule("mailgun_key", "key-", r"\bkey-[0-9a-f]{32}\b"),
-    _rule("mailchimp_key", "-us", r"\b[0-9a-f]{32}-us[0-9]{1,2}\b"),
-    _rule("twilio_key", "sk", r"\bSK[0-9a-f]{32}\b"),
-    _rule("digitalocean_token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}"),
-    _rule("telegram_token", ":aa", rf"\b[0-9]{{8,10}}:AA{_WORD}{{33}}"),
-    _rule("discord_token", ".", rf"\b[MNO][A-Za-z0-9]{{23,27}}\.{_WORD}{{6}}\.{_WORD}{{27,40}}"),
-    _rule("huggingface_token", "hf_ api_org_", r"\b(?:hf|api_org)_[A-Za-z]{34}"),
-    _rule("databricks_token", "dapi", r"\bdapi[0-9a-f]{32}(?:-[0-9])?\b"),
-    _rule("shopify_token", "shpat_ shpca_ shppa_ shpss_", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
-    _rule("square_token", "sq0", rf"\bsq0(?:atp|csp|idp)-{_WORD}{{22,43}}"),
-    _rule("facebook_token", "eaa", r"\bEAA[A-Za-z0-9]{60,250}"),
-    _rule("linear_key", "lin_api_", r"\blin_api_[A-Za-z0-9]{40}"),
-    _rule("notion_token", "ntn_ secret_", r"\b(?:ntn_[A-Za-z0-9]{40,50}|secret_[A-Za-z0-9]{43})\b"),
-    _rule("vault_token", "hvs. hvb.", rf"\bhv[sb]\.{_WORD}{{24,200}}"),
-    _rule("terraform_token", ".atlasv1.", rf"\b[A-Za-z0-9]{{14}}\.atlasv1\.{_WORD}{{60,70}}"),
-    _rule("doppler_token", "dp.", r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,64}"),
-    _rule("newrelic_key", "nrak-", r"\bNRAK-[A-Z0-9]{27}"),
-    _rule("grafana_token", "glsa_ glc_", r"\bgl(?:sa|c)_[A-Za-z0-9+/=_]{32,400}"),
-    _rule("sentry_token", "sntrys_ sntryu_", r"\bsntry[su]_[A-Za-z0-9+/=_]{40,400}"),
-    _rule("postman_key", "pmak-", r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
-    _rule("planetscale_token", "pscale_", r"\bpscale_(?:tkn|pw|oauth)_[\w.=-]{32,64}"),
-    _rule("figma_token", "figd_", rf"\bfigd_{_WORD}{{38,60}}"),
-    _rule("airtable_token", "pat", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
-    _rule("dropbox_token", "sl.", rf"\bsl\.(?:u\.)?{_WORD}{{100,1000}}"),
-    _rule("supabase_token", "sbp_", r"\bsbp_[0-9a-f]{40}"),
-    _rule("groq_key", "gsk_", r"\bgsk_[A-Za-z0-9]{40,60}"),
-    _rule("perplexity_key", "pplx-", r"\bpplx-[A-Za-z0-9]{40,60}"),
-    _rule("xai_key", "xai-", r"\bxai-[A-Za-z0-9]{70,90}"),
-    _rule("replicate_token", "r8_", r"\br8_[A-Za-z0-9]{37}"),
-    _rule("azure_client_secret", "q~", r"\b[\w.~-]{3}[0-9]Q~[\w.~-]{31,34}"),
-    _rule(
+    rule("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    rule("npm_token", "npm_", r"\bnpm_[A-Za-z0-9]{36}"),
+    rule("pypi_token", "pypi-", rf"\bpypi-{_WORD}{{50,250}}"),
+    rule("rubygems_key", "rubygems_", r"\brubygems_[a-f0-9]{48}"),
+    rule("docker_token", "dckr_pat_", rf"\bdckr_pat_{_WORD}{{27}}"),
+    rule("sendgrid_key", "sg.", rf"\bSG\.{_WORD}{{22}}\.{_WORD}{{43}}"),
+    rule("mailgun_key", "key-", r"\bkey-[0-9a-f]{32}\b"),
+    rule("mailchimp_key", "-us", r"\b[0-9a-f]{32}-us[0-9]{1,2}\b"),
+    rule("twilio_key", "sk", r"\bSK[0-9a-f]{32}\b"),
+    rule("digitalocean_token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}"),
+    rule("telegram_token", ":aa", rf"\b[0-9]{{8,10}}:AA{_WORD}{{33}}"),
+    rule("discord_token", ".", rf"\b[MNO][A-Za-z0-9]{{23,27}}\.{_WORD}{{6}}\.{_WORD}{{27,40}}"),
+    rule("huggingface_token", "hf_ api_org_", r"\b(?:hf|api_org)_[A-Za-z]{34}"),
+    rule("databricks_token", "dapi", r"\bdapi[0-9a-f]{32}(?:-[0-9])?\b"),
+    rule("shopify_token", "shpat_ shpca_ shppa_ shpss_", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
+    rule("square_token", "sq0", rf"\bsq0(?:atp|csp|idp)-{_WORD}{{22,43}}"),
+    rule("facebook_token", "eaa", r"\bEAA[A-Za-z0-9]{60,250}"),
+    rule("linear_key", "lin_api_", r"\blin_api_[A-Za-z0-9]{40}"),
+    rule("notion_token", "ntn_ secret_", r"\b(?:ntn_[A-Za-z0-9]{40,50}|secret_[A-Za-z0-9]{43})\b"),
+    rule("vault_token", "hvs. hvb.", rf"\bhv[sb]\.{_WORD}{{24,200}}"),
+    rule("terraform_token", ".atlasv1.", rf"\b[A-Za-z0-9]{{14}}\.atlasv1\.{_WORD}{{60,70}}"),
+    rule("doppler_token", "dp.", r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,64}"),
+    rule("newrelic_key", "nrak-", r"\bNRAK-[A-Z0-9]{27}"),
+    rule("grafana_token", "glsa_ glc_", r"\bgl(?:sa|c)_[A-Za-z0-9+/=_]{32,400}"),
+    rule("sentry_token", "sntrys_ sntryu_", r"\bsntry[su]_[A-Za-z0-9+/=_]{40,400}"),
+    rule("postman_key", "pmak-", r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
+    rule("planetscale_token", "pscale_", r"\bpscale_(?:tkn|pw|oauth)_[\w.=-]{32,64}"),
+    rule("figma_token", "figd_", rf"\bfigd_{_WORD}{{38,60}}"),
+    rule("airtable_token", "pat", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    rule("dropbox_token", "sl.", rf"\bsl\.(?:u\.)?{_WORD}{{100,1000}}"),
+    rule("supabase_token", "sbp_", r"\bsbp_[0-9a-f]{40}"),
+    rule("groq_key", "gsk_", r"\bgsk_[A-Za-z0-9]{40,60}"),
+    rule("perplexity_key", "pplx-", r"\bpplx-[A-Za-z0-9]{40,60}"),
+    rule("xai_key", "xai-", r"\bxai-[A-Za-z0-9]{70,90}"),
+    rule("replicate_token", "r8_", r"\br8_[A-Za-z0-9]{37}"),
+    rule("azure_client_secret", "q~", r"\b[\w.~-]{3}[0-9]Q~[\w.~-]{31,34}"),
+    rule(
         "azure_key",
         "accountkey= sharedaccesskey= sig=",
         rf"(?i)(?:AccountKey|SharedAccessKey)=({_B64}{{40,100}}={{0,2}})",
         1,
     ),
-    _rule("sas_signature", "sig=", r"[?&]sig=([A-Za-z0-9%+/]{40,90})", 1),
-    _rule(
+    rule("sas_signature", "sig=", r"[?&]sig=([A-Za-z0-9%+/]{40,90})", 1),
+    rule(
         "url_signature",
         "signature=",
         r"(?i)[?&]X-(?:Amz|Goog)-Signature=([0-9a-f]{64,600})",
         1,
     ),
-    _rule(
+    rule(
         "url_password",
         "://",
         r"\b[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s:/?#@\"'<>\\]{0,100}:([^\s/@\"'<>\\]{1,200})@[\w.\[-]",
         1,
     ),
-    _rule(
+    rule(
         "basic_auth",
         "basic",
         r"(?i)authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?basic\s+([A-Za-z0-9+/]{8,600}={0,2})",
         1,
     ),
-    _rule(
+    rule(
         "basic_auth",
         "basic",
         r"(?i)\bbasic\s+([A-Za-z0-9+/]{12,300}={0,2})(?:[^A-Za-z0-9+/=]|\z)",
         1,
         True,
     ),
-    _rule("bearer_token", "bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{16,1000}=*)", 1, True),
+    rule("bearer_token", "bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{16,1000}=*)", 1, True),
 )

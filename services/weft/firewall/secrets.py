@@ -15,8 +15,11 @@ from itertools import islice
 import re2
 
 from weft.firewall.finding import Finding
-from weft.firewall.secret_rules import RULES, WORD_START, SecretRule
+from weft.firewall.secret_context import IN_CONTEXT
+from weft.firewall.secret_rules import RULES as PUBLISHED
+from weft.firewall.secret_rules import WORD_START, SecretRule
 
+RULES = (*PUBLISHED, *IN_CONTEXT)
 NAMES = (
     b"passw", b"pwd", b"passphrase", b"secret", b"token", b"credential", b"apikey", b"api_key",
     b"api-key", b"accesskey", b"access_key", b"access-key", b"auth", b"private_key", b"privatekey",
@@ -52,6 +55,19 @@ _NO_VALUE = re.compile(
     rb"|~?/[\w.-]+/|\./|\$[({]|\$[A-Z_]+\Z|%[(s]|%[A-Z_]+%\Z)"
     rb"|xxxx|\*\*\*\*|\.\.\.|placeholder|example|dummy|\(\)|=>|\$\{|\{\{"
 )
+_CODE = re.compile(rb"\A[A-Za-z_][\w.]*[(\[]|\A[a-z_]+(?:\.[a-z_]+)+\Z")
+"""A call, an element, an attribute: what a program does with a password."""
+_SAID_OF_PASSWORDS = """
+required optional incorrect correct invalid valid wrong missing expired empty blank weak strong set
+unset reset changed unchanged needed protected encrypted hashed stored saved updated given provided
+entered accepted rejected denied failed disabled enabled hidden shown visible unknown null none true
+false string text password passwd pwd token secret value username user email input field here below
+above follows following this that these those very also only always never used sent same different
+longer shorter least most case-sensitive confirmation confirm length characters being from your
+their with must should will been
+"""
+_SAID = frozenset(_SAID_OF_PASSWORDS.encode().split())
+"""What is said of a password rather than what it is."""
 _PLAIN_WORDS = re.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\Z")
 _DIGITS = re.compile(rb"[0-9]")
 
@@ -85,15 +101,25 @@ def _of_rule(rule: SecretRule, data: bytes, limit: int) -> Iterator[Finding]:
         elif rule.closed_by:
             end = start + len(data[start:end].rstrip(b" \\"))
         value = data[start:end]
-        if not _is_placeholder(rule.name, value) and (not rule.doubtful or looks_random(value)):
+        if _passes(rule, value) and (not rule.doubtful or looks_random(value)):
             yield Finding(start, end, "secret", rule.name)
 
 
-def _is_placeholder(rule: str, value: bytes) -> bool:
-    """A password that a manual shows, such as `<password>` or `****`."""
-    if rule != "url_password":
+def _passes(rule: SecretRule, value: bytes) -> bool:
+    """Whether a value is what its rule is about, and not what a manual shows, such as
+    `<password>` or `****`, or what a sentence says of a password."""
+    if rule.name == "url_password":
+        return _NO_VALUE.search(value) is None and value not in (b"pass", b"pwd", b"pw")
+    if not rule.check:
+        return True
+    if _NO_VALUE.search(value):
         return False
-    return _NO_VALUE.search(value) is not None or value in (b"pass", b"pwd", b"pw")
+    if rule.check == "shown":
+        return True
+    told = value.strip(b" .!?:)*_").lower()
+    if told in _SAID or _CODE.search(value):
+        return False
+    return rule.check == "word" or _PLAIN_WORDS.search(value) is None
 
 
 def _assigned(data: bytes, limit: int) -> list[Finding]:
@@ -121,7 +147,8 @@ def _is_secret_value(name: bytes, value: bytes) -> bool:
         return False
     if _PASSWORD_NAME.search(name):
         # A sentence about passwords is prose; a password with a digit or a sign is not.
-        return b" " not in value.strip() and _PLAIN_WORDS.search(value) is None
+        is_prose = b" " in value.strip() or _PLAIN_WORDS.search(value) is not None
+        return not is_prose and _CODE.search(value) is None
     return len(value) >= 12 and b" " not in value and looks_random(value)
 
 

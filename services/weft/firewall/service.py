@@ -45,7 +45,7 @@ class _Drilldowns:
                 "again, or look at `weft status` for why"
             )
         item = await self._artifacts.item(found.sequence, found.item_id)
-        async with self._artifacts.body(item) as body:
+        async with self._artifacts.body(asked.tenant, item) as body:
             shown = await asyncio.to_thread(
                 drill,
                 body,

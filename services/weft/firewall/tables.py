@@ -10,8 +10,8 @@ import msgspec
 from weft.firewall.delimited import every_record, records
 from weft.firewall.detect import Form
 
-_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
-_NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?%?\Z")
+_RULE = re.compile(r"^\s*+\|?+\s*+:?-{2,}+:?\s*+(?:\|\s*+:?-{2,}+:?\s*+)*+\|?\s*+$")
+_NUMBER = re.compile(r"[-+]?[\d,]*+(?:\.\d++|(?<=\d))(?:[eE][-+]?\d++)?%?\Z")
 
 
 class Table(msgspec.Struct, frozen=True):

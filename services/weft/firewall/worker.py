@@ -57,7 +57,7 @@ def firewall(settings: Settings, artifacts: ArtifactStore) -> Worker:
         item = _untrusted(address, event, context)
         if item is None:
             return []
-        async with artifacts.body(item) as body:
+        async with artifacts.body(address.tenant, item) as body:
             arguments = given(address, item, context)
             envelope = await context.compute(_size(item), envelope_for, item, body, **arguments)
         return _derived(address, envelope)
@@ -82,8 +82,8 @@ def _check_kind(address: Stored, item: ContextItem) -> None:
     """The subject decides who may publish and what is trusted, so the body must agree with it."""
     if address.event != item.kind:
         raise InvalidInput(
-            f"item {item.id!r}: $.kind is {item.kind.value!r}, but it was published as "
-            f"{address.event!r}; publish it to the subject of its kind"
+            f"item {item.id!r}: $.kind is {item.kind.value!r}, but it was published as another; "
+            "publish it to the subject of its kind"
         )
 
 

@@ -94,6 +94,7 @@ class Indexer:
     async def run(self) -> None:
         """Fold until the process stops."""
         listener = await answer(self._process.connection, self._state)
+        _log.info("this replica answers by name", extra=fields(name=self._name))
         try:
             while not self._process.stopping.is_set():
                 try:

@@ -1,8 +1,8 @@
-"""Large bodies, in the object store under the SHA-256 of their bytes.
+"""Large bodies, in the object store under names made of their tenant and their bytes' SHA-256.
 
 The layout is that of NATS Object Store, so any client in any language reads them. A body is
 uploaded once: of several uploads at a time the first that completes stays, the others take back
-their chunks.
+their chunks. One that lost some is uploaded again by whoever puts it next.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -19,12 +20,14 @@ from typing import IO, Any, BinaryIO
 import msgspec
 import nats.nuid
 
+from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.erasing import erase, erase_all
 from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound
+from weft_schemas.ids import body_name
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import BODIES_BUCKET
 
@@ -34,6 +37,10 @@ CHUNK_BYTES = 128 * 1024
 """As Object Store clients use by default."""
 PAGE_BYTES = 256 * 1024
 """Read at once: small events on the same connection wait for no more than this, about 1 ms."""
+
+OWNER = "weft.tenant"
+"""Metadata of a body's entry: whose it is."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Meta(msgspec.Struct):
@@ -52,12 +59,19 @@ class Meta(msgspec.Struct):
 
 
 class Bodies:
-    """The bucket of bodies. Holds no state but its publisher; share one between tasks."""
+    """The bodies of one tenant. Holds no state but its publisher; share one between tasks."""
 
     def __init__(
-        self, connection: Connection, publisher: Publisher, bucket: str = BODIES_BUCKET
+        self,
+        connection: Connection,
+        publisher: Publisher,
+        tenant: str,
+        bucket: str = BODIES_BUCKET,
     ) -> None:
+        """`tenant` is empty for what belongs to none, such as snapshots: their objects have the
+        digest itself for a name, and so had all bodies before 0.2."""
         self.bucket = bucket
+        self.tenant = tenant
         self._stream = f"OBJ_{bucket}"
         self._connection = connection
         self._publisher = publisher
@@ -91,8 +105,8 @@ class Bodies:
 
     async def exists(self, sha256: str) -> bool:
         """Whether a body is stored whole."""
-        meta, _ = await self._meta(sha256)
-        return meta is not None and not meta.deleted
+        meta, _ = await self._meta(self._name(sha256))
+        return meta is not None and await self._is_whole(meta)
 
     async def get(self, reference: BodyRef, limit: int | None = None) -> bytes:
         """A body, or its first `limit` bytes (then unchecked).
@@ -116,7 +130,7 @@ class Bodies:
 
     async def chunks(self, reference: BodyRef) -> AsyncGenerator[bytes, None]:
         """A body in pieces, checked against its digest at the end. Raises as `get` does."""
-        meta, _ = await self._meta(reference.sha256)
+        meta, _ = await self._meta(self._name(reference.sha256))
         if meta is None or meta.deleted:
             raise NotFound(
                 f"body {reference.sha256} is not in the object store; it was erased or never stored"
@@ -141,11 +155,20 @@ class Bodies:
 
         Returns how many messages that were; 0 where there was none.
         """
-        meta, sequence = await self._meta(sha256)
+        return await self._delete(self._name(sha256))
+
+    async def _delete(self, name: str) -> int:
+        meta, sequence = await self._meta(name)
         if meta is None:
             return 0
         await erase(self._connection, self._stream, sequence)
         return 1 + await self._erase_chunks(meta.nuid)
+
+    async def delete_all(self) -> tuple[int, int]:
+        """Erase every body of the tenant, whether or not an event refers to it. Returns how many
+        bodies and how many messages that were."""
+        own = [meta for meta in await self.entries() if meta.metadata.get(OWNER) == self.tenant]
+        return len(own), sum([await self._delete(meta.name) for meta in own])
 
     async def _erase_chunks(self, nuid: str) -> int:
         """Purging them would leave their bytes in the stream's files."""
@@ -157,8 +180,9 @@ class Bodies:
     async def _store(
         self, reference: BodyRef, pieces: Iterator[bytes], metadata: dict[str, str] | None = None
     ) -> None:
-        meta, sequence = await self._meta(reference.sha256)
-        if meta is not None and not meta.deleted:
+        name = self._name(reference.sha256)
+        known, sequence = await self._meta(name)
+        if known is not None and await self._is_whole(known):
             return
         nuid = nats.nuid.NUID().next().decode()
         subject = self._chunk_subject(nuid)
@@ -166,14 +190,29 @@ class Bodies:
             acks = await self._publisher.publish_many(
                 Message(subject, piece, f"{nuid}.{number}") for number, piece in enumerate(pieces)
             )
-            meta = _new_meta(self.bucket, reference, nuid, len(acks), metadata or {})
-            await self._claim(meta, sequence)
         except BaseException:
+            # No entry names these chunks, and none is on its way.
             await self._erase_chunks(nuid)
             raise
+        about = metadata or ({OWNER: self.tenant} if self.tenant else {})
+        meta = _new_meta(self.bucket, name, reference, nuid, len(acks), about)
+        await self._claim(meta, sequence)
+        if known is not None and not known.deleted:
+            await self._erase_chunks(known.nuid)
+
+    async def _is_whole(self, meta: Meta) -> bool:
+        """Whether all its chunks are there."""
+        if meta.deleted:
+            return False
+        subject = self._chunk_subject(meta.nuid)
+        info = await call(
+            self._connection, f"STREAM.INFO.{self._stream}", {"subjects_filter": subject}
+        )
+        return int((info["state"].get("subjects") or {}).get(subject, 0)) == meta.chunks
 
     async def _claim(self, meta: Meta, sequence: int) -> None:
-        """Make the upload the object, unless another one was faster."""
+        """Make the upload the object, unless another one was faster. Where it stays unknown whether
+        this became the object, or who waits gives up, nothing is taken back: it may be it."""
         headers = {
             "Nats-Rollup": "sub",
             "Nats-Expected-Last-Subject-Sequence": str(sequence),
@@ -183,14 +222,19 @@ class Bodies:
                 self._meta_subject(meta.name), msgspec.json.encode(meta), meta.nuid, headers
             )
         except Conflict:
-            await self._erase_chunks(meta.nuid)
+            now, _ = await self._meta(meta.name)
+            if now is None or now.nuid != meta.nuid:
+                await self._erase_chunks(meta.nuid)
 
-    async def _meta(self, sha256: str) -> tuple[Meta | None, int]:
-        """The object's entry and its sequence, `(None, 0)` where there is none."""
-        if len(sha256) != 64 or not sha256.isalnum():
+    def _name(self, sha256: str) -> str:
+        if not is_digest(sha256):
             raise InvalidInput(f"body {sha256[:80]!r} is not a SHA-256 in hex")
+        return body_name(self.tenant, sha256) if self.tenant else sha256
+
+    async def _meta(self, name: str) -> tuple[Meta | None, int]:
+        """The object's entry and its sequence, `(None, 0)` where there is none."""
         try:
-            record = await last_of(self._connection, self._meta_subject(sha256), self._stream)
+            record = await last_of(self._connection, self._meta_subject(name), self._stream)
         except NotFound:
             return None, 0
         return msgspec.json.decode(record.payload, type=Meta), record.sequence
@@ -202,12 +246,17 @@ class Bodies:
         return f"$O.{self.bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
 
 
+def is_digest(name: str) -> bool:
+    """Whether it is a SHA-256 in lower-case hex."""
+    return _DIGEST.fullmatch(name) is not None
+
+
 def _new_meta(
-    bucket: str, reference: BodyRef, nuid: str, chunks: int, metadata: dict[str, str]
+    bucket: str, name: str, reference: BodyRef, nuid: str, chunks: int, metadata: dict[str, str]
 ) -> Meta:
     raw = bytes.fromhex(reference.sha256)
     return Meta(
-        name=reference.sha256,
+        name=name,
         bucket=bucket,
         nuid=nuid,
         size=reference.size,

@@ -18,6 +18,7 @@ from nats.aio.transport import TcpTransport
 
 from weft.log.credentials import credentials_file, tls_context
 from weft.log.patience import done_within
+from weft.log.protocol import Parser
 from weft.log.refusal import PlainError, RefusedError, refusal
 from weft.log.replies import Replies
 from weft_schemas.errors import WeftError
@@ -76,6 +77,7 @@ class Connection(Client):
 
     def __init__(self, only_tls: bool = False) -> None:
         super().__init__()
+        self._ps = Parser(self)
         self._only_tls = only_tls
         self._handlers: dict[int, Handler] = {}
         self._violation_watchers: list[Callable[[str], None]] = []
@@ -177,10 +179,14 @@ class Connection(Client):
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
     ) -> None:
         handler = self._handlers.get(sid)
-        if handler is None:
-            await super()._process_msg(sid, subject, reply, data, headers)
-        else:
-            handler(subject, reply, data, headers)
+        try:
+            if handler is None:
+                await super()._process_msg(sid, subject, reply, data, headers)
+            else:
+                handler(subject, reply, data, headers)
+        except Exception as error:
+            # nats-py would stop reading for good, without a word to anybody.
+            _log.error("a message could not be taken in", exc_info=error)
 
     async def _connect_to_server(self, server: Any) -> None:
         if isinstance(self._transport, TcpTransport):

@@ -5,6 +5,8 @@ that each ends with exactly one outcome.
 from __future__ import annotations
 
 import asyncio
+import logging
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +15,7 @@ import msgspec
 from weft.log.api import error_of, forbidden, silence
 from weft.log.connection import Connection, Listener
 from weft.log.message import Ack, Message, Outcome, command
+from weft.log.owning import Owning
 from weft.log.stalled import stalled, stores_nothing, stream_of
 from weft.log.wire import status
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
@@ -25,6 +28,8 @@ SILENT_SECONDS = 3.0
 """Without an answer for so long, it is asked whether it stores at all."""
 WINDOW_BYTES = 16 * 1024 * 1024
 """Without an answer at once, whatever their number."""
+
+_log = logging.getLogger(__name__)
 
 Settled = Callable[[int, Outcome], None]
 """Called once for each message, with its index and outcome; must not raise."""
@@ -47,6 +52,8 @@ class Flights:
         self._sweeper: asyncio.Task[None] | None = None
         self._doubt: asyncio.Task[None] | None = None
         self._doubted = 0.0
+        self._owning = Owning(connection)
+        self._questions: set[asyncio.Task[None]] = set()
         self._unwatch: list[Callable[[], None]] = []
 
     async def open(self) -> None:
@@ -62,7 +69,9 @@ class Flights:
         """Settle what has no answer as unknown."""
         for unwatch in self._unwatch:
             unwatch()
-        tasks = [task for task in (self._sweeper, self._doubt) if task is not None]
+        tasks = [
+            task for task in (self._sweeper, self._doubt, *self._questions) if task is not None
+        ]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -83,7 +92,8 @@ class Flights:
             return b""
         now = asyncio.get_running_loop().time()
         again = now + RETRY_SECONDS
-        self._flights[token] = _Flight(message.subject, data, index, settled, now, again, now)
+        flight = _Flight(message, message.subject, data, index, settled, now, again, now)
+        self._flights[token] = flight
         self._bytes += len(data)
         return data
 
@@ -108,13 +118,52 @@ class Flights:
             return
         reply = _decode(payload)
         if reply.error is None:
-            self._settle(token, Ack(reply.seq, reply.duplicate and flight.attempts == 1))
+            if reply.duplicate:
+                self._question(token, flight, reply.seq)
+            else:
+                self._settle(token, Ack(reply.seq))
             return
         error = error_of(reply.error, f"publish to {flight.subject}")
         if isinstance(error, Unavailable):
             flight.put_off(asyncio.get_running_loop().time())
         else:
             self._settle(token, error)
+
+    def _question(self, token: int, flight: _Flight, sequence: int) -> None:
+        if not flight.in_question:
+            flight.in_question = True
+            task = asyncio.create_task(self._answer_for(token, flight, sequence))
+            self._questions.add(task)
+            task.add_done_callback(self._questions.discard)
+
+    async def _answer_for(self, token: int, flight: _Flight, sequence: int) -> None:
+        """A duplicate is acknowledged where it is one of the same message. Else it is published
+        again, under an id that nobody can have taken."""
+        try:
+            is_own = await self._owning.is_own(flight.message, sequence)
+        except Unavailable:
+            flight.put_off(asyncio.get_running_loop().time())
+            return
+        finally:
+            flight.in_question = False
+        if token not in self._flights:
+            return
+        if is_own:
+            self._settle(token, Ack(sequence, flight.attempts == 1))
+            return
+        _log.warning(
+            "message %d of the log has the message id of %s, and is not the same: that is "
+            "published under another id",
+            sequence,
+            flight.subject,
+        )
+        self._bytes -= len(flight.data)
+        flight.message = msgspec.structs.replace(flight.message, message_id=secrets.token_hex(16))
+        reply = f"{self._inbox}.{token}"
+        flight.data = command(flight.message, reply, self._connection.max_payload)
+        self._bytes += len(flight.data)
+        flight.put_off(asyncio.get_running_loop().time())
+        self._connection.write_soon(flight.data)
 
     def _settle(self, token: int, outcome: Outcome) -> None:
         flight = self._flights.pop(token)
@@ -184,7 +233,7 @@ class Flights:
         waits longer than the one before: a slow server must not get more work for being slow."""
         now = asyncio.get_running_loop().time()
         for flight in self._flights.values():
-            if flight.retry_at <= due:
+            if flight.retry_at <= due and not flight.in_question:
                 flight.attempts += 1
                 flight.retry_at = now + RETRY_SECONDS * flight.attempts
                 self._connection.write_soon(flight.data)
@@ -193,6 +242,7 @@ class Flights:
 class _Flight(msgspec.Struct):
     """A message without an answer."""
 
+    message: Message
     subject: str
     data: bytes
     index: int
@@ -201,6 +251,8 @@ class _Flight(msgspec.Struct):
     retry_at: float
     silent_since: float
     attempts: int = 1
+    in_question: bool = False
+    """The server calls it a duplicate, and what it is one of is looked at."""
 
     def put_off(self, now: float) -> None:
         """The server said that it cannot take it at the moment."""

@@ -16,13 +16,14 @@ import msgspec
 from weft.log.connection import Connection, Listener
 from weft.log.record import LogRecord
 from weft.log.wire import (
-    MESSAGE_ID,
     SETTLED,
-    TRACEPARENT,
     Delivered,
     header,
+    message_id,
     publish_command,
     status,
+    text_of,
+    trace,
 )
 from weft_schemas.subjects import STREAM
 
@@ -49,11 +50,11 @@ class Raw(NamedTuple):
         headers = self.headers
         return LogRecord(
             sequence=place.stream_sequence,
-            subject=self.subject.decode(),
+            subject=text_of(self.subject),
             published_ns=place.published_ns,
             payload=self.payload,
-            message_id=header(headers, MESSAGE_ID),
-            traceparent=header(headers, TRACEPARENT),
+            message_id=message_id(headers),
+            traceparent=trace(headers),
             deliveries=place.deliveries,
             settled=header(headers, SETTLED),
         )
@@ -73,6 +74,7 @@ class Puller:
         self._wanted = wanted
         self._requested = 0
         self._inbox = connection.new_inbox()
+        self._status_subject = f"{self._inbox}.".encode()
         self._pulls = 0
         self._heard = 0.0
         self._arrived = asyncio.Event()
@@ -141,9 +143,9 @@ class Puller:
 
     def _take(self, subject: bytes, reply: bytes, payload: bytes, headers: bytes | None) -> None:
         self._heard = asyncio.get_running_loop().time()
-        code, text = status(headers)
-        if code:
-            self._note(code, text, headers)
+        # An event keeps the subject that it was stored under, and may begin as a status does.
+        if subject.startswith(self._status_subject):
+            self._note(*status(headers), headers)
             return
         self._requested = max(0, self._requested - 1)
         raw = Raw(subject, reply, payload, headers)

@@ -14,7 +14,7 @@ import msgspec
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.record import LogRecord
-from weft.log.wire import MESSAGE_ID, TRACEPARENT, header, publish_command, status
+from weft.log.wire import message_id, publish_command, servers_header, status, trace
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.subjects import STREAM, stored_filter
 
@@ -55,13 +55,13 @@ async def last_sequence(connection: Connection, stream: str = STREAM) -> int:
     return (await state(connection, stream)).last
 
 
-async def read(connection: Connection, sequence: int) -> LogRecord:
+async def read(connection: Connection, sequence: int, stream: str = STREAM) -> LogRecord:
     """One message, from the stream's leader. Raises `NotFound` where there is none (any more)."""
     try:
-        answer = await call(connection, f"STREAM.MSG.GET.{STREAM}", {"seq": sequence})
+        answer = await call(connection, f"STREAM.MSG.GET.{stream}", {"seq": sequence})
     except NotFound:
         raise NotFound(
-            f"stream {STREAM} has no message {sequence}; it was erased, trimmed or never stored"
+            f"stream {stream} has no message {sequence}; it was erased, trimmed or never stored"
         ) from None
     return _record(answer["message"])
 
@@ -145,12 +145,14 @@ async def newest_first(
 async def subjects(connection: Connection, matching: str) -> list[str]:
     """Every stored subject that matches and holds a message now, sorted."""
     found: set[str] = set()
+    offset = 0
     while True:
-        body = {"subjects_filter": matching, "offset": len(found)}
+        body = {"subjects_filter": matching, "offset": offset}
         info = await call(connection, f"STREAM.INFO.{STREAM}", body)
-        page = info["state"].get("subjects") or {}
-        found.update(page)
-        if not page or len(found) >= info.get("total", 0):
+        found.update(info["state"].get("subjects") or {})
+        # Not by what was found: subjects that differ in bytes that are no text look the same.
+        offset += info.get("limit", 0)
+        if not info.get("limit") or offset >= info.get("total", 0):
             return sorted(found)
 
 
@@ -210,25 +212,24 @@ class _Pages:
     def _take(self, subject: bytes, reply: bytes, payload: bytes, headers: bytes | None) -> None:
         if int(subject[len(self._inbox) + 1 :]) != self._number:
             return
-        code, text = status(headers)
-        if code in (204, 404):
-            self._news.put_nowait("end")
-        elif code:
-            self._news.put_nowait(text or str(code))
-        else:
+        # A message may begin as a status does; then only the server's own header tells it apart.
+        if servers_header(headers, b"Nats-Sequence"):
             self._page.append(_direct(payload, headers))
             if len(self._page) % 100 == 0:
                 self._news.put_nowait("")
+            return
+        code, text = status(headers)
+        self._news.put_nowait("end" if code in (204, 404) else text or f"status {code}")
 
 
 def _direct(payload: bytes, headers: bytes | None) -> LogRecord:
     return LogRecord(
-        sequence=int(header(headers, b"Nats-Sequence")),
-        subject=header(headers, b"Nats-Subject"),
-        published_ns=nanoseconds(header(headers, b"Nats-Time-Stamp")),
+        sequence=int(servers_header(headers, b"Nats-Sequence")),
+        subject=servers_header(headers, b"Nats-Subject"),
+        published_ns=nanoseconds(servers_header(headers, b"Nats-Time-Stamp")),
         payload=payload,
-        message_id=header(headers, MESSAGE_ID),
-        traceparent=header(headers, TRACEPARENT),
+        message_id=message_id(headers),
+        traceparent=trace(headers),
     )
 
 
@@ -239,8 +240,8 @@ def _record(message: dict[str, Any]) -> LogRecord:
         subject=message["subject"],
         published_ns=nanoseconds(message["time"]),
         payload=base64.b64decode(message.get("data", "")),
-        message_id=header(headers, MESSAGE_ID),
-        traceparent=header(headers, TRACEPARENT),
+        message_id=message_id(headers),
+        traceparent=trace(headers),
     )
 
 

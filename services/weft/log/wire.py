@@ -6,6 +6,7 @@ a header block is made once per message and a whole window of commands leaves in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -15,6 +16,18 @@ MESSAGE_ID = b"Nats-Msg-Id"
 TRACEPARENT = b"traceparent"
 SETTLED = b"Weft-Settled"
 """See `LogRecord.settled`."""
+
+_TRACE = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+_ID = re.compile(r"[!-~]{1,256}")
+_PLAIN = re.compile(r"[!-~]+")
+"""A subject as every client's inbox is: ASCII without blanks."""
+_NO_INBOXES = ("weft.", "weft-rpc.", "weft-audit.", "w.", "$")
+
+
+def takes_replies(subject: str) -> bool:
+    """Whether an answer may go there. Who asks names the subject, and the answer is written with
+    the rights of who answers: it must be no event, no request and no call of the server's."""
+    return _PLAIN.fullmatch(subject) is not None and not subject.startswith(_NO_INBOXES)
 
 
 def header_block(headers: Mapping[str, str]) -> bytes:
@@ -50,15 +63,50 @@ def publish_command(subject: str, reply: str, headers: bytes, payload: bytes) ->
     )
 
 
+def text_of(raw: bytes) -> str:
+    """A subject as text, whatever bytes a client put there: each that is not of UTF-8 is U+FFFD.
+
+    So the server's API writes them, and a message must be the same however it was read.
+    """
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return _LONE.sub("\N{REPLACEMENT CHARACTER}", raw.decode("utf-8", "surrogateescape"))
+
+
+_LONE = re.compile("[\udc80-\udcff]")
+
+
 def header(block: bytes | None, name: bytes) -> str:
-    """One header's value, empty where it is absent."""
-    if not block:
-        return ""
-    start = block.find(b"\r\n" + name + b":")
+    """One header's value, empty where it is absent; the first, where there are several."""
+    return _value(block, block.find(b"\r\n%b:" % name), name) if block else ""
+
+
+def servers_header(block: bytes | None, name: bytes) -> str:
+    """A header that the server adds to a message that it stores: the last of its name, since the
+    publisher's come first and may have the same names."""
+    return _value(block, block.rfind(b"\r\n%b:" % name), name) if block else ""
+
+
+def _value(block: bytes, start: int, name: bytes) -> str:
     if start < 0:
         return ""
     start += len(name) + 3
-    return block[start : block.find(b"\r\n", start)].strip().decode("utf-8", "replace")
+    end = block.find(b"\r\n", start)
+    return text_of(block[start : end if end >= 0 else None].strip(b" \t"))
+
+
+def message_id(block: bytes | None) -> str:
+    """`Nats-Msg-Id`, empty where it is absent or nothing that a header could carry again."""
+    value = header(block, MESSAGE_ID)
+    return value if _ID.fullmatch(value) else ""
+
+
+def trace(block: bytes | None) -> str:
+    """`traceparent` in the form that W3C Trace Context gives it, else empty: it is the publisher's,
+    and stands in the headers of whatever is derived."""
+    value = header(block, TRACEPARENT)
+    return value if _TRACE.fullmatch(value) else ""
 
 
 def status(block: bytes | None) -> tuple[int, str]:

@@ -13,7 +13,7 @@ from weft_schemas.items import ContextItem
 _MOST_TEXT = 16_000
 """Characters looked at."""
 _MOST_FACTS = 50
-_PAIR = re.compile(r"\s*(?P<key>[\w][\w .@/-]{0,79}?)\s*(?:=|:\s)\s*(?P<value>\S.*?)\s*\Z")
+_PAIR = re.compile(r"\s*(?P<key>[\w][\w .@/-]{0,79}?)\s*(?:=|:\s)\s*+(?P<value>\S.*)\Z")
 
 
 def facts_given(item: ContextItem, text: str) -> list[tuple[str, str]]:
@@ -49,7 +49,7 @@ def _from_lines(text: str) -> list[tuple[str, str]]:
     """All parts between semicolons, or all lines, must be pairs: else it is prose."""
     head = text[:_MOST_TEXT]
     for parts in (head.split(";"), head.splitlines()):
-        matches = [_PAIR.match(part) for part in parts if part.strip()]
+        matches = [_PAIR.match(part.strip()) for part in parts if part.strip()]
         pairs = [(match["key"], match["value"]) for match in matches if match]
         if pairs and len(pairs) == len(matches) and all(len(key.split()) < 5 for key, _ in pairs):
             return pairs

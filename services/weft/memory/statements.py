@@ -17,7 +17,7 @@ _MOST_FACTS = 20
 _MOST_WORDS = 8
 """Of a value. A longer one is a sentence."""
 
-_NOT_SAID = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
+_NOT_SAID = re.compile(r"```.*?(?:```|\Z)|^[^\S\n]*+>.*$", re.DOTALL | re.MULTILINE)
 """Code and quotations."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _SUPPOSED = re.compile(

@@ -69,7 +69,7 @@ class _Memories:
     ) -> FactsEvent | None:
         if not _is_heard(item, context):
             return None
-        text = await self._artifacts.text(item)
+        text = await self._artifacts.text(address.tenant, item)
         origin = context.origin(item.id)
         return await context.compute(len(text), facts_of_item, address.session, item, text, origin)
 

@@ -20,7 +20,7 @@ DEEPEST = 12
 PROSE_LINE = 90
 """Mean characters of a line from which a text is prose, told in paragraphs and not in lines."""
 
-_BREAK = re.compile(r"\r?\n|(?:\\r)?\\+n")
+_BREAK = re.compile(r"\r?\n|(?:\\r)?(?<!\\)\\++n")
 _HEADING = re.compile(r"[ \t]{0,3}(#{1,6})[ \t]+\S")
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])[\"')\]]*\s+(?=\S)")
 

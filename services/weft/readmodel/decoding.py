@@ -45,7 +45,7 @@ def check_place(address: Stored, event: Event) -> None:
     name = str(type(event).__struct_config__.tag)
     expected = event.kind.value if isinstance(event, ContextItem) else name
     if address.event != expected:
-        raise InvalidInput(f"event {expected!r} stands on a subject that ends in {address.event!r}")
+        raise InvalidInput(f"event {expected!r} stands on a subject of another event or kind")
     if isinstance(event, ContextItem):
         direction_fits = address.direction == "in"
     else:
@@ -57,4 +57,4 @@ def check_place(address: Stored, event: Event) -> None:
         raise InvalidInput(f"event {expected!r} names the session ''; null means the whole tenant")
     tenants_own = isinstance(event, ContextPolicy | Catalog | ErasedEvent | ErasureReceiptEvent)
     if tenants_own != (address.session == TENANT_SESSION):
-        raise InvalidInput(f"event {expected!r} does not belong in session {address.session!r}")
+        raise InvalidInput(f"event {expected!r} does not belong in this session")

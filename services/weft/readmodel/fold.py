@@ -35,7 +35,7 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
-from weft_schemas.subjects import Stored
+from weft_schemas.subjects import Stored, place_of
 
 _sql = statements("fold")
 
@@ -147,15 +147,16 @@ class Fold:
             self._event(record, address, event, folded)
         except InvalidInput as error:
             folded.faults += 1
-            self._fault(record, address, error.code, str(error))
+            self._fault(record, error.code, str(error))
 
-    def _fault(self, record: LogRecord, address: Stored | None, code: str, error: str) -> None:
-        tenant, session = (address.tenant, address.session) if address else ("", "")
+    def _fault(self, record: LogRecord, code: str, error: str) -> None:
+        tenant, session = place_of(record.subject)
         safe = error.encode("utf-8", "replace").decode()[:500]
         self._db.execute(_sql.add_fault, (record.sequence, tenant, session, code, safe))
 
     def _is_erased(self, address: Stored) -> bool:
-        if address.session == TENANT_SESSION and address.event in ("erased", "erasure_receipt"):
+        is_tenants = address.direction == "out" and address.session == TENANT_SESSION
+        if is_tenants and address.event in ("erased", "erasure_receipt"):
             return False
         graves = self._tombstones
         return (address.tenant, "") in graves or (address.tenant, address.session) in graves

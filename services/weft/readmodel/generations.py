@@ -34,7 +34,7 @@ class Lock:
 
     def acquire(self) -> bool:
         """Take it, without waiting; whether that went."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(file, self._kind | fcntl.LOCK_NB)
         except OSError:

@@ -232,10 +232,15 @@ async def _sweep(
 ) -> int:
     """One pass over bodies and events. Returns how many events it found."""
     await extend(connection, plan.survey, told)
-    bodies = Bodies(connection, publisher)
+    bodies = Bodies(connection, publisher, plan.tenant)
     for name in plan.survey.lone_bodies(plan.victims):
         messages = await bodies.delete(name)
         count.add("bodies", messages > 0)
+        count.add("object_messages", messages)
+    if plan.session is None:
+        # Those that were put and never published, too.
+        number, messages = await bodies.delete_all()
+        count.add("bodies", number)
         count.add("object_messages", messages)
     swept = 0
     async for stream, found in _events(connection, plan):
@@ -266,7 +271,12 @@ async def _events(connection: Connection, plan: Plan) -> AsyncIterator[tuple[str
 
 def _is_own_record(record: LogRecord) -> bool:
     """Tombstones and receipts stay: they say what was erased."""
-    return record.subject.endswith((f".{TENANT_SESSION}.erased", ".erasure_receipt"))
+    try:
+        place = record.address()
+    except InvalidInput:
+        return False
+    is_tenants = place.direction == "out" and place.session == TENANT_SESSION
+    return is_tenants and place.event in ("erased", "erasure_receipt")
 
 
 def _is_for(record: LogRecord, sessions: list[str]) -> bool:

@@ -20,7 +20,7 @@ from weft.replay.renaming import Name
 from weft.replay.trimming import trimmed_items
 from weft_schemas.errors import NotFound
 from weft_schemas.items import BodyRef
-from weft_schemas.subjects import stored_filter
+from weft_schemas.subjects import UNREADABLE, place_of, stored_filter
 
 Told = Callable[[int, int], None]
 """Called with the sequence that was reached, and the last one."""
@@ -50,11 +50,13 @@ async def export(
     likeness, bodies, missing = Likeness(), 0, []
     seen: set[str] = set()
     async with Publisher(connection) as publisher:
-        store = Bodies(connection, publisher)
+        store = Bodies(connection, publisher, tenant)
         settled = await finished(connection)
         _write(file, Start(tenant, session, last, settled))
         subjects = stored_filter(tenant, session)
         async for record in read_matching(connection, subjects, through=last):
+            if place_of(record.subject)[1] == UNREADABLE:
+                continue  # of no session that an import could make
             reference = body_of(record)
             if reference is not None and reference.sha256 not in seen:
                 seen.add(reference.sha256)

@@ -93,7 +93,7 @@ class _Import:
         self._session = session
         self._spool = spool
         self._told = told
-        self._bodies = Bodies(connection, publisher)
+        self._bodies = Bodies(connection, publisher, tenant)
         self._start: Start | None = None
         self._end: End | None = None
         self._body: Body | None = None
@@ -135,11 +135,20 @@ class _Import:
     def _begin(self, start: Start) -> None:
         if self._session is not None and start.session is None:
             raise InvalidInput("a whole tenant keeps its sessions' names; leave --as out")
+        if TENANT_SESSION in (start.session, self._session):
+            raise InvalidInput(
+                f"{TENANT_SESSION} is no session: a tenant's own events come with the tenant"
+            )
         self._start = start
         self._copier = Copier(self._publisher, start.settled, same_log=False, source="/weft/import")
 
     async def _record(self, line: Record) -> None:
         assert self._start is not None
+        if self._start.session not in (None, line.session):
+            raise InvalidInput(
+                f"event {line.sequence} of the export is of another session than "
+                f"{self._start.session!r}, which is all that it is of; look at who made the file"
+            )
         record, old = record_of(line, self._start.tenant)
         new = self._names.get(old.session) or await self._first(record, old)
         self._ids.add(copy_id(new, record))

@@ -8,6 +8,7 @@ first record that refers to it, and an `end` with the digest.
 from __future__ import annotations
 
 import base64
+import re
 
 import msgspec
 
@@ -63,6 +64,8 @@ class End(msgspec.Struct, frozen=True, tag="end", tag_field="line"):
 
 Line = Start | Record | Body | Chunk | End
 
+_EVENT = re.compile(r"[^\s.*>\x00-\x1f\x7f]+")
+"""The last token of a subject."""
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
@@ -103,10 +106,18 @@ def line_of(record: LogRecord) -> Record:
 
 
 def record_of(line: Record, tenant: str) -> tuple[LogRecord, Name]:
-    """The record as it stood in its log, and whose it was."""
+    """The record as it stood in its log, and whose it was. Raises `InvalidInput` where it stood
+    nowhere that a record can."""
     place = f"{encode_token(tenant)}.{encode_token(line.session)}"
+    if line.direction not in ("in", "out") or not _EVENT.fullmatch(line.event):
+        raise InvalidInput(f"event {line.sequence} of the export has no place in a log")
     encoded = line.base64
-    payload = bytes(line.payload) if encoded is None else base64.b64decode(encoded)
+    try:
+        payload = (
+            bytes(line.payload) if encoded is None else base64.b64decode(encoded, validate=True)
+        )
+    except ValueError:
+        raise InvalidInput(f"event {line.sequence} of the export is not in base64") from None
     subject = f"w.{line.direction}.0.{place}.{line.event}"
     record = LogRecord(line.sequence, subject, line.published_ns, payload, line.message_id)
     return record, Name(tenant, line.session)

@@ -40,7 +40,7 @@ from weft.summarizer.worker import PATIENT_ATTEMPTS, summarizer
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
 from weft_schemas.events import SessionClosedEvent
 from weft_schemas.ids import TENANT_SESSION
-from weft_schemas.subjects import Stored, derived_subject, parse_stored, stored_filter
+from weft_schemas.subjects import UNREADABLE, Stored, derived_subject, place_of, stored_filter
 
 WORKERS = ("firewall", "summarizer", "memory")
 
@@ -109,6 +109,7 @@ async def _rework(connection: Connection, settings: Settings, name: str) -> Asyn
             "summarizer": lambda: summarizer(settings, EventLog(connection), artifacts),
             "memory": lambda: memory(connection, artifacts),
         }[name]()
+        worker = worker.keyed(settings.fingerprint_key)
         model = (settings.summary_model or "") if name == "summarizer" else ""
         try:
             yield _Rework(settings.tenant, worker, model, publisher, policies, lane)
@@ -232,7 +233,7 @@ async def _sessions(connection: Connection, tenant: str, session: str | None) ->
     """The sessions to work, without those that were erased."""
     stones = await tombstones(connection, tenant)
     stored = await subjects(connection, stored_filter(tenant, session, "in"))
-    found = {parse_stored(subject).session for subject in stored} - {TENANT_SESSION}
+    found = {place_of(subject)[1] for subject in stored} - {TENANT_SESSION, UNREADABLE}
     if session is not None and session not in found:
         raise NotFound(f"the log holds nothing of session {session!r}; check its name")
     return [] if "" in stones else sorted(found - stones.keys())

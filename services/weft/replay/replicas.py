@@ -7,7 +7,6 @@ cannot answer; it folds the tombstones when it starts.
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,8 @@ import msgspec
 
 from weft.log.connection import Connection, Listener
 from weft.log.patience import done_within, pause
-from weft_schemas.ids import TENANT_SESSION
+from weft.log.wire import publish_command, takes_replies, text_of
+from weft_schemas.ids import TENANT_SESSION, digest
 from weft_schemas.subjects import request_subject
 
 ANSWER_SECONDS = 1.0
@@ -29,7 +29,7 @@ SUBJECT = f"weft-rpc.*.{TENANT_SESSION}.replicas"
 
 class ReplicaState(msgspec.Struct, frozen=True):
     name: str
-    """Host, data folder's name and process."""
+    """Tells it from others and says nothing of where it runs: any agent of a tenant may ask."""
     sequence: int
     """Folded up to here."""
     scrubbed: int
@@ -39,17 +39,18 @@ class ReplicaState(msgspec.Struct, frozen=True):
 
 
 def replica_name(data_dir: Path) -> str:
-    return f"{socket.gethostname()}/{data_dir.resolve().name} (process {os.getpid()})"
+    """The same as long as it runs on this host and data folder; its own log names it."""
+    return f"replica-{digest('replica', socket.gethostname(), str(data_dir.resolve()))[:8]}"
 
 
 async def answer(connection: Connection, state: Callable[[], ReplicaState]) -> Listener:
     """Answer for a replica until the listener is closed."""
 
     def reply(subject: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
-        if not to:
-            return
-        body = msgspec.json.encode(state())
-        connection.write_soon(b"PUB %b %d\r\n%b\r\n" % (to, len(body), body))
+        inbox = text_of(to or b"")
+        if takes_replies(inbox):
+            body = msgspec.json.encode(state())
+            connection.write_soon(publish_command(inbox, "", b"", body))
 
     return await connection.listen(SUBJECT, reply)
 

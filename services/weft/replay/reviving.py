@@ -25,8 +25,8 @@ async def dead_letters(
 ) -> list[Letter]:
     """Every source of a tenant that was parked, open or not."""
     records: list[LogRecord] = []
-    for event in ("parked", "revived"):
-        subjects = stored_filter(tenant, session, event=event)
+    for direction, event in (("out", "parked"), ("*", "revived")):
+        subjects = stored_filter(tenant, session, direction, event)
         records += [record async for record in read_matching(connection, subjects)]
     return letters(sorted(records, key=lambda record: record.sequence))
 

@@ -64,7 +64,7 @@ class Bucket:
 
     async def __aenter__(self) -> Bucket:
         self.publisher = await self._open.enter_async_context(Publisher(self.connection))
-        self.objects = Bodies(self.connection, self.publisher, SNAPSHOTS_BUCKET)
+        self.objects = Bodies(self.connection, self.publisher, "", SNAPSHOTS_BUCKET)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -52,9 +52,17 @@ class Survey:
             self.forks.setdefault(place, set()).add(fork)
 
     def lone_bodies(self, victims: Victims) -> list[str]:
-        """Bodies that nothing refers to but what is to be erased, by name."""
-        lone = (name for name, places in self.bodies.items() if all(p in victims for p in places))
-        return sorted(lone)
+        """Digests of bodies that nothing of their tenant refers to but what is to be erased."""
+        found = []
+        for sha256, places in self.bodies.items():
+            own = [place for place in places if place[0] == victims.tenant]
+            if own and all(place in victims for place in own):
+                found.append(sha256)
+        return sorted(found)
+
+    def is_referred_to(self, tenant: str, sha256: str) -> bool:
+        """Whether anything of the tenant refers to a body."""
+        return any(place[0] == tenant for place in self.bodies.get(sha256, ()))
 
 
 class Victims:

@@ -29,9 +29,11 @@ from weft.replay.survey import Survey
 from weft.replay.surveying import extend
 from weft_schemas.errors import ConfigurationError, Conflict, NotFound
 from weft_schemas.ids import TENANT_SESSION
-from weft_schemas.subjects import STREAM
+from weft_schemas.subjects import STREAM, place_of
 
 _sql = statements("erasure")
+_Body = tuple[str, str]
+"""Tenant and digest."""
 _MARK = f"$O.{SNAPSHOTS_BUCKET}.M." + base64.urlsafe_b64encode(b"trimmed").decode()
 _PAGE = 10_000
 """Sequences held before they are erased."""
@@ -127,16 +129,16 @@ async def _mark(connection: Connection, before: int) -> None:
         await bucket.publisher.publish(_MARK, payload, headers={"Nats-Rollup": "sub"})
 
 
-async def _erase(connection: Connection, before: int, told: Told) -> tuple[int, set[str]]:
-    """How many events went, and which bodies they referred to."""
-    erased, bodies = 0, set[str]()
+async def _erase(connection: Connection, before: int, told: Told) -> tuple[int, set[_Body]]:
+    """How many events went, and which bodies they referred to: tenant and digest."""
+    erased, bodies = 0, set[_Body]()
     page: list[int] = []
     async for record in read_matching(connection, ">", through=before - 1):
         if record.subject.split(".")[4] == TENANT_SESSION:
             continue
         page.append(record.sequence)
         if (body := body_of(record)) is not None:
-            bodies.add(body.sha256)
+            bodies.add((place_of(record.subject)[0], body.sha256))
         if len(page) == _PAGE:
             erased += await erase_all(connection, STREAM, page)
             told(page[-1], before - 1)
@@ -146,10 +148,11 @@ async def _erase(connection: Connection, before: int, told: Told) -> tuple[int, 
     return erased, bodies
 
 
-async def _erase_bodies(connection: Connection, names: set[str]) -> int:
+async def _erase_bodies(connection: Connection, named: set[_Body]) -> int:
     """Those to which nothing in the log refers any more: no later erasure would find them."""
     survey = Survey()
     await extend(connection, survey, lambda *_: None)
     async with Publisher(connection) as publisher:
-        store = Bodies(connection, publisher)
-        return sum([await store.delete(name) > 0 for name in sorted(names - set(survey.bodies))])
+        gone = [one for one in sorted(named) if not survey.is_referred_to(*one)]
+        stores = {tenant: Bodies(connection, publisher, tenant) for tenant, _ in gone}
+        return sum([await stores[tenant].delete(sha256) > 0 for tenant, sha256 in gone])

@@ -87,7 +87,7 @@ class Catalogues:
         known = self._held.get(key)
         if known is not None and known.version >= sequence:
             return
-        catalog = check_catalogue(await whole(catalog, self._fetch))
+        catalog = check_catalogue(await whole(catalog, tenant, self._fetch))
         router = known.router if known is not None else None
         if router is not None and _is_small(router, catalog):
             router.update(catalog.items)
@@ -107,7 +107,7 @@ def newest(records: list[LogRecord]) -> list[LogRecord]:
         try:
             event = record.event()
         except InvalidInput as error:
-            _log.warning("event %d is malformed: %s", record.sequence, error)
+            _log.warning("event %d is malformed: %s", record.sequence, error.code)
             continue
         if isinstance(event, Catalog):
             kept[record.address().tenant, event.name] = record

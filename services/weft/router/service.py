@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Awaitable
 
 import msgspec
 
@@ -32,6 +33,7 @@ from weft.runtime.process import Process
 from weft.runtime.replica import Replica
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.items import BodyRef
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import (
     ChoiceAudit,
@@ -71,8 +73,11 @@ async def service(process: Process) -> None:
         Replica(settings.data_dir) as replica,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
     ):
-        bodies = Bodies(process.connection, publisher)
-        catalogues = Catalogues(bodies.get, settings.encoding, encoder)
+
+        def fetch(tenant: str, body: BodyRef) -> Awaitable[bytes]:
+            return Bodies(process.connection, publisher, tenant).get(body)
+
+        catalogues = Catalogues(fetch, settings.encoding, encoder)
         known = await identify(process.connection)
         records = [record async for record in read_matching(process.connection, FOLLOWED)]
         for record in newest(records):

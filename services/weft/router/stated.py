@@ -25,7 +25,8 @@ _REACH = 90
 """Characters before a value in a sentence whose words can name it."""
 
 _TOKEN = re.compile(
-    r"[\w.+-]+@[\w-]+\.[\w.-]+|https?://\S+|\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?|[\w#/.-]*\d[\w#/.:-]*"
+    r"(?<![\w.+-])[\w.+-]++@[\w-]+\.[\w.-]+|https?://\S+|\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?"
+    r"|(?<![\w#/.-])(?=[\w#/.-]*\d)[\w#/.:-]++"
     r"|\b\w+_\w+\b|\b[A-Z]{2,6}\b|\b[A-Z][\w'-]+(?:\s[A-Z][\w'-]+){0,3}"
 )
 """In text: addresses, dates, what holds a digit or an underscore, codes, names."""

@@ -10,28 +10,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from weft.log.connection import Listener
-from weft.log.wire import header_block, publish_command
+from weft.log.wire import header_block, publish_command, takes_replies, text_of
 from weft.runtime.logs import safe_error
 from weft.runtime.process import Process
+from weft.runtime.shares import Shares
 from weft_schemas.compile import ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, UnknownVersion, WeftError
 from weft_schemas.events import VERSION
+from weft_schemas.ranges import check_ranges
 from weft_schemas.subjects import parse_request
 
 AT_ONCE = 1_000
 """Requests of one service in work in one process, most of them waiting for `after`; others wait."""
+OF_TENANT = 500
+"""Of these, of one tenant at most; so many more of it may wait before it is refused."""
+OF_SESSION = 250
 MOST_WAITING = 128 * 1024 * 1024
 """Bytes of all that wait; a request that would be more is refused."""
-MOST_WAIT = 60.0
-"""Seconds that a request may ask to be waited for."""
-MOST = 2**63 - 1
-"""Of any number in a request: what the read model and the log can hold."""
 _ROOM_FOR_HEADERS = 1_024
 
 Request = TypeVar("Request", bound=msgspec.Struct)
@@ -79,22 +81,22 @@ class Answering:
         The handler raises weft's errors; any other is reported as internal and logged.
         """
         decode = msgspec.json.Decoder(kind).decode
-        room = asyncio.Semaphore(AT_ONCE)
+        shares = Shares(AT_ONCE, OF_TENANT, OF_SESSION, waiting=OF_TENANT)
+
+        async def reply(message: _Message) -> msgspec.Struct:
+            tenant, session, _ = parse_request(message.subject)
+            async with AsyncExitStack() as stack:
+                with self._waits(service, shares.would_wait(tenant, session), len(message.body)):
+                    await stack.enter_async_context(shares.place(tenant, session))
+                return await handler(_asked(message, decode))
 
         async def work(message: _Message) -> None:
             with self._process.metrics.request(service) as answer:
-                if room.locked() and self._waiting + len(message.body) > MOST_WAITING:
-                    text = f"too many requests for {service} wait already; try again"
-                    body, answer.code = _refusal(Overloaded.code, text, True), Overloaded.code
-                else:
-                    self._waiting += len(message.body)
-                    async with room:
-                        self._waiting -= len(message.body)
-                        body, answer.code = await self._reply(message, decode, handler)
+                body, answer.code = await self._replied(message, reply)
             self._send(message, body, answer.code)
 
         def begin(subject: bytes, reply: bytes, body: bytes, _: bytes | None) -> None:
-            message = _Message(subject.decode(), (reply or b"").decode(), bytes(body))
+            message = _Message(text_of(subject), text_of(reply or b""), bytes(body))
             task = asyncio.create_task(work(message))
             self._open.add(task)
             task.add_done_callback(self._open.discard)
@@ -127,13 +129,23 @@ class Answering:
         while self._open:
             await asyncio.wait(self._open)
 
-    async def _reply(
-        self, message: _Message, decode: Callable[[bytes], Request], handler: Handler
+    @contextmanager
+    def _waits(self, service: str, would_wait: bool, size: int) -> Iterator[None]:
+        """While a request of so many bytes waits for its place. Raises `Overloaded`."""
+        if would_wait and self._waiting + size > MOST_WAITING:
+            raise Overloaded(f"too many requests for {service} wait already; try again")
+        self._waiting += size
+        try:
+            yield
+        finally:
+            self._waiting -= size
+
+    async def _replied(
+        self, message: _Message, reply: Callable[[_Message], Awaitable[msgspec.Struct]]
     ) -> tuple[bytes, str]:
         """The body and how it went: `ok`, or the error's code."""
         try:
-            asked = _asked(message, decode)
-            body = msgspec.json.encode(await handler(asked))
+            body = msgspec.json.encode(await reply(message))
             self._check_size(body)
         except WeftError as error:
             return _refusal(error.code, str(error), error.retryable), error.code
@@ -146,7 +158,7 @@ class Answering:
 
     def _send(self, message: _Message, body: bytes, code: str) -> None:
         headers = b"" if code == "ok" else header_block({ERROR_HEADER: code})
-        if message.reply:
+        if takes_replies(message.reply):
             # Who asked sees no answer of a lost connection either way, and asks again.
             command = publish_command(message.reply, "", headers, body)
             self._process.connection.write_now(command)
@@ -171,25 +183,17 @@ def _asked(message: _Message, decode: Callable[[bytes], Request]) -> Asked[Reque
 
 
 def _check(service: str, request: Any) -> None:
-    """Rules for fields that several requests have and types cannot say."""
+    """Rules that types cannot say."""
     version = getattr(request, "v", VERSION)
     if version > VERSION:
         raise UnknownVersion(
             f"{service} request has version {version}; this release knows up to {VERSION}: "
             "upgrade it"
         )
-    for field in ("v", "after", "as_of", "budget", "reserve", "first", "last", "max_tokens"):
-        value = getattr(request, field, None)
-        least = 1 if field == "v" else 0
-        if value is not None and not least <= value <= MOST:
-            bound = f"{least} or more" if value < least else f"at most {MOST}"
-            raise InvalidInput(f"{service} request: $.{field} is {value}; give {bound}")
     within = getattr(request, "request", None)
     if isinstance(within, msgspec.Struct):
         _check(service, within)
-    wait = getattr(request, "timeout", 0.0)
-    if not 0.0 <= wait <= MOST_WAIT:
-        raise InvalidInput(f"{service} request: $.timeout is {wait}; give 0 to {MOST_WAIT:g}")
+    check_ranges(request, f"{service} request")
 
 
 def _refusal(code: str, text: str, retryable: bool) -> bytes:

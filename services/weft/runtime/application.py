@@ -19,6 +19,7 @@ import uvicorn
 from faststream.asgi import AsgiFastStream, AsgiResponse, get
 
 from weft.log.connection import connect
+from weft.runtime.deployment import required
 from weft.runtime.logs import fields, set_up_logging
 from weft.runtime.parent import die_with_parent
 from weft.runtime.process import Process, Service
@@ -38,8 +39,9 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     """Run `service` as this process until a signal; returns after a clean drain.
 
     Raises what the service raises, `Unavailable` where there is no server, and
-    `ConfigurationError` where the HTTP port is taken.
+    `ConfigurationError` where the HTTP port is taken or the deployment's secret is missing.
     """
+    required(settings.fingerprint_key)
     die_with_parent()
     set_up_logging(name, settings.log_level)
     process = Process(name, settings)

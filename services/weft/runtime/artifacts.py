@@ -20,7 +20,7 @@ from weft.log.connection import Connection
 from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
 from weft.log.topology import BODIES_STREAM
-from weft_schemas.errors import Corrupt, Forbidden
+from weft_schemas.errors import Corrupt, Forbidden, InvalidInput
 from weft_schemas.items import ContextItem
 
 MOST_TEXT_BYTES = 1 << 20
@@ -33,10 +33,10 @@ class ArtifactStore:
     def __init__(self, connection: Connection, publisher: Publisher) -> None:
         self._connection = connection
         self._log = EventLog(connection)
-        self._bodies = Bodies(connection, publisher)
+        self._publisher = publisher
         self._has_objects: bool | None = None
 
-    async def keep(self, item: ContextItem) -> ContextItem:
+    async def keep(self, tenant: str, item: ContextItem) -> ContextItem:
         """The item to publish: itself, or its reference to a large text that is stored now.
 
         Credentials may be kept from the object store; a large text then stays in its event, up to
@@ -45,7 +45,18 @@ class ArtifactStore:
         body = item.text.encode()
         if len(body) <= THRESHOLD_BYTES or not await self._objects_are_here():
             return item
-        return msgspec.structs.replace(item, text="", body=await self._bodies.put(body))
+        return msgspec.structs.replace(item, text="", body=await self._of(tenant).put(body))
+
+    async def check(self, tenant: str, item: ContextItem) -> None:
+        """Raises `InvalidInput` where the item refers to a body that its tenant does not have; a
+        credential that may not look is not told."""
+        if item.body is None or not await self._objects_are_here():
+            return
+        if not await self._of(tenant).exists(item.body.sha256):
+            raise InvalidInput(
+                f"item {item.id!r}: $.body refers to {item.body.sha256}, and tenant {tenant!r} has "
+                "no such body; give the text, it is stored on the way"
+            )
 
     async def item(self, sequence: int, item_id: str) -> ContextItem:
         """The item that an artifact was taken from.
@@ -59,15 +70,16 @@ class ArtifactStore:
             )
         return event
 
-    async def text(self, item: ContextItem) -> str:
+    async def text(self, tenant: str, item: ContextItem) -> str:
         """Its text, or the first `MOST_TEXT_BYTES` of its body. Raises `NotFound` for a body that
         is not there (yet)."""
         if item.body is None:
             return item.text
-        return (await self._bodies.get(item.body, MOST_TEXT_BYTES)).decode("utf-8", "replace")
+        body = await self._of(tenant).get(item.body, MOST_TEXT_BYTES)
+        return body.decode("utf-8", "replace")
 
     @asynccontextmanager
-    async def body(self, item: ContextItem) -> AsyncIterator[str | Path]:
+    async def body(self, tenant: str, item: ContextItem) -> AsyncIterator[str | Path]:
         """Its text, or a temporary file with its checked body, which may be larger than memory.
 
         Raises `NotFound` for a body that is not there (yet), `Corrupt` for one with other bytes.
@@ -79,11 +91,14 @@ class ArtifactStore:
         try:
             path = Path(folder.name) / "body"
             with path.open("wb") as file:
-                await self._bodies.write_into(item.body, file)
+                await self._of(tenant).write_into(item.body, file)
             yield path
         finally:
             # Freeing a large file takes milliseconds, for which small items would wait.
             await asyncio.to_thread(folder.cleanup)
+
+    def _of(self, tenant: str) -> Bodies:
+        return Bodies(self._connection, self._publisher, tenant)
 
     async def _objects_are_here(self) -> bool:
         if self._has_objects is None:

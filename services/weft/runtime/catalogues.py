@@ -14,8 +14,8 @@ from weft_schemas.items import BodyRef
 from weft_schemas.routing import Catalog, SelectableItem
 from weft_schemas.subjects import stored_filter
 
-Fetch = Callable[[BodyRef], Awaitable[bytes]]
-"""`Bodies.get`."""
+Fetch = Callable[[str, BodyRef], Awaitable[bytes]]
+"""A body of a tenant."""
 
 
 async def newest_catalogue(
@@ -25,7 +25,10 @@ async def newest_catalogue(
     found: tuple[int, Catalog] | None = None
     subjects = stored_filter(tenant, TENANT_SESSION, "out", "catalog")
     async for record in read_matching(connection, subjects):
-        event = record.event()
+        try:
+            event = record.event()
+        except InvalidInput:
+            continue  # parked by who reports it
         if isinstance(event, Catalog) and event.name == name:
             found = (record.sequence, event)
     if found is None:
@@ -33,15 +36,16 @@ async def newest_catalogue(
             f"catalogue {name!r} is not in the log; publish it: weft catalog publish FILE "
             f"--name {name}"
         )
-    return found[0], await whole(found[1], fetch)
+    return found[0], await whole(found[1], tenant, fetch)
 
 
-async def whole(catalog: Catalog, fetch: Fetch) -> Catalog:
+async def whole(catalog: Catalog, tenant: str, fetch: Fetch) -> Catalog:
     """The catalogue with its items in it. Raises `NotFound`, `Corrupt` and `InvalidInput`."""
     if not isinstance(catalog.body, BodyRef):
         return catalog
     try:
-        items = msgspec.json.decode(await fetch(catalog.body), type=tuple[SelectableItem, ...])
+        body = await fetch(tenant, catalog.body)
+        items = msgspec.json.decode(body, type=tuple[SelectableItem, ...])
     except msgspec.MsgspecError as error:
         raise InvalidInput(
             f"catalogue {catalog.name!r}: body {catalog.body.sha256}: {error}; publish it again"

@@ -16,7 +16,7 @@ from weft.log.record import LogRecord
 from weft.runtime.lane import Lane
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import Event, Origin, encode_event
-from weft_schemas.ids import derived_message_id
+from weft_schemas.ids import derived_key, derived_message_id
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import Stored
@@ -113,6 +113,12 @@ class Worker(msgspec.Struct, frozen=True):
     reports: str = ""
     """`in` or `out`: the direction whose undecodable events this worker parks, empty for none. One
     worker reports each direction, so that a malformed event is parked once and not three times."""
+    key: bytes = b""
+    """The deployment's, of the ids of what is derived."""
+
+    def keyed(self, secret: str) -> Worker:
+        """The same in a deployment with this secret."""
+        return msgspec.structs.replace(self, key=derived_key(secret.encode(), "message ids"))
 
 
 def derived_message(
@@ -130,6 +136,7 @@ def derived_message(
         policy_version,
         origin.run if origin else "",
         derived.part,
+        worker.key,
     )
     payload = encode_event(derived.event)
     if len(payload) > limit - _ROOM_FOR_HEADERS:

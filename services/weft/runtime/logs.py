@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from weft_schemas.errors import WeftError
+from weft_schemas.errors import InvalidInput, WeftError
 
 REPEAT_SECONDS = 30.0
 """While a cause goes on, its count is written so often; after so long without it, it is over."""
@@ -149,6 +149,12 @@ def _over(last: logging.LogRecord, total: int) -> logging.LogRecord:
     return line
 
 
+def _logged(error: BaseException) -> str:
+    """Of malformed input only what kind of fault it is: its message may name an item, and a log
+    stays where an erasure has taken the item."""
+    return error.code if isinstance(error, InvalidInput) else safe_error(error)
+
+
 def _cut(error: str) -> str:
     return (
         error if len(error) <= MOST_ERROR_CHARACTERS else f"{error[: MOST_ERROR_CHARACTERS - 1]}…"
@@ -174,7 +180,7 @@ class _JsonLines(logging.Formatter):
         }
         line.update(getattr(record, "fields", {}))
         if record.exc_info and record.exc_info[1] is not None:
-            line["error"] = safe_error(record.exc_info[1])
+            line["error"] = _logged(record.exc_info[1])
         if isinstance(line.get("error"), str):
             line["error"] = _cut(line["error"])
         return msgspec.json.encode(line, enc_hook=str).decode("utf-8", "replace")

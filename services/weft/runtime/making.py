@@ -97,7 +97,7 @@ class Maker:
             extra=fields(
                 sequence=source.sequence,
                 code=event.code,
-                error=event.error,
+                error="" if isinstance(error, InvalidInput) else event.error,
                 attempts=event.attempts,
             ),
         )

@@ -13,6 +13,7 @@ from weft.runtime.logs import safe_error
 from weft_schemas.errors import InvalidInput, WeftError
 from weft_schemas.events import Origin, ParkedEvent, RevivedEvent
 from weft_schemas.items import MAX_ID_BYTES, is_encodable
+from weft_schemas.subjects import derived_subject, place_of
 
 MOST_ATTEMPTS = 5
 """Failed attempts after which a source is parked: four retries outlast a passing fault."""
@@ -65,11 +66,11 @@ def is_final(error: BaseException, deliveries: int) -> bool:
 def is_reported(record: LogRecord, direction: str) -> bool:
     """Whether a record that cannot be read is parked by the worker that reports this direction.
 
-    A parked event never is: it stands on its source's subject, so that where the subject cannot be
-    read it would be parked again, and what that makes again, for ever.
+    A worker's own parked event never is: what that makes would be parked again, for ever.
     """
     subject = record.subject
-    return subject.startswith(f"w.{direction}.") and not subject.endswith(".parked")
+    is_parked = subject.startswith("w.out.") and subject.endswith(".parked")
+    return subject.startswith(f"w.{direction}.") and not is_parked
 
 
 class _ItemId(msgspec.Struct):
@@ -80,6 +81,8 @@ def parked_event(
     record: LogRecord, error: BaseException, worker: str, worker_version: str
 ) -> ParkedEvent:
     """The event that names the source and the reason."""
+    # A message may quote what cannot be encoded, which is then the fault it tells of.
+    printable = safe_error(error).encode("utf-8", "replace").decode()
     return ParkedEvent(
         origin=Origin(
             sequence=record.sequence,
@@ -88,16 +91,14 @@ def parked_event(
             worker_version=worker_version,
         ),
         code=error.code if isinstance(error, WeftError) else "failed",
-        error=safe_error(error)[:MOST_ERROR_CHARACTERS],
+        error=printable[:MOST_ERROR_CHARACTERS],
         attempts=record.deliveries,
     )
 
 
 def parked_subject(record: LogRecord) -> str:
-    """Where the event goes: the source's own tenant and session. Works on the tokens as they are,
-    since they may be what cannot be decoded."""
-    tenant, session = _place(record)
-    return f"weft.{tenant}.{session}.out.parked"
+    """Where the event goes: the source's own tenant and session, as far as they can be read."""
+    return derived_subject(*place_of(record.subject), "parked")
 
 
 def revives(event: RevivedEvent, worker: str) -> bool:
@@ -107,12 +108,7 @@ def revives(event: RevivedEvent, worker: str) -> bool:
 
 def same_session(one: LogRecord, other: LogRecord) -> bool:
     """Whether both stand in one session of one tenant."""
-    return _place(one) == _place(other)
-
-
-def _place(record: LogRecord) -> list[str]:
-    """The tokens of tenant and session."""
-    return record.subject.split(".")[3:5]
+    return place_of(one.subject) == place_of(other.subject)
 
 
 def _item_id(record: LogRecord) -> str:

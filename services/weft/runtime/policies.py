@@ -117,7 +117,7 @@ class Policies:
             if isinstance(event, ContextPolicy):
                 self.learn(record.sequence, record.address().tenant, event)
         except InvalidInput as error:
-            _log.warning("policy %d is malformed: %s", record.sequence, error)
+            _log.warning("policy %d is malformed: %s", record.sequence, error.code)
 
     def learn(self, sequence: int, tenant: str, policy: ContextPolicy) -> None:
         """Take in a policy event, in whatever order they come."""

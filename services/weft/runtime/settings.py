@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from weft.runtime.deployment import known_secret
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.ids import encode_token
 
@@ -64,8 +65,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Events older than this leave the log; 0 keeps them."""
     max_bytes: int = 0
     """Size at which the log refuses more; 0 sets no limit."""
-    fingerprint_key: str = "weft"
-    """Keys the fingerprints that stand for secrets; set one of your own where logs are shared."""
+    fingerprint_key: str = ""
+    """The deployment's secret: keys the fingerprints that stand for secrets, fences and ids of
+    messages. Where it is not set, the one that `weft up` has made on the data folder."""
     idle_close_seconds: float = 0.0
     """A session without an event for so long is closed by an event; 0 leaves it open."""
     summary_url: str | None = None
@@ -105,6 +107,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             },
         }
 
+    def credential(self) -> bytes:
+        """The secret that this process signs in with, empty where it signs in with none. Raises
+        `ConfigurationError` where its file cannot be read."""
+        file = self.creds or self.tls_key
+        if file is None:
+            return (self.password or self.token or "").encode()
+        try:
+            return file.read_bytes()
+        except OSError as error:
+            raise ConfigurationError(
+                f"{file}: {error.strerror}; name a file with --creds"
+            ) from None
+
     def shown(self) -> dict[str, str]:
         """Variable → value, fit for eyes and logs: secrets are masked."""
         return {_variable(name): self._shown_value(name) for name in self.__struct_fields__}
@@ -137,7 +152,10 @@ def read_settings(environ: Mapping[str, str] = os.environ, **overrides: Any) -> 
     faults += _contradictions(values)
     if faults:
         raise ConfigurationError("settings cannot be used:\n  " + "\n  ".join(faults))
-    return Settings(**values)
+    settings = Settings(**values)
+    if settings.fingerprint_key:
+        return settings
+    return msgspec.structs.replace(settings, fingerprint_key=known_secret(settings.data_dir))
 
 
 def _variable(field: str) -> str:

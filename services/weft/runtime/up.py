@@ -13,10 +13,12 @@ from typing import IO, cast
 import msgspec
 from msgspec.structs import replace
 
+from weft.log.adopting import adopt
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.server import Durability, EmbeddedServer
 from weft.log.topology import Change, Limits, provision
+from weft.runtime.deployment import made_secret, private
 from weft.runtime.settings import Settings
 from weft.runtime.supervisor import Supervisor, work_children
 from weft_schemas.errors import WeftError
@@ -63,6 +65,9 @@ async def running(
     cluster, on free ports, with durability `cluster`. Raises `Unavailable` and `ConfigurationError`
     where the server or the log cannot be used.
     """
+    private(settings.data_dir)
+    if not settings.fingerprint_key:
+        settings = replace(settings, fingerprint_key=made_secret(settings.data_dir))
     async with contextlib.AsyncExitStack() as stack:
         server = cluster = None
         if clustered:
@@ -82,6 +87,7 @@ async def running(
             "WEFT_NATS_URL": settings.nats_url,
             "WEFT_DATA_DIR": str(settings.data_dir.resolve()),
             "WEFT_ENCODING": settings.encoding,
+            "WEFT_FINGERPRINT_KEY": settings.fingerprint_key,
         }
         supervisor = Supervisor(work_children(counts, environ), log_file)
         await stack.enter_async_context(supervisor)
@@ -97,10 +103,16 @@ async def provision_log(settings: Settings) -> list[Change]:
     connection = await connect(name="weft-provision", **settings.connection())
     try:
         changes = await provision(connection, cast(Durability, settings.durability), limits)
+        adopted = await adopt(connection)
+        adopted = await adopt(connection)
     finally:
         await connection.close()
     for change in changes:
         _log.info("log: %s", change)
+    if adopted:
+        _log.info("log: %d bodies of an earlier release belong to their tenants now", adopted)
+    if adopted:
+        _log.info("log: %d bodies of an earlier release belong to their tenants now", adopted)
     return changes
 
 

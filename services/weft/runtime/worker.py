@@ -32,7 +32,13 @@ from weft.runtime.making import Maker
 from weft.runtime.policies import following_policies
 from weft.runtime.process import Process
 from weft.runtime.watchdog import Watchdog
-from weft_schemas.errors import ConfigurationError, Corrupt, Overloaded, Unavailable
+from weft_schemas.errors import (
+    ConfigurationError,
+    Corrupt,
+    InvalidInput,
+    Overloaded,
+    Unavailable,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +60,7 @@ async def run_worker(process: Process, worker: Worker) -> None:
     process may not or cannot do its work.
     """
     connection = process.connection
+    worker = worker.keyed(process.settings.fingerprint_key)
     async with following_policies(connection) as policies, Publisher(connection) as publisher:
         watchdog = Watchdog(process, worker.name)
         # Its consumer may have been deleted while no process of this worker ran.
@@ -257,6 +264,13 @@ class WorkerLoop:
             except (Unavailable, Overloaded) as error:
                 self._process.health.report("publishing", str(error))
                 await asyncio.sleep(PUBLISH_PAUSE)
+            except InvalidInput as error:
+                # What was derived cannot be sent at all: that is its source's fault.
+                if outcome == "parked":
+                    raise
+                record = delivery.record
+                messages = [self._maker.parked(record, error, record.sequence)]
+                outcome = "parked"
             else:
                 self._process.health.report("publishing", None)
                 self._settle(delivery, outcome, begun)

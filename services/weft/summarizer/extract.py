@@ -24,7 +24,7 @@ _LONGEST = 600
 _END = re.compile(r"[.!?。！？\n](?:(?<=\n)\s*|(?<!\n)[\"')\]]?\s+)")  # noqa: RUF001
 """The last character of a sentence or line, and what parts it from the next."""
 _WORD = re.compile(r"\w{3,}")
-_SPECIFIC = re.compile(r"\d|\b[A-Z][\w-]*[A-Z_]\w*|[\w.]+@[\w.]+|https?://|`[^`]+`")
+_SPECIFIC = re.compile(r"\d|\b[A-Z][\w-]*[A-Z_]\w*|(?<![\w.])[\w.]++@[\w.]+|https?://|`[^`]+`")
 """Numbers, identifiers, addresses: what a later step needs and cannot guess."""
 _CAPITALS = re.compile(r"[A-Z][\w-]*[A-Z_]")
 _DIGIT = re.compile(r"\d")

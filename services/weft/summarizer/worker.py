@@ -80,15 +80,17 @@ class _Summaries:
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
     ) -> list[Derived]:
         if isinstance(event, ContextItem):
-            return _derived(address, await self._of_item(event, context))
+            return _derived(address, await self._of_item(address, event, context))
         if isinstance(event, SessionClosedEvent):
             return _derived(address, await self._of_session(record, address, context))
         return []
 
-    async def _of_item(self, item: ContextItem, context: WorkContext) -> SummaryEvent | None:
+    async def _of_item(
+        self, address: Stored, item: ContextItem, context: WorkContext
+    ) -> SummaryEvent | None:
         if context.is_untrusted(item):
             return None
-        text = await self._artifacts.text(item)
+        text = await self._artifacts.text(address.tenant, item)
         given = self._given(item, text, context)
         if self._remote:
             # It waits for a network, so it needs a thread and no subprocess.

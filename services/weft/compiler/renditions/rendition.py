@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from weft.compiler.renditions.assembling import assembled
+from weft.passages.json_text import unquoted
 from weft.passages.part import leaf_count
 from weft.readmodel.calls import call_arguments
 from weft.readmodel.rows import ItemRow
@@ -16,7 +17,7 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ItemKind
 
 WHOLE, PARTS, SUMMARY, STUB = "whole", "parts", "summary", "stub"
-REFERENCE, REDACTED = "reference", "redacted"
+COMPACT, REFERENCE, REDACTED = "compact", "reference", "redacted"
 
 
 class Rendition(msgspec.Struct, frozen=True):
@@ -41,6 +42,14 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
         return Rendition(STUB, "(empty)")
     is_call = row.kind is ItemKind.TOOL_CALL
     return Rendition(WHOLE, row.whole, call_arguments(row.text, row.metadata) if is_call else None)
+
+
+def compact(row: ItemRow) -> Rendition:
+    """All that the item says, JSON without the quotes that it can do without."""
+    outline = row.parts
+    if outline is None or not outline.is_json or row.kind is ItemKind.TOOL_CALL:
+        return whole(row)
+    return Rendition(COMPACT, unquoted(row.whole))
 
 
 def part_count(row: ItemRow, redacted: bool = False) -> int:
@@ -107,6 +116,8 @@ def reread(row: ItemRow, view: str, recipe: str) -> Rendition:
             return whole(row)
         case "redacted":
             return whole(row, True)
+        case "compact":
+            return compact(row)
         case "reference":
             return reference(row)
         case "parts" if recipe.startswith("<"):

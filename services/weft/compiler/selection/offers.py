@@ -24,7 +24,7 @@ from weft.compiler.profiles import (
     Wants,
 )
 from weft.compiler.ranking.worth import Worth, new_worth, worth
-from weft.compiler.renditions.rendition import Rendition, of_parts, part_count, whole
+from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
 from weft.passages.part import Outline, Part, leaves
 from weft.readmodel.rows import ItemRow
@@ -51,8 +51,12 @@ class Shape(msgspec.Struct, frozen=True):
             return whole(self.row, redacted=True)  # a stub would tell the size of what is hidden
         taken = self.required.union(chosen)
         if len(taken) == part_count(self.row, self.redacted):
-            return whole(self.row, self.redacted)
+            return whole(self.row, True) if self.redacted else compact(self.row)
         return of_parts(self.row, taken, self.redacted)
+
+    def whole(self) -> Rendition:
+        """The item whole, as far as the policy lets it."""
+        return self.fixed or whole(self.row, self.redacted)
 
 
 class Addition(msgspec.Struct, frozen=True):
@@ -136,16 +140,22 @@ def order_parts(
     asked: Collection[str],
     stated: Mapping[str, int],
     budget: int,
+    opened: Collection[int] = (),
 ) -> list[Addition]:
     """Additions, best first, until they fill the budget and some more.
 
-    `stated` counts the values that the prompt holds already.
+    `stated` counts the values that the prompt holds already, `opened` are the groups, by key, of
+    which it shows something.
     """
     offers: list[Offer] = []
     for group in groups:
         for row in group.rows:
-            offers += _offers(group, shapes[row.sequence], scores, wants, asked, budget)
-    return _greedy(offers, shapes, wants, dict(stated), budget * OVERSHOOT)
+            found = _offers(group, shapes[row.sequence], scores, wants, asked, budget)
+            if group.key in opened:
+                required = shapes[row.sequence].required
+                found = [offer for offer in found if offer.part not in required]
+            offers += found
+    return _greedy(offers, shapes, wants, dict(stated), budget * OVERSHOOT, set(opened))
 
 
 def _offers(
@@ -222,9 +232,9 @@ def _greedy(
     wants: Wants,
     stated: dict[str, int],
     limit: float,
+    opened: set[int],
 ) -> list[Addition]:
-    """By score and new values per token. `stated` is counted on."""
-    opened: set[int] = set()
+    """By score and new values per token. `stated` and `opened` are written on."""
 
     def rate(offer: Offer) -> float:
         cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)

@@ -41,7 +41,7 @@ def pin(
 
 
 def _whole(group: Group, shapes: Mapping[int, Shape]) -> Shown:
-    return {row.sequence: shapes[row.sequence].choose(range(part_count(row))) for row in group.rows}
+    return {row.sequence: shapes[row.sequence].whole() for row in group.rows}
 
 
 def _add_shortened(

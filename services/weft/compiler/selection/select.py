@@ -13,7 +13,15 @@ from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import CUT_SHARE, EXCHANGE_SHARE, TOLD_SHARE, Wants
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import PromptCost, Shown
-from weft.compiler.renditions.rendition import STUB, part_count, whole
+from weft.compiler.renditions.rendition import (
+    COMPACT,
+    PARTS,
+    STUB,
+    WHOLE,
+    part_count,
+    places,
+    whole,
+)
 from weft.compiler.selection.budget import fit_budget
 from weft.compiler.selection.offers import Scores, Shape, order_parts
 from weft.compiler.selection.pins import pin
@@ -71,10 +79,7 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     for group in choice.exchange:
         if group.key in shown:
             continue
-        more = {
-            row.sequence: choice.shapes[row.sequence].choose(range(part_count(row)))
-            for row in group.rows
-        }
+        more = {row.sequence: choice.shapes[row.sequence].whole() for row in group.rows}
         if choice.cost.fits({**shown, **more}, limit):
             shown.update(more)
         elif not is_cut:
@@ -99,11 +104,12 @@ def _told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) ->
 
 
 def _can_grow(group: Group, choice: Choice, base: Shown) -> bool:
-    """Whether more of it can be shown than `base` does: all, or what stands as a stub."""
+    """Whether more of it can be shown than `base` does: all, or results of the open exchange that
+    stand as a stub or in parts."""
     if group.key not in base:
         return True
-    return any(
-        base[row.sequence].view == STUB
+    return group.is_exchange and any(
+        base[row.sequence].view in (STUB, PARTS)
         and choice.shapes[row.sequence].fixed is None
         and row.size_of_whole > 0
         for row in group.rows
@@ -111,17 +117,34 @@ def _can_grow(group: Group, choice: Choice, base: Shown) -> bool:
     )
 
 
+def _grown_from(base: Shown, choice: Choice, groups: Sequence[Group]) -> dict[int, Shape]:
+    """The shapes of these groups' items, with what `base` shows of them required."""
+    shapes = dict(choice.shapes)
+    for row in (row for group in groups for row in group.rows):
+        shown = base.get(row.sequence)
+        if shown is not None and shown.view in (WHOLE, COMPACT, PARTS):
+            is_whole = shown.view != PARTS
+            held = range(part_count(row)) if is_whole else places(shown.recipe)
+            required = shapes[row.sequence].required.union(held)
+            shapes[row.sequence] = msgspec.structs.replace(
+                shapes[row.sequence], required=frozenset(required)
+            )
+    return shapes
+
+
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
     """`base` and the parts of `groups` worth most beside it, within `budget`."""
     stated = Counter(value for shown in base.values() for value in values(shown.text))
     rest = [group for group in groups if _can_grow(group, choice, base)]
+    shapes = _grown_from(base, choice, rest)
     additions = order_parts(
         rest,
         choice.scores,
-        choice.shapes,
+        shapes,
         choice.wants,
         choice.asked,
         stated,
         budget - choice.cost.size(base),
+        frozenset(base),
     )
-    return fit_budget(choice.cost, additions, choice.shapes, base, budget)
+    return fit_budget(choice.cost, additions, shapes, base, budget)

@@ -12,8 +12,8 @@ from weft.firewall.body import Body
 from weft.firewall.bounds import Bounds
 from weft.firewall.finding import Finding, masked
 from weft.firewall.pyrepr import looks_like_repr, repr_to_json
-from weft.firewall.scan import secrets_in
 from weft.firewall.unwrap import unwrap
+from weft.firewall.views.hidden import secrets_behind_hidden
 
 _BEFORE = 16 << 10
 _AFTER = 8 << 10
@@ -55,7 +55,7 @@ class Artifact:
         covers_end = high == self.size or end + _AFTER <= high
         if not (covers_start and covers_end and low <= start and high > 0):
             low, high = max(0, start - _BEFORE), min(self.size, end + _STRETCH)
-            found = secrets_in(self.data[low:high], self._limits.matches)
+            found = secrets_behind_hidden(self.data[low:high], self._limits.matches)
             self._scanned, self._secrets = (low, high), [one.moved(low) for one in found]
         return self._secrets
 

@@ -1,0 +1,87 @@
+"""How large anything in a request or a policy may be: a number without a range is somebody else's
+memory or time. What the tables do not name has the default of its type, so nothing is without one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from weft_schemas.errors import InvalidInput
+
+SEQUENCE = (0, 2**63 - 1)
+"""Of the log, and what the read model can hold."""
+TOKENS = (0, 2_000_000)
+"""Twice the largest window of a current model."""
+WAIT_SECONDS = (0.0, 60.0)
+NUMBER = (0, 100_000)
+MOST_CHARACTERS = 32_000
+"""Of a text. A query of so many words is no longer one."""
+MOST_NAME = 1_000
+"""Characters of a name, an id, a handle or a pattern."""
+MOST_ELEMENTS = 10_000
+
+Range = tuple[float, float]
+
+_NUMBERS: dict[str, Range] = {
+    "v": (1, SEQUENCE[1]),
+    "after": SEQUENCE, "as_of": SEQUENCE, "first": SEQUENCE, "last": SEQUENCE,
+    "timeout": WAIT_SECONDS,
+    "budget": TOKENS, "reserve": TOKENS, "max_tokens": TOKENS,
+    "route": TOKENS, "call": TOKENS, "interpret": TOKENS, "answer": TOKENS,
+    "threshold": TOKENS, "item_threshold": TOKENS,
+    "summary_tokens": NUMBER, "item_tokens": NUMBER, "session_tokens": NUMBER,
+    "fact_tokens": NUMBER, "episode_tokens": NUMBER,
+    "max_facts": (0, 10_000),
+    "recent": (0, 10_000), "matches": (0, 10_000), "neighbours": (0, 100),
+    "duplicate_threshold": (0.0, 1.0), "header_share": (0.0, 1.0),
+    "top_k": (0, 1_000),
+    "weights": (0.0, 1_000.0), "limits": NUMBER,
+    "args": (-(2**53), 2**53),
+}  # fmt: skip
+"""Field → least and most. Of a field that holds several, of each."""
+_TEXTS = {"query": MOST_CHARACTERS}
+"""Field → most characters; `MOST_NAME` where it is not named."""
+_FREE = frozenset({"tools", "cards", "hydration", "args_schema"})
+"""Fields whose content is the caller's own and costs what its bytes cost."""
+
+
+def check_ranges(value: msgspec.Struct, what: str, path: str = "$") -> None:
+    """Raises `InvalidInput` that names the first field that is out of its range."""
+    for field in value.__struct_fields__:
+        if not (field in _FREE and not _holds_rules(value, field)):
+            _check(getattr(value, field), field, what, f"{path}.{field}")
+
+
+def _holds_rules(value: msgspec.Struct, field: str) -> bool:
+    """`tools` of a policy are rules of weft's, those of a request the caller's own."""
+    held = getattr(value, field)
+    return isinstance(held, tuple) and bool(held) and isinstance(held[0], msgspec.Struct)
+
+
+def _check(value: Any, field: str, what: str, path: str) -> None:
+    if isinstance(value, msgspec.Struct):
+        check_ranges(value, what, path)
+    elif isinstance(value, str):
+        most = _TEXTS.get(field, MOST_NAME)
+        if len(value) > most:
+            raise InvalidInput(f"{what}: {path} has {len(value)} characters; give at most {most}")
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        least, greatest = _NUMBERS.get(field, NUMBER)
+        if not least <= value <= greatest:
+            bounds = f"{_shown(least)} to {_shown(greatest)}"
+            raise InvalidInput(f"{what}: {path} is {value}; give {bounds}")
+    elif isinstance(value, (tuple, list, dict)):
+        if len(value) > MOST_ELEMENTS:
+            raise InvalidInput(
+                f"{what}: {path} has {len(value)} elements; give at most {MOST_ELEMENTS}"
+            )
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(key, str):
+                _check(str(key), "", what, f"{path} (a key)")
+            _check(one, field, what, f"{path}[…]")
+
+
+def _shown(number: float) -> str:
+    return f"{number:g}" if abs(number) < 1_000_000 else f"{int(number)}"

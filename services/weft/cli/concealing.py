@@ -1,0 +1,35 @@
+"""Passwords and tokens out of the process list: who gives one as an argument has the command start
+again without it, in the same process, with the variable that means the same."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+_VARIABLES = {"--password": "WEFT_PASSWORD", "--token": "WEFT_TOKEN"}
+
+
+def conceal() -> None:
+    """Start again where the arguments hold a secret; returns where they hold none."""
+    found, rest = concealed(sys.orig_argv[1:])
+    if found:
+        os.execve(sys.executable, [sys.executable, *rest], {**os.environ, **found})
+
+
+def concealed(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """The secrets as variables, and the arguments without them."""
+    found: dict[str, str] = {}
+    rest: list[str] = []
+    waiting = iter(arguments)
+    for argument in waiting:
+        flag, equals, value = argument.partition("=")
+        variable = _VARIABLES.get(flag)
+        if variable is None:
+            rest.append(argument)
+            continue
+        given = value if equals else next(waiting, None)
+        if given is None:
+            return {}, list(arguments)  # click says what is missing
+        found[variable] = given
+    return found, rest

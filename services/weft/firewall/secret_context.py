@@ -1,0 +1,179 @@
+"""Credentials that have no format of their own and are told by what stands before them: the flag of
+a command, a clause of SQL, an element, a header, a sentence. Every pattern is for RE2."""
+
+from __future__ import annotations
+
+from weft.firewall.secret_rules import SecretRule, rule
+
+_KEY = (
+    r"(?:passw(?:or)?d|passwd|pwd|passphrase|secret|(?:access|auth|api|refresh|bearer)?[_-]?token"
+    r"|api[_-]?key|access[_-]?key|client[_-]?secret|private[_-]?key|secret[_-]?key)"
+)
+_VALUE = r"[^\s\"'`<>,;]"
+
+IN_CONTEXT: tuple[SecretRule, ...] = (
+    rule(
+        "sql_password",
+        "identified",
+        r"(?i)\bidentified\s+by\s+(?:password\s+)?[\"']([^\"'\n]{1,200})[\"']",
+        1,
+        check="shown",
+    ),
+    rule(
+        "sql_password",
+        "password",
+        r"(?i)\b(?:with|encrypted|set|user|role|login)\s+password\s*"
+        r"(?:=\s*|for\s+[^=\n]{1,80}=\s*)?[\"']([^\"'\n]{1,200})[\"']",
+        1,
+        check="shown",
+    ),
+    rule(
+        "command_password",
+        "curl wget",
+        r"\b(?:curl|wget)\b[^\n|;]{0,400}?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?"
+        r"[\"']?[^\s:'\"]{1,100}:([^\s'\"]{1,200})",
+        1,
+        check="shown",
+    ),
+    rule(
+        "command_password",
+        "mysql mariadb",
+        r"\b(?:mysql\w{0,12}|mariadb[\w-]{0,12})\b[^\n|;]{0,200}?\s-p[\"']?([^\s'\"-][^\s'\"]{2,100})",
+        1,
+        check="shown",
+    ),
+    rule(
+        "command_password", "sshpass", r"\bsshpass\s+-p\s*[\"']?([^\s'\"]{1,200})", 1, check="shown"
+    ),
+    rule(
+        "command_password",
+        "redis-cli",
+        r"\bredis-cli\b[^\n|;]{0,200}?\s-a\s+[\"']?([^\s'\"]{1,200})",
+        1,
+        check="shown",
+    ),
+    rule(
+        "command_password",
+        "--pass --token --api --secret",
+        r"\s--(?:pass(?:word|wd|phrase)?|token|api-?key|secret(?:-key)?)[ =][\"']?"
+        r"([^\s'\"-][^\s'\"]{3,300})",
+        1,
+        check="password",
+    ),
+    rule(
+        "netrc_password",
+        "machine",
+        r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{1,200})",
+        1,
+        check="shown",
+    ),
+    rule(
+        "xml_password",
+        "</",
+        r"(?i)<(?:[\w.-]{1,40}[:._-])?(?:\w{0,20}(?:password|passwd|pwd|passphrase))(?:\s[^<>]{0,200})?>"
+        r"\s*([^<>\s][^<>\n]{1,300}?)\s*</",
+        1,
+        check="word",
+    ),
+    rule(
+        "xml_secret",
+        "</",
+        rf"(?i)<(?:[\w.-]{{1,40}}[:._-])?{_KEY}(?:\s[^<>]{{0,200}})?>\s*([^<>\s]{{8,600}})\s*</",
+        1,
+        doubtful=True,
+    ),
+    rule(
+        "xml_secret",
+        "value=",
+        rf"(?i)\b(?:key|name)=[\"'][\w.:-]{{0,60}}{_KEY}[\"']\s+value=[\"']([^\"'\n]{{4,600}})[\"']",
+        1,
+        check="password",
+    ),
+    rule(
+        "block_secret",
+        "password secret token passphrase private_key",
+        rf"(?i)(?:^|\n)[ \t-]*[\w.-]{{0,40}}{_KEY}[\"']?:[ \t]*[|>][+-]?\d?[ \t]*\r?\n[ \t]+"
+        r"([^\s\n][^\n]{3,600})",
+        1,
+        check="password",
+    ),
+    rule(
+        "told_password",
+        "password passphrase passcode pwd",
+        r"(?i)\b(?:password|passphrase|passcode|pwd)\s+(?:\w+\s+){0,3}?(?:is|was|to)(?:\s+|:\s*)"
+        rf"(?:now\s+|set to\s+)?[\"'`]?({_VALUE}{{4,100}})",
+        1,
+        check="password",
+    ),
+    rule(
+        "told_password",
+        "password passphrase passcode",
+        r"(?i)\b(?:password|passphrase|passcode)\s*(?:\w+\s+){0,2}(?:is|was|to|:)\s*"
+        r"[\"`]([^\"`\s]{4,100})[\"`]",
+        1,
+        check="word",
+    ),
+    rule(
+        "url_secret",
+        "key= token= secret= passw pwd=",
+        r"(?i)[?&](?:key|api_?key|(?:access|auth|id|refresh)_?token|token|secret|client_secret)="
+        r"([^\s&\"'<>#\\]{8,600})",
+        1,
+        doubtful=True,
+    ),
+    rule(
+        "url_secret",
+        "passw pwd=",
+        r"(?i)[?&](?:password|passwd|pwd)=([^\s&\"'<>#\\]{3,300})",
+        1,
+        check="shown",
+    ),
+    rule(
+        "cookie",
+        "cookie",
+        r"(?i)\b(?:set-)?cookie[\"']?\s{0,2}:\s{0,2}[\"']?[^\r\n=]{1,80}=([^\r\n\"']{8,1000})",
+        1,
+        doubtful=True,
+    ),
+    rule(
+        "private_key",
+        "client-key-data ls0tls1crudjt",
+        r"(?i)\bclient-key-data[\"']?:\s{0,4}[\"']?([A-Za-z0-9+/=]{40,})",
+        1,
+    ),
+    rule(
+        "private_key",
+        "ls0tls1crudjt",
+        r"\bLS0tLS1CRUdJTiB(?:QUklWQVRF|SU0EgUFJJ|FQyBQUklW|PUEVOU1NI|FTkNSWVBURUQ|EU0EgUFJJ)"
+        r"[A-Za-z0-9+/=]{20,}",
+    ),
+    rule(
+        "seed_phrase",
+        "seed mnemonic recovery",
+        r"(?i)\b(?:seed|mnemonic|recovery|secret)(?:[ _-](?:phrase|words?|recovery|seed))*[\"']?"
+        r"(?:\s+(?:is|are|was))?\s*[:=]?\s*[\"'\[]{0,2}\s*"
+        r"((?:[a-z]{3,8}[\"']?[ ,]+[\"']?){11,23}[a-z]{3,8})\b",
+        1,
+    ),
+    rule(
+        "pin",
+        "pin",
+        r"\b(?:PIN|pin|Pin)(?:[ _-](?:number|no\.?))?[\"']?\s*(?:is|:|=)\s*[\"']?([0-9]{4,6})\b",
+        1,
+    ),
+    rule(
+        "one_time_code",
+        "code otp",
+        r"(?i)\b(?:verification|security|one[- ]time|log-?in|auth(?:entication)?|2fa|mfa|otp)[ _-]?"
+        r"(?:pass)?(?:code|pin)?[\"']?\s*(?:is|:|=)\s*[\"']?([0-9]{4,8})\b",
+        1,
+    ),
+    rule(
+        "recovery_codes",
+        "recovery backup",
+        r"(?i)\b(?:recovery|backup|scratch)[ _-]codes?\b[^\n:=]{0,40}[:=]\s*"
+        r"([\"'\[]{0,2}[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){1,4}"
+        r"(?:[-*.,\d)\s\"']{1,8}[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){1,4}){0,19})",
+        1,
+    ),
+)

@@ -1,0 +1,71 @@
+"""What a deployment keeps to itself: its secret, and a data folder that nobody else looks into."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from weft_schemas.errors import ConfigurationError
+
+SECRET_FILE = "secret"
+"""In the data folder. Whoever has it can tell fingerprints, fences and message ids beforehand."""
+_OWN = frozenset({SECRET_FILE, "nats", "cluster", "replica", "weft.log"})
+"""What `weft up` makes in a data folder."""
+
+
+def known_secret(data_dir: Path) -> str:
+    """The secret that `weft up` has made on this folder, empty where it has not or is another
+    user's."""
+    try:
+        return (data_dir / SECRET_FILE).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def made_secret(data_dir: Path) -> str:
+    """The same, made where there is none yet; mode 600."""
+    folder = private(data_dir)
+    known = known_secret(folder)
+    if known:
+        return known
+    path, draft = folder / SECRET_FILE, folder / f"{SECRET_FILE}.{os.getpid()}.new"
+    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(file, "w") as writer:
+        writer.write(secrets.token_hex(32) + "\n")
+        writer.flush()
+        os.fsync(writer.fileno())
+    try:
+        os.link(draft, path)  # of two at once the first counts
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    return known_secret(folder)
+
+
+def private(folder: Path) -> Path:
+    """The folder, made where it is missing, open to its user alone. One with other things in it
+    than weft's keeps its mode; weft's own folders in it are private in any case.
+
+    Raises `ConfigurationError` where it cannot be made so.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.stat().st_mode & 0o077 and {path.name for path in folder.iterdir()} <= _OWN:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{folder}: {error.strerror}; choose a data folder of your own with --data"
+        ) from None
+    return folder
+
+
+def required(secret: str) -> str:
+    """Raises `ConfigurationError` where there is no secret."""
+    if not secret:
+        raise ConfigurationError(
+            "WEFT_FINGERPRINT_KEY is not set: it is the deployment's secret, the same for all its "
+            "processes, and has no default; deploy/make-env.sh makes one, and `weft up` does"
+        )
+    return secret

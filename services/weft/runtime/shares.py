@@ -1,0 +1,69 @@
+"""Fair turns: how much of a service one tenant and one of its sessions can take at a time.
+
+Who has taken its share waits at its own door and holds no place at the others', so that no number
+of requests keeps another tenant's from being begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from weft_schemas.errors import Overloaded
+
+
+class Shares:
+    """Places of one service, in all, for a tenant and for a session."""
+
+    def __init__(self, everybody: int, tenant: int, session: int, waiting: int) -> None:
+        """`waiting`: requests of one tenant that may wait besides those in work."""
+        self._everybody = asyncio.Semaphore(everybody)
+        self._limits = (tenant, session)
+        self._waiting = waiting
+        self._doors: dict[tuple[str, ...], _Door] = {}
+
+    def would_wait(self, tenant: str, session: str) -> bool:
+        """Whether a request would not be begun at once."""
+        doors = (self._doors.get((tenant,)), self._doors.get((tenant, session)))
+        return self._everybody.locked() or any(door and door.room.locked() for door in doors)
+
+    @asynccontextmanager
+    async def place(self, tenant: str, session: str) -> AsyncIterator[None]:
+        """A place for one request. Raises `Overloaded` at once where too many wait."""
+        own = self._door((tenant,), self._limits[0])
+        if own.held >= self._limits[0] + self._waiting:
+            raise Overloaded(
+                f"{own.held} requests of tenant {tenant!r} are in work or wait already; try again"
+            )
+        async with AsyncExitStack() as stack:
+            stack.enter_context(own)
+            theirs = stack.enter_context(self._door((tenant, session), self._limits[1]))
+            # From the narrowest: who waits there takes nobody's place meanwhile.
+            for door in (theirs.room, own.room, self._everybody):
+                await stack.enter_async_context(door)
+            yield
+
+    def _door(self, name: tuple[str, ...], places: int) -> _Door:
+        door = self._doors.get(name)
+        if door is None:
+            door = self._doors[name] = _Door(places, lambda: self._doors.pop(name))
+        return door
+
+
+class _Door:
+    """Forgotten when nobody is there."""
+
+    def __init__(self, places: int, forget: Callable[[], object]) -> None:
+        self.room = asyncio.Semaphore(places)
+        self.held = 0
+        self._forget = forget
+
+    def __enter__(self) -> _Door:
+        self.held += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.held -= 1
+        if not self.held:
+            self._forget()

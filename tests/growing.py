@@ -1,0 +1,162 @@
+"""How the time of a function grows with its text, on texts made to be slow for it."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+import re
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from time import process_time
+from types import ModuleType
+from typing import Any
+
+import weft
+import weft_schemas
+
+QUADRATIC = 1.5
+"""An exponent above it is no linear time with a little noise."""
+_LEAST_SECONDS = 0.002
+"""Below this a time says nothing: 4,000 characters take a linear pattern a tenth of it."""
+_MOST_SECONDS = 1.0
+SIZES = (4_000, 16_000)
+"""Characters of a pattern's texts."""
+LONG = (40_000, 160_000)
+"""Of a whole function's."""
+_UNITS = (
+    *" \t\n\r\v\f\u00a0\u2028a0A1é_-.,:;/\\|\"'`=<>[](){}#*@%$&+?!~^\x00",
+    "\r\n", "a ", "1 ", " a", "a.", "1.", ".1", "a,", "a=", 'a="', "a='", "a:", "a: ", '"a":',
+    "[a", "(a", "{a", "<a ", "<a b=", "</", "<!--", "a/", "/a", "a@", "a-", "a_", "Aa", "A ",
+    "1 may ", "- ", "* ", "# ", "\n ", "\n\n", "\n a", "\n- ", "\n#", "\n```", "a\n", "1\n", ":\n",
+    "key=", '\\"',
+    "not ", "the ", "is ", "I ", "my ", "2024-01-01 ", "12:", "http://", "a@a.", "0x", "%41", "&a;",
+)  # fmt: skip
+
+
+Search = Callable[[str], object]
+
+
+def patterns(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, re.Pattern[str], Search]]:
+    """Every pattern of the standard library's `re` that a module holds, by its name, with the work
+    that is done with it."""
+    seen: set[int] = set()
+    everything = "\n".join(_source(module) for _, module in modules(skip))
+    for name, module in modules(skip):
+        for attribute, value in sorted(vars(module).items()):
+            for label, one in _held(f"{name}.{attribute}", value):
+                if id(one) in seen:
+                    continue
+                seen.add(id(one))
+                where = _source(module) if attribute.startswith("_") else everything
+                methods = set(re.findall(rf"\b{re.escape(attribute)}\.(\w+)\(", where))
+                yield label, one, searched(one, methods <= {"match", "fullmatch"} and bool(methods))
+
+
+@cache
+def _source(module: ModuleType) -> str:
+    return Path(module.__file__ or "").read_text(encoding="utf-8")
+
+
+def modules(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, ModuleType]]:
+    """Every module of weft by name, without those below `skip`."""
+    for package in (weft_schemas, weft):
+        yield package.__name__, package
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not found.name.startswith(skip) and not found.name.endswith("__main__"):
+                yield found.name, importlib.import_module(found.name)
+
+
+def _held(name: str, value: object) -> Iterator[tuple[str, re.Pattern[str]]]:
+    if isinstance(value, re.Pattern):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from _held(f"{name}[{key!r:.20}]", one)
+    elif isinstance(value, (tuple, list, frozenset)) and not hasattr(value, "__struct_fields__"):
+        for number, one in enumerate(value):
+            yield from _held(f"{name}[{number}]", one)
+
+
+def searched(pattern: re.Pattern[str], at_start: bool = False) -> Search:
+    """The work of a pattern on a text, as the code does it: every match, or one at the start."""
+
+    def work(text: str) -> None:
+        subject: Any = text.encode("utf-8", "surrogatepass") if _is_of_bytes(pattern) else text
+        if at_start:
+            pattern.match(subject)
+            return
+        for _ in pattern.finditer(subject):
+            pass
+
+    return work
+
+
+def _is_of_bytes(pattern: re.Pattern[str]) -> bool:
+    return isinstance(pattern.pattern, bytes)
+
+
+def units(pattern: re.Pattern[str] | None = None) -> list[str]:
+    """What texts are made of: common pieces, and the literals of the pattern."""
+    if pattern is None:
+        return list(_UNITS)
+    source = pattern.pattern.decode("latin-1") if _is_of_bytes(pattern) else pattern.pattern
+    words = re.findall(r"(?<![\\\[(?])[A-Za-z]{2,}", source)[:12]
+    signs = list(dict.fromkeys(re.findall(r"[\[\]{}()<>\"'`:=|.,@/\\#*~-]", source)))[:10]
+    pairs = [one + two for one in signs for two in signs]
+    return [*dict.fromkeys([*_UNITS, *words, *(f"{word} " for word in words), *pairs])]
+
+
+def growth(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
+    """The exponent with which the time grows on so many of `unit`, with an end that fits nothing; 0
+    where it is too quick to tell, infinite where it does not end."""
+    times: list[float] = []
+    for size in sizes:
+        text = unit * (size // len(unit)) + "\x01"
+        begun = process_time()
+        try:
+            with _at_most(_MOST_SECONDS):
+                work(text)
+        except _Endless:
+            return math.inf
+        times.append(process_time() - begun)
+        if times[0] < _LEAST_SECONDS:
+            return 0.0
+    return math.log(max(times[1], 1e-9) / times[0], sizes[1] / sizes[0])
+
+
+class _Endless(BaseException):
+    pass
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Of this process's own time; `re` looks for signals while it searches."""
+
+    def end(*_: object) -> None:
+        raise _Endless
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def slow(
+    work: Search, pieces: list[str], sizes: tuple[int, int] = SIZES
+) -> tuple[str, float] | None:
+    """A unit on which it grows faster than linearly, with the exponent; None where it does not."""
+    for unit in pieces:
+        exponent = growth(work, unit, sizes)
+        if QUADRATIC < exponent < math.inf:
+            # Once more: a busy machine makes one time longer.
+            exponent = min(exponent, growth(work, unit, sizes))
+        if exponent > QUADRATIC:
+            return unit, exponent
+    return None

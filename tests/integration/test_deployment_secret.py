@@ -1,0 +1,119 @@
+"""What a deployment keeps to itself: a secret without a default, files that are its user's alone,
+passwords that leave the process list, and nothing about its machine for agents to read."""
+
+import asyncio
+import json
+import os
+import socket
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from tests.guarded import guarded_server, password, signed_in
+from tests.integration.command_line import services, weft
+from tests.integration.processes import started
+
+from weft.cli.concealing import concealed
+from weft.log.server import EmbeddedServer
+from weft.runtime.deployment import known_secret, made_secret, private
+from weft.runtime.settings import read_settings
+from weft_schemas.errors import ConfigurationError
+
+
+def modes(folder: Path) -> dict[str, int]:
+    """Of everything in a folder, and of it: what others than its user may do."""
+    return {
+        str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode) & 0o077
+        for path in (folder, *folder.rglob("*"))
+        if path.exists()
+    }
+
+
+async def test_weft_up_makes_a_secret_and_nobody_else_may_read_anything(tmp_path: Path):
+    folder = tmp_path / "data"
+    async with services(folder) as url:
+        given = b'{"id":"a","kind":"tool_result","text":"password=hunter2hunter2"}'
+        assert (await weft("publish", "-", "-s", "s", url=url, given=given)).code == 0
+        assert (await weft("snapshot", "--data", str(folder), url=url)).code == 0
+        assert {name for name, mode in modes(folder).items() if mode} == set()
+    secret = known_secret(folder)
+    assert len(secret) == 64
+    async with services(folder):
+        assert known_secret(folder) == secret
+    assert secret.encode() not in (folder / "weft.log").read_bytes()
+    settings = read_settings({"WEFT_DATA_DIR": str(folder)})
+    assert settings.fingerprint_key == secret
+    assert secret not in str(settings.shown())
+
+
+@pytest.mark.parametrize("service", ["firewall", "compiler", "memory"])
+async def test_a_service_without_the_deployments_secret_does_not_start(
+    server: EmbeddedServer, tmp_path: Path, service: str
+):
+    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(tmp_path)}
+    done = await weft("work", service, settings=environ)
+    assert done.code == 2
+    assert "WEFT_FINGERPRINT_KEY is not set" in done.err
+
+
+async def test_agents_learn_nothing_of_the_machine(tmp_path: Path):
+    async with guarded_server(tmp_path / "guarded") as server:
+        environ = {
+            "WEFT_NATS_URL": server.url,
+            "WEFT_USER": "replica",
+            "WEFT_PASSWORD": password("replica"),
+            "WEFT_DATA_DIR": str(tmp_path / "a-folder-of-the-machine"),
+        }
+        async with (
+            started("weft.cli.main", "work", "indexer", **environ) as process,
+            signed_in(server, "acme-agent") as agent,
+        ):
+            await process.until_ready()
+            subject = "weft-rpc.acme.@tenant.replicas"
+            answer = (await agent.request(subject, b"{}", timeout=30)).data.decode()
+    assert json.loads(answer)["sequence"] == 0
+    for told in (socket.gethostname(), "a-folder-of-the-machine", str(process.process.pid)):
+        assert told not in answer
+
+
+async def test_a_password_leaves_the_process_list(server: EmbeddedServer, tmp_path: Path):
+    command = ("status", "--nats", "nats://127.0.0.1:9", "--user", "u", "--password", "hunter2")
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "weft.cli.main", *command, stderr=asyncio.subprocess.PIPE
+    )
+    listed = Path(f"/proc/{process.pid}/cmdline").read_bytes
+    async with asyncio.timeout(30):
+        while b"hunter2" in listed() or b"status" not in listed():
+            await asyncio.sleep(0.002)
+    _, told = await process.communicate()
+    assert process.returncode == 3, told
+
+
+def test_concealed_arguments_mean_the_same():
+    given = ["-m", "weft.cli.main", "status", "--password", "a b", "--token=x=y", "--json"]
+    assert concealed(given) == (
+        {"WEFT_PASSWORD": "a b", "WEFT_TOKEN": "x=y"},
+        ["-m", "weft.cli.main", "status", "--json"],
+    )
+    assert concealed(["status", "--password"]) == ({}, ["status", "--password"])
+
+
+def test_of_two_that_make_a_secret_at_once_both_have_the_same(tmp_path: Path):
+    assert made_secret(tmp_path / "data") == made_secret(tmp_path / "data")
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["secret"]
+
+
+def test_a_folder_with_other_things_in_it_keeps_its_mode(tmp_path: Path):
+    (tmp_path / "other").mkdir(mode=0o755)
+    (tmp_path / "other" / "thing").touch()
+    assert modes(private(tmp_path / "other"))["."] == 0o055
+    (tmp_path / "own").mkdir(mode=0o755)
+    assert modes(private(tmp_path / "own"))["."] == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_made_is_told_of(tmp_path: Path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(ConfigurationError, match="--data"):
+        private(tmp_path / "data")

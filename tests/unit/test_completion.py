@@ -1,0 +1,111 @@
+"""The model endpoint: the text and the key go where the configuration says and nowhere else, and no
+answer holds a process up beyond its deadline."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from weft import completion
+from weft.completion import ChatEndpoint
+from weft_schemas.errors import ConfigurationError, Unavailable
+
+ANSWER = b'{"choices":[{"message":{"content":" said "}}]}'
+
+
+@contextmanager
+def answering(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, list[bytes]]]:
+    """A server on loopback, by hand; its address, and every request that reached it."""
+    heard: list[bytes] = []
+    ending = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.05)
+
+        def serve() -> None:
+            while not ending.is_set():
+                try:
+                    connection, _ = server.accept()
+                except TimeoutError:
+                    continue
+                with connection:
+                    heard.append(connection.recv(65_536))
+                    with suppress(OSError):
+                        answer(connection)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.getsockname()[1]}/v1", heard
+        finally:
+            ending.set()
+            thread.join()
+
+
+def sent(head: str, body: bytes = b"") -> Callable[[socket.socket], None]:
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(f"{head}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+
+    return answer
+
+
+def drip(connection: socket.socket) -> None:
+    """A byte now and then, for ever: no read ever takes long."""
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+    while True:
+        connection.sendall(b" ")
+        time.sleep(0.02)
+
+
+def drip_headers(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+    while True:
+        connection.sendall(b"x")
+        time.sleep(0.02)
+
+
+def test_an_answer_comes_back_and_the_key_went_with_the_question() -> None:
+    with answering(sent("HTTP/1.1 200 OK", ANSWER)) as (url, heard):
+        assert ChatEndpoint(url, "m", "k3y").complete("be short", "hello", 5) == "said"
+    assert b"Authorization: Bearer k3y" in heard[0]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_takes_neither_text_nor_key_anywhere(status: int) -> None:
+    with answering(sent("HTTP/1.1 200 OK", ANSWER)) as (elsewhere, stolen):
+        head = f"HTTP/1.1 {status} Moved\r\nLocation: {elsewhere}/chat/completions"
+        moved = pytest.raises(ConfigurationError, match="points elsewhere")
+        with answering(sent(head)) as (url, heard), moved:
+            ChatEndpoint(url, "m", "k3y").complete("be short", "hello", 5)
+    assert len(heard) == 1
+    assert stolen == []
+
+
+@pytest.mark.parametrize("slow", [drip, drip_headers])
+def test_an_answer_has_a_deadline_as_a_whole(slow: Callable[[socket.socket], None]) -> None:
+    with (
+        answering(slow) as (url, _),
+        pytest.raises(Unavailable, match=r"no whole answer in 0\.3 s"),
+    ):
+        ChatEndpoint(url, "m", timeout=0.3).complete("be short", "hello", 5)
+
+
+def test_only_so_many_are_asked_at_once() -> None:
+    ending = threading.Event()
+
+    def wait(connection: socket.socket) -> None:
+        ending.wait(10)
+
+    with answering(wait) as (url, _):
+        endpoint = ChatEndpoint(url, "m", timeout=0.5)
+        for _ in range(completion.AT_ONCE):
+            assert completion._ROOM.acquire(blocking=False)
+        try:
+            with pytest.raises(Unavailable, match="is asked 4 things"):
+                endpoint.complete("be short", "hello", 5)
+        finally:
+            for _ in range(completion.AT_ONCE):
+                completion._ROOM.release()
+            ending.set()

@@ -1,0 +1,161 @@
+"""Credentials without a format of their own, told by what stands before them: masked in every form
+that people and programs write them in, and nothing that only speaks of them."""
+
+import json
+import random
+import string
+from pathlib import Path
+
+import pytest
+from tests.firewall_made import KEY
+
+from weft.firewall.scan import scan
+from weft.firewall.views.drill import drill
+from weft.tokens import DEFAULT_ENCODING
+from weft_schemas.compile import DrilldownRequest
+from weft_schemas.policy import FirewallRules
+
+FORMS = {
+    "sentence": "The password is {p}, please change it.",
+    "sentence with a name": "The password for the db is {p}.",
+    "changed": "I reset your password to {p} today",
+    "passphrase": "passphrase was: {p}",
+    "quoted word": 'the new password is "{w}"',
+    "backticks": "Password: `{w}`",
+    "flag": "deploy --password {p} --region eu",
+    "flag with sign": "deploy --token={t}",
+    "sql": "CREATE USER app IDENTIFIED BY '{w}';",
+    "sql role": "CREATE ROLE app WITH LOGIN PASSWORD '{w}';",
+    "sql alter": "ALTER USER app WITH ENCRYPTED PASSWORD '{p}'",
+    "sql set": "SET PASSWORD FOR 'app'@'%' = '{p}';",
+    "curl": "curl -sS -u admin:{p} https://example.com/api",
+    "curl long": "curl --user 'admin:{p}' https://example.com/api",
+    "mysql": "mysqldump -h db -u root -p{p} shop > shop.sql",
+    "sshpass": "sshpass -p '{p}' ssh root@10.0.0.4",
+    "redis": "redis-cli -h cache -a {p} ping",
+    "netrc": "machine api.example.com\n  login ada\n  password {w}",
+    "xml": "<db><user>app</user><password>{w}</password></db>",
+    "xml name": "<spring.datasource.password> {p} </spring.datasource.password>",
+    "xml token": '<token type="bearer">{t}</token>',
+    "xml attribute": '<add key="ApiKey" value="{t}" />',
+    "yaml block": "stringData:\n  password: |\n    {p}\n  user: app",
+    "ini": "[client]\nuser = root\npassword = {p}",
+    "properties": "spring.datasource.password={p}",
+    "env": "export DB_PASSWORD={p}",
+    "json": '{{"user": "app", "password": "{p}"}}',
+    "escaped json": '"{{\\"password\\": \\"{p}\\"}}"',
+    "url": "GET /v1/items?page=2&api_key={t}&sort=name",
+    "url token": "https://example.com/cb?access_token={t}#top",
+    "url password": "https://example.com/login?user=ada&password={p}",
+    "cookie": "Cookie: sid={t}; theme=dark",
+    "set-cookie": "Set-Cookie: session={t}; Path=/; HttpOnly",
+    "kubeconfig": "    client-key-data: {b}",
+    "private key in base64": "key: LS0tLS1CRUdJTiBSU0EgUFJJ{b}",
+    "seed phrase": "Your seed phrase is: {m}",
+    "mnemonic": 'mnemonic = "{m}"',
+    "pin": "The card's PIN is {n}.",
+    "one-time code": "Your verification code is {n}",
+    "recovery codes": "Recovery codes: {c}, {c}",
+}
+SAID = (
+    "The password is required.",
+    "Your password was changed yesterday, and the token is invalid.",
+    "password is incorrect",
+    "hashed_password = generate_password_hash(password)",
+    "password = request.form['password']",
+    "user.password = data.get('password')",
+    "Hash the password using `generate_password_hash` of `werkzeug.security`.",
+    "<password>********</password> or <password>${DB_PASSWORD}</password>",
+    "curl -u $USER:$PASSWORD https://example.com",
+    "mysql -u root -p shop",
+    "CREATE USER app IDENTIFIED BY '<password>'",
+    "https://example.com/search?key=name&token=next&page=3",
+    "PIN code 560001, ZIP code 10115, error code: 500123",
+    "pins: 12 of 40, pinned at 2024",
+    "the recovery of the phrase took seeds and words from the garden in spring",
+    "tool --token TOKEN --password PASSWORD",
+    "<title>Password managers compared</title>",
+    "The token is used by the parser to split the text into words.",
+)
+
+
+def made(rng: random.Random) -> dict[str, str]:
+    letters, signs = string.ascii_letters + string.digits, "!#%+@^"
+    words = ["river", "candle", "orbit", "maple", "ticket", "velvet", "hammer", "sunset", "engine"]
+    code = "".join(rng.choices(string.hexdigits.lower()[:16], k=5))
+    return {
+        "p": "".join(rng.choices(letters, k=7)) + rng.choice(signs) + str(rng.randint(10, 99)),
+        "w": rng.choice(words) + rng.choice(words),
+        "t": "".join(rng.choices(letters, k=20)) + "7aQ" + str(rng.randint(100, 999)),
+        "b": "".join(rng.choices(letters + "+/", k=300)),
+        "n": str(rng.randint(1000, 9999)),
+        "m": " ".join(rng.choices(words, k=12)),
+        "c": f"{code}-{code[::-1]}1",
+    }
+
+
+def seen(text: str) -> str:
+    return scan(text, FirewallRules(), KEY, 1_000).text
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_credential_is_masked_in_this_form(name: str) -> None:
+    rng = random.Random(name)
+    for _ in range(20):
+        values = made(rng)
+        text = f"Something before it.\n{FORMS[name].format(**values)}\nand after it."
+        shown = seen(text)
+        for letter, value in values.items():
+            if f"{{{letter}}}" in FORMS[name]:
+                assert value not in shown, shown
+        assert shown.startswith("Something before it.\n")
+        assert shown.endswith("\nand after it.")
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_what_only_speaks_of_it_stays(text: str) -> None:
+    assert seen(text) == text
+
+
+LINE = b"x" * 99 + b"\n"
+HIDING = {
+    "colours": "\x1b[31m",
+    "title": "\x1b]0;x\x07",
+    "zero width": "\u200b",
+    "joiner": "\u200d",
+    "soft hyphen": "\u00ad",
+    "tag": "\U000e0041",
+    "bidi": "\u202e",
+    "control": "\x07",
+    "not UTF-8 behind it": "\u200b",
+}
+
+
+@pytest.mark.parametrize("size", [0, 22_000], ids=["small", "large"])
+@pytest.mark.parametrize("name", HIDING)
+@pytest.mark.parametrize("secret", ["ghp_" + "a1B2" * 9, "AKIA" + "ABCD" * 4])
+def test_what_is_hidden_in_a_token_hides_it_from_no_view(
+    name: str, secret: str, size: int, tmp_path: Path
+) -> None:
+    cut = HIDING[name].join(secret[start : start + 5] for start in range(0, len(secret), 5))
+    end = b"\xff\xfe" if name.startswith("not UTF-8") else b""
+    body = tmp_path / "body"
+    body.write_bytes(f"first line\nkey {cut} used\nlast line\n".encode() + end + LINE * size)
+    for view, args in (("head", {}), ("lines", {"start": 2}), ("search", {"pattern": "key"})):
+        asked = DrilldownRequest("art:x", view, args, 400)
+        shown = drill(
+            body, asked, content_type="text", fingerprint_key=KEY, encoding=DEFAULT_ENCODING
+        ).text
+        assert secret not in shown
+        assert secret[4:14] not in shown
+        assert "[secret:" in shown
+        assert "used" in shown
+
+
+@pytest.mark.parametrize("name", ["sentence", "curl", "sql", "flag"])
+def test_it_is_masked_in_a_string_of_json_too(name: str) -> None:
+    values = made(random.Random(name))
+    text = json.dumps({"log": "first\n" + FORMS[name].format(**values) + "\nlast"})
+    shown = seen(text)
+    assert not any(value in shown for value in values.values())
+    assert "last" in json.loads(shown)["log"]

@@ -1,0 +1,71 @@
+"""Every pattern, and every function that takes a whole text, takes time in proportion to it, on
+texts made to be slow for it: a whole process waits for what one agent published."""
+
+import pytest
+from tests.firewall_made import KEY, envelope
+from tests.growing import LONG, Search, patterns, slow, units
+
+from weft import tokens
+from weft.bodies.clean import clean
+from weft.firewall.scan import scan
+from weft.firewall.views.hidden import secrets_behind_hidden
+from weft.memory.derive import facts_of_item
+from weft.passages.splitting import outline_of
+from weft.readmodel.terms import analyse
+from weft.router.words import words_of
+from weft.summarizer.extract import sentences_within
+from weft.tokens import DEFAULT_ENCODING
+from weft_schemas.events import Origin
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import FirewallRules
+
+ELSEWHERE = ("weft.evaluation", "weft.cli", "weft.adapters")
+"""They read an operator's own files."""
+BOUNDED = {
+    "weft.firewall.finding._AFTER_KEY": "searches the 24 bytes before a finding",
+    "weft.passages.json_text._TOKEN": "reads what was decoded as JSON: every string has its end",
+    "weft.passages.json_text._STRING": "the same",
+    "weft.router.hydration._FORMATS['email']": "matches whole values, of 120 characters at most",
+    "weft.router.hydration._FORMATS['uri']": "matches whole values, of 120 characters at most",
+}
+"""Why a pattern that would be slow is given no text that is long enough."""
+BEFORE = {"weft.memory.given._PAIR": "a = b"}
+"""What a text begins with that gets a pattern as far as its slow part."""
+LIMIT = 10_000
+
+
+def told(kind: ItemKind) -> Search:
+    return lambda text: facts_of_item("s", ContextItem("u", kind), text, Origin(1))
+
+
+WHOLE: dict[str, Search] = {
+    "envelope": envelope,
+    "clean": lambda text: clean(text.encode()),
+    "scan": lambda text: scan(text, FirewallRules(), KEY, LIMIT),
+    "hidden": lambda text: secrets_behind_hidden(text.encode(), LIMIT),
+    "facts of a turn": told(ItemKind.USER_TURN),
+    "facts given": told(ItemKind.MEMORY_FACT),
+    "summary": lambda text: sentences_within(text, 120, DEFAULT_ENCODING),
+    "terms": analyse,
+    "words": words_of,
+    "outline": outline_of,
+    "tokens": lambda text: tokens.count(text, DEFAULT_ENCODING),
+}
+"""What takes an agent's whole text."""
+ALL = {name: (pattern, work) for name, pattern, work in patterns(ELSEWHERE)}
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in BOUNDED])
+def test_a_pattern_is_linear(name: str) -> None:
+    pattern, work = ALL[name]
+    before = BEFORE.get(name, "")
+    assert slow(lambda text: work(before + text), units(pattern)) is None
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_takes_a_whole_text_is_linear(name: str) -> None:
+    assert slow(WHOLE[name], units(), LONG) is None
+
+
+def test_what_is_said_to_be_bounded_is_there() -> None:
+    assert set(BOUNDED) <= set(ALL)
