@@ -48,7 +48,7 @@ def test_a_value_that_is_stated_already_is_worth_little_more() -> None:
 
 
 def test_what_calls_ask_for_is_kept_where_little_fits() -> None:
-    noise = ", ".join(f'"note_{n}": "N{n:03d}X"' for n in range(24))
+    noise = ", ".join(f'"note_{n}": "N{n:03d}X"' for n in range(12))
     result = ContextItem(
         "r",
         ItemKind.TOOL_RESULT,
