@@ -102,6 +102,19 @@ def test_an_erased_session_is_not_rendered_again():
     assert done.reasons == ("session 'session' was erased by event 6",)
 
 
+@pytest.mark.parametrize("view", ["whole", "envelope", "shortened 0-3", "head 12"])
+def test_a_pack_of_the_first_renderings_says_that_it_needs_its_release(view):
+    _, audit = recorded(log_of(), 5)
+    items = [one for one in audit.manifest if one.item_id]
+    manifest = tuple(msgspec.structs.replace(one, view=view) for one in items)
+    old = msgspec.structs.replace(
+        audit, manifest=manifest, render_version="2", code_version="8", digest="0" * 64
+    )
+    done = again(old, log_of())
+    assert not done.identical
+    assert "use a release that renders 2" in done.reasons[0]
+
+
 def test_another_release_renders_but_does_not_select():
     _, audit = recorded(log_of(), 5)
     old = msgspec.structs.replace(audit, code_version="0")

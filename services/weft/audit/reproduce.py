@@ -166,14 +166,13 @@ def why_gone(one: ManifestEntry, gone: Gone) -> str:
 def _reasons(
     audit: CompileAudit, entries: Sequence[PackEntry], faults: list[str], gone: Gone
 ) -> tuple[str, ...]:
-    reasons = list(faults)
     if audit.render_version != RENDER_VERSION:
-        reasons.append(
+        reason = (
             f"it was rendered by version {audit.render_version}, this release renders "
             f"{RENDER_VERSION}: use a release that renders {audit.render_version}"
         )
-    if not faults:
-        reasons += _differing(audit.manifest, entries)
+        return (reason, *faults)
+    reasons = list(faults) or _differing(audit.manifest, entries)
     if not reasons:
         reasons.append("every block is the same, but not what stands between them")
     if gone.before and not faults:
