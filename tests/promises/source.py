@@ -11,6 +11,8 @@ import msgspec
 
 FENCE = re.compile(r"\A<data:(\d+)>\n?(.*?)\n?</data:\1>\Z", re.DOTALL)
 HANDLE = re.compile(r" \[art:[a-z2-7]{10}\]\Z")
+SUMMARY = re.compile(r"\A\(of all of it:\)\n.*\n\(parts of it:\)\n", re.DOTALL)
+"""What an envelope says of all of a result, above parts of it."""
 MARK = re.compile(
     r"\u2026 (?:\d[\d,]* of \d+ [a-z]+|lines \d+-\d+|\d[\d,]* [a-z]+(?:, \d[\d,]* [a-z]+)*) \u2026"
 )
@@ -32,7 +34,7 @@ class Shown(msgspec.Struct, frozen=True):
 def inner(text: str) -> str:
     """An entry's text without fence and handle."""
     fenced = FENCE.match(text)
-    return HANDLE.sub("", fenced[2] if fenced else text)
+    return SUMMARY.sub("", HANDLE.sub("", fenced[2] if fenced else text))
 
 
 def faults_of_parts(source: str, text: str) -> Iterator[str]:

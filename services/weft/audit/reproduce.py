@@ -71,7 +71,7 @@ def reproduce(
     if gone.tombstone:
         return _erased(audit, gone)
     again = compile_pack(view, audit.request, key=key, base=base)
-    entries, faults = _entries(audit, view, again, key, gone)
+    entries, faults = _entries(audit, view, again, key, gone, base)
     prompt = render(entries)
     found = hashlib.sha256(prompt.encode()).hexdigest()
     identical = found == audit.digest
@@ -108,7 +108,12 @@ def _erased(audit: CompileAudit, gone: Gone) -> Reproduction:
 
 
 def _entries(
-    audit: CompileAudit, view: SessionView, again: Compilation, key: bytes, gone: Gone
+    audit: CompileAudit,
+    view: SessionView,
+    again: Compilation,
+    key: bytes,
+    gone: Gone,
+    base: CompileAudit | None,
 ) -> tuple[list[PackEntry], list[str]]:
     """The entries that the manifest names, in its order, and why some are missing."""
     rows = {row.sequence: row for row in view.rows(one.sequence for one in audit.manifest)}
@@ -132,7 +137,7 @@ def _entries(
             shown[one.sequence] = reread(row, name, recipe)
         except InvalidInput as fault:
             faults.append(str(fault))
-    return entries_of(view, audit.request, policy, heads, shown, key), faults
+    return entries_of(view, audit.request, policy, heads, shown, key, base), faults
 
 
 def _head(one: ManifestEntry, above: dict[str, PackEntry]) -> PackEntry:

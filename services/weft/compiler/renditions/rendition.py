@@ -65,7 +65,22 @@ def of_parts(row: ItemRow, chosen: Collection[int], redacted: bool = False) -> R
         return whole(row, redacted) if chosen else stub(row)
     if not chosen:
         return stub(row)
-    return Rendition(PARTS, assembled(row.whole, outline, chosen), recipe=ranges(chosen))
+    text = assembled(row.whole, outline, chosen)
+    return Rendition(PARTS, _under_summary(row, text), recipe=ranges(chosen))
+
+
+def _under_summary(row: ItemRow, text: str) -> str:
+    """Parts of a result, under what its envelope says of all of it, where they are much longer than
+    that: totals, extremes and errors stand there that no choice of parts shows."""
+    summary = row.envelope.summary if row.envelope is not None and row.packed else ""
+    if not summary or len(summary) * SUMMARY_SHARE > len(text):
+        return text
+    return f"{OF_WHOLE}\n{summary}\n{OF_PARTS}\n{text}"
+
+
+SUMMARY_SHARE = 5
+"""Times that the parts must be as long as the summary above them."""
+OF_WHOLE, OF_PARTS = "(of all of it:)", "(parts of it:)"
 
 
 def beginning(row: ItemRow, limit: int) -> Rendition:
