@@ -113,7 +113,8 @@ async def test_services_run_over_tls_with_a_password(tmp_path: Path) -> None:
         signed = [f"--nats={server.url}", *as_arguments(right)]
         refused = await weft("up", "--data", f"{tmp_path}/x", *signed[:1], *as_arguments(wrong))
         assert (refused.code, len(refused.err.splitlines())) == (5, 1)
-        worker = await weft("work", "firewall", *signed[:1], *as_arguments(wrong))
+        secret = {"WEFT_FINGERPRINT_KEY": "k" * 32}
+        worker = await weft("work", "firewall", *signed[:1], *as_arguments(wrong), settings=secret)
         assert worker.code == 5
         async with services(tmp_path / "data", *signed):
             done = await weft("publish", "-", "-s", "s1", *signed, given=ITEM)
