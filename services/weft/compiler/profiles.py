@@ -213,3 +213,5 @@ OWN_WORDS = 0.28
 """Factor for the relevance of what an agent without a name says, against users and tools, whose
 words it repeats: of BEAM's questions two thirds rest on users' turns, which are a tenth of the
 text. Agents with names are persons of a conversation."""
+COUNTED_TO = 1.2
+"""Times the room from which a text of about so many tokens cannot fit it."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from weft.passages.part import Outline, unpacked
+from weft.passages.part import Outline, leaf_count, unpacked
 from weft.passages.splitting import outline_of
 from weft.readmodel.calls import call_text
 from weft.readmodel.compression import decompressed
@@ -90,6 +90,11 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
         if self.envelope is None or not self.is_complete:
             return None
         return outline_of(self.whole, self.envelope.content_type)
+
+    @cached_property
+    def part_count(self) -> int:
+        """Of how many parts a choice can be made; 1 where `whole` is one passage."""
+        return 1 if self.parts is None else leaf_count(self.parts.root)
 
     @property
     def kept_size(self) -> int:

@@ -42,7 +42,7 @@ class _Assembling:
     def part(self, part: Part, number: int) -> int:
         """Add what is chosen of a part whose first leaf has this number; gives the next number."""
         held = range(number, number + leaf_count(part))
-        if all(at in self._chosen for at in held):
+        if self._chosen.issuperset(held):
             self._exact(part.start, part.end, part.unit)
             return held.stop
         if part.opening:
@@ -57,9 +57,9 @@ class _Assembling:
         is_first = True
         total = sum(child.count for child in part.children)
         for child in part.children:
-            held = range(number, number + leaf_count(child))
+            held = range(number, number + (leaf_count(child) if child.children else 1))
             number = held.stop
-            if not child.identifies and all(at not in self._chosen for at in held):
+            if not child.identifies and self._chosen.isdisjoint(held):
                 gap.append(child)
                 continue
             if gap:

@@ -10,7 +10,6 @@ import msgspec
 
 from weft.compiler.renditions.assembling import assembled
 from weft.passages.json_text import unquoted
-from weft.passages.part import leaf_count
 from weft.readmodel.calls import call_arguments
 from weft.readmodel.rows import ItemRow
 from weft_schemas.errors import InvalidInput
@@ -54,8 +53,7 @@ def compact(row: ItemRow) -> Rendition:
 
 def part_count(row: ItemRow, redacted: bool = False) -> int:
     """Of how many parts a choice can be made; 1 where the item is shown whole or not at all."""
-    outline = None if redacted else row.parts
-    return 1 if outline is None else leaf_count(outline.root)
+    return 1 if redacted else row.part_count
 
 
 def of_parts(row: ItemRow, chosen: Collection[int], redacted: bool = False) -> Rendition:

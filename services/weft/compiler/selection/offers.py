@@ -26,7 +26,7 @@ from weft.compiler.profiles import (
 from weft.compiler.ranking.worth import Worth, new_worth, worth
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
-from weft.passages.part import Outline, Part, leaves
+from weft.passages.part import Outline, Part, leaf_count, leaves
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
@@ -174,11 +174,14 @@ def _offers(
     if row.parts is None or shape.redacted:
         return [offer(0, row.text if shape.redacted else row.whole, score)]
     text, outline = row.whole, row.parts
-    shares = _shares(row, outline, scores.passages.get(row.sequence, {}))
+    passages = scores.passages.get(row.sequence, {})
+    shares = _shares(row, outline, passages)
     room = OFFERED * budget / density
     offers = []
-    parts = list(enumerate(leaves(outline.root)))
-    if row.size_of_whole > room:
+    if row.size_of_whole <= room:
+        parts = list(enumerate(leaves(outline.root)))
+    else:
+        parts = _telling(outline, passages, room)
         parts.sort(key=lambda one: (-shares(one[0]), one[0]))
     for number, part in parts:
         room -= part.size
@@ -186,6 +189,30 @@ def _offers(
             break
         offers.append(offer(number, text[part.start : part.end], score * shares(number)))
     return offers
+
+
+def _telling(
+    outline: Outline, passages: Mapping[int, float], room: float
+) -> list[tuple[int, Part]]:
+    """Of a text that is far larger than the budget, with their numbers: the parts of the passages
+    that answer and of their neighbours, and its first parts, as much of them as could fit."""
+    near = {at + by for at in passages for by in (-1, 0, 1)}
+    bounds = (*outline.passages, leaf_count(outline.root))
+    wanted = {
+        number
+        for at in near
+        if 0 <= at < len(outline.passages)
+        for number in range(bounds[at], bounds[at + 1])
+    }
+    last = max(wanted, default=-1)
+    found = []
+    for number, part in enumerate(leaves(outline.root)):
+        if number > last and room < 0:
+            break
+        if number in wanted or room >= 0:
+            found.append((number, part))
+        room -= part.size
+    return found
 
 
 MESSAGES = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})

@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection, Sequence
 
 from weft.compiler.candidates.closure import Group
+from weft.readmodel.rows import ItemRow
 
 LEAST = 200
 """Characters of a result below which a reference saves nothing."""
@@ -15,7 +16,7 @@ LEAST = 200
 def repeated(groups: Sequence[Group], redacted: Collection[int]) -> frozenset[int]:
     """Sequences of the results that a later group repeats to the letter. Masks say nothing about
     what is behind them."""
-    newest: set[tuple[str, str]] = set()
+    newest: dict[tuple[str, int], list[ItemRow]] = {}
     found: set[int] = set()
     for group in reversed(groups):
         if not group.is_exchange or any(row.sequence in redacted for row in group.rows):
@@ -24,10 +25,10 @@ def repeated(groups: Sequence[Group], redacted: Collection[int]) -> frozenset[in
         for row in group.rows[1:]:
             if row.size_of_whole < LEAST:
                 continue
-            said = (asked, row.whole)
-            if said in newest:
+            alike = newest.setdefault((asked, row.size_of_whole), [])
+            if any(later.whole == row.whole for later in alike):
                 found.add(row.sequence)
-            newest.add(said)
+            alike.append(row)
     return frozenset(found)
 
 

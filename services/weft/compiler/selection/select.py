@@ -10,7 +10,7 @@ import msgspec
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import CUT_SHARE, EXCHANGE_SHARE, TOLD_SHARE, Wants
+from weft.compiler.profiles import COUNTED_TO, CUT_SHARE, EXCHANGE_SHARE, TOLD_SHARE, Wants
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.rendition import (
@@ -80,7 +80,10 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
         if group.key in shown:
             continue
         more = {row.sequence: choice.shapes[row.sequence].whole() for row in group.rows}
-        if choice.cost.fits({**shown, **more}, limit):
+        # Counts of large results are close: what is far too large is not counted again.
+        free = [row for row in group.rows if choice.shapes[row.sequence].fixed is None]
+        tokens = sum(max(row.whole_tokens, 0) for row in free)
+        if tokens <= limit * COUNTED_TO and choice.cost.fits({**shown, **more}, limit):
             shown.update(more)
         elif not is_cut:
             room = limit - choice.cost.exact(shown)
