@@ -47,7 +47,7 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
         wanted = _normal(piece, is_json)
         if not wanted:
             continue
-        place = kept.text.find(wanted, at)
+        place = kept.find(wanted, at)
         is_last = number == len(pieces) - 1
         if is_last and kept.text.endswith(wanted) and len(kept.text) - len(wanted) >= at:
             place = len(kept.text) - len(wanted)
@@ -74,6 +74,19 @@ class _Normal:
         held = [at for at, char in enumerate(source) if not _ignored(char, is_json)]
         self.places = held
         self.text = "".join(source[at] for at in held)
+        self._source = source
+
+    def find(self, wanted: str, start: int) -> int:
+        """Where a stretch stands; of several places the first that is whole lines, if any is: what
+        closes a block stands in many."""
+        first = place = self.text.find(wanted, start)
+        while place >= 0:
+            before, after = self.places[place], self.places[place + len(wanted) - 1] + 1
+            above, below = self._source[:before], self._source[after : after + 200]
+            if above[above.rfind("\n") + 1 :].strip() == "" == below.split("\n")[0].strip():
+                return place
+            place = self.text.find(wanted, place + 1)
+        return first
 
 
 def _normal(text: str, is_json: bool) -> str:
