@@ -64,7 +64,8 @@ class SummaryEvent(
 
 
 class MemoryFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`key=value`, true for a scope from its source's sequence on until a newer value."""
+    """`key=value`, true for a scope from its source's sequence on until a newer value. An empty
+    value says that nothing is known any more."""
 
     key: str
     value: str

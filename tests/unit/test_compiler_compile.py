@@ -1,11 +1,14 @@
 """The compile as a whole: pins, limits, reasons, phases, and what may not matter."""
 
 import msgspec
+import pytest
+from tests.provider_rules import check_anthropic, check_openai
 from tests.session_view import ListView
 
+from weft.adapters import anthropic, openai
 from weft.compiler.compile import compile_pack
 from weft_schemas.compile import CompileRequest, ContextPack
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase, PhaseRule, SelectionRules
 
 FILLER = "Nothing of note was said about the weather, the harbour and the long road home."
@@ -55,6 +58,22 @@ def test_one_token_gives_an_empty_prompt_and_says_why() -> None:
     pack = compiled([said("u", ItemKind.USER_TURN, "Hi there")], budget=1)
     assert pack.prompt == ""
     assert pack.stats.notes[-1] == "a budget of 1 tokens is too small for any item"
+
+
+@pytest.mark.parametrize("why", ["sensitivity", "pending", "kind_limit", "limits"])
+def test_a_budget_is_called_too_small_only_where_that_is_why(why: str) -> None:
+    level = Sensitivity.RESTRICTED if why == "sensitivity" else Sensitivity.PUBLIC
+    kind = ItemKind.TOOL_RESULT if why == "pending" else ItemKind.USER_TURN
+    item = ContextItem("u", kind, "Hi there", sensitivity=level)
+    rules = {
+        "kind_limit": PhaseRule((ItemKind.POLICY,)),
+        "limits": PhaseRule(tuple(ItemKind), limits={ItemKind.USER_TURN: 0}),
+    }
+    phases = dict.fromkeys(Phase, rules[why]) if why in rules else ContextPolicy().phases
+    view = ListView([item], policy=ContextPolicy(phases=phases), pending=["u"])
+    pack = compile_pack(view, CompileRequest(Phase.ANSWER, budget=1)).pack
+    assert (pack.prompt, pack.stats.notes) == ("", ())
+    assert reasons(pack) == {"u": "kind_limit" if why == "limits" else why}
 
 
 def test_reserve_comes_off_the_budget() -> None:
@@ -156,3 +175,24 @@ def test_pending_items_are_named_and_their_text_is_nowhere() -> None:
 def test_a_sequence_that_the_log_has_not_reached_is_told() -> None:
     pack = compiled([said("u", ItemKind.USER_TURN)], as_of=99)
     assert pack.stats.notes == (f"as of 99: what is read ends at {pack.sequence}",)
+
+
+@pytest.mark.parametrize("order", ["call first", "result first"])
+@pytest.mark.parametrize("tied_by", ["parent", "call_id"])
+def test_a_result_joins_its_call_in_both_providers_messages(order: str, tied_by: str) -> None:
+    metadata = {"tool_name": "get_order", "call_id": "call_1"}
+    call = ContextItem("c", ItemKind.TOOL_CALL, 'get_order(id="R7")', metadata=metadata)
+    parent = "c" if tied_by == "parent" else None
+    result = ContextItem("r", ItemKind.TOOL_RESULT, "shipped today", parent, metadata=metadata)
+    pair = [call, result] if order == "call first" else [result, call]
+    pack = compiled([said("u", ItemKind.USER_TURN, "Where is it?"), *pair])
+    assert pack.stats.dropped_items == ()
+    assert pack.prompt.index("get_order(") < pack.prompt.index("shipped today")
+    for messages, check in (
+        (openai.messages(pack.entries), check_openai),
+        (anthropic.messages(pack.entries), check_anthropic),
+    ):
+        check(messages)
+        told = str(messages)
+        assert "no result is in the log" not in told
+        assert 0 <= told.find("get_order") < told.find("shipped today")

@@ -21,7 +21,7 @@ LAYERS = (
     "log",
     "adapters completion",
     "passages",
-    "tokens days bodies bm25 leaves",
+    "tokens days bodies bm25 leaves facts",
 )
 """From the top; parts of one layer do not import each other."""
 TOUCHES_NATS = re.compile(r"nats\b|weft\.log\.(?!record\b)|weft\.runtime\.(?!catalogues\b)")

@@ -21,7 +21,7 @@ def fact(key: str, value: str, level: Sensitivity = Sensitivity.PUBLIC) -> FactR
 
 
 def episode(name: str, text: str) -> EpisodeRow:
-    return EpisodeRow("session:s", name, text, 9, 1, 1, 2, Sensitivity.PUBLIC, "s")
+    return EpisodeRow("session:s", name, text, 9, 1, 1, 2, Sensitivity.PUBLIC, "before")
 
 
 def header(view: ListView, query: str = "", policy: ContextPolicy | None = None) -> list[PackEntry]:
@@ -31,7 +31,14 @@ def header(view: ListView, query: str = "", policy: ContextPolicy | None = None)
 def test_facts_stand_before_episodes() -> None:
     view = ListView(ITEMS, facts=[fact("user_timezone", "UTC")], episodes=[episode("e", "We met.")])
     texts = [entry.text for entry in header(view)]
-    assert texts == [f"{FACTS}user_timezone=UTC (from u)", f"{EPISODES}We met. (from s)"]
+    assert texts == [f"{FACTS}user_timezone=UTC (from u)", f"{EPISODES}We met. (from before)"]
+
+
+def test_a_sessions_own_episode_is_not_repeated_in_its_header() -> None:
+    own = EpisodeRow("session:s", "s:u", "We met.", 9, 1, 1, 2, Sensitivity.PUBLIC, "s")
+    assert header(ListView(ITEMS, episodes=[own])) == []
+    (made,) = header(ListView(ITEMS, episodes=[own, episode("e", "Earlier.")]))
+    assert made.text == f"{EPISODES}Earlier. (from before)"
 
 
 def test_the_relevant_facts_come_first_and_the_cap_holds() -> None:

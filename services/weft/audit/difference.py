@@ -143,7 +143,7 @@ def _why_changed(old: PackEntry, new: PackEntry, was: SessionView, now: SessionV
 def _remembers(header: PackEntry, view: SessionView) -> bool:
     """Whether there is any fact, or episode, for this header."""
     if header.view.startswith(FACTS):
-        return bool(view.facts(view.scopes()))
+        return any(fact.value for fact in view.facts(view.scopes()))
     return bool(view.episodes(view.scopes(), 1))
 
 

@@ -12,6 +12,7 @@ from functools import partial
 import msgspec
 
 from weft.compiler.candidates.closure import Group, close
+from weft.compiler.candidates.facts import stated, superseded
 from weft.compiler.candidates.find import Candidates, find_candidates
 from weft.compiler.candidates.phase_rules import showable, within_limits
 from weft.compiler.candidates.sensitivity import apply_floor
@@ -25,7 +26,7 @@ from weft.compiler.rendering.cost import Costed, PromptCost, Shown
 from weft.compiler.rendering.counting import Count, counter
 from weft.compiler.rendering.entries import entry
 from weft.compiler.rendering.legend import has_legend
-from weft.compiler.rendering.memory import frozen_header, memory_header
+from weft.compiler.rendering.memory import frozen_header, is_current, memory_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
 from weft.compiler.rendering.tools import parameter_names, tools_entry
 from weft.compiler.renditions.rendition import (
@@ -53,7 +54,7 @@ from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy, shown_up_to
 
-CODE_VERSION = "9"
+CODE_VERSION = "10"
 """Changes whenever the same view and request would give another selection."""
 
 
@@ -175,9 +176,11 @@ def _apply_sensitivity(state: State) -> None:
 
 
 def _apply_phase_rules(state: State) -> None:
-    """Kinds that the phase does not show, and plans that newer ones have replaced, are dropped."""
+    """Kinds that the phase does not show, and plans and facts that newer ones have replaced, are
+    dropped."""
     phase = state.request.phase
-    state.groups = showable(state.groups, phase, state.policy.phases[phase], state.ledger)
+    rule, replaced = state.policy.phases[phase], superseded(state.view, state.groups)
+    state.groups = showable(state.groups, phase, rule, state.ledger, replaced)
 
 
 def _rank(state: State) -> None:
@@ -284,9 +287,14 @@ def _above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[PackEnt
     base = state.base if state.prefix.shown else None
     header = frozen_header(state.view, base, state.policy) if base is not None else None
     room = int(state.budget * share)
+    stating = stated(state.view, state.groups)
+    if header is not None and not is_current(header, state.view, stating):
+        header = None
     if header is None or sum(count(one.text + "\n") for one in header) > room:
         told = frozenset[str]() if PROFILES[state.request.phase].repeats else _told(state, rows)
-        header = memory_header(state.view, state.question, state.policy, state.budget, count, told)
+        header = memory_header(
+            state.view, state.question, state.policy, state.budget, count, told, stating
+        )
     tools = tools_entry(state.view, state.request, state.budget, count)
     return (*header, *([tools] if tools else []))
 

@@ -4,8 +4,8 @@ and key the value with the newest source sequence is in force, decided where the
 
 from __future__ import annotations
 
-from weft.memory.given import facts_given
-from weft.memory.keys import key_from
+from weft.facts.given import facts_given
+from weft.facts.keys import key_from
 from weft.memory.profile import facts_of_profile
 from weft.memory.statements import facts_said
 from weft_schemas.events import (
@@ -34,7 +34,7 @@ def facts_of_item(session: str, item: ContextItem, text: str, origin: Origin) ->
         author = key_from(item.reserved.author or "")
         pairs = facts_said(text, "user" if author in _ANYONE else author)
     elif item.kind is ItemKind.MEMORY_FACT:
-        pairs = facts_given(item, text)
+        pairs = facts_given(item.metadata, text)
     else:
         return None
     return _facts(session, item, pairs, item.sensitivity, origin)

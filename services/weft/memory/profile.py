@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from weft.memory.keys import key_from
+from weft.facts.keys import key_from
 from weft_schemas.envelope import ResultEnvelope, ResultStatus
 
 _WORD = r"[^\W\d_][\w'-]{0,30}"

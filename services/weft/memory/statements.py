@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from weft.memory.keys import MAX_VALUE, is_secret, key_from, note_key
+from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
 
 _MOST_TEXT = 8_000
 """Characters looked at: people state facts briefly; what is longer was pasted."""

@@ -144,7 +144,8 @@ class FactStore(Protocol):
     """What is known, as key and value: the header's facts are read through this."""
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
-        """Facts in force for these scopes, ordered by scope and key."""
+        """Facts in force for these scopes, ordered by scope and key; one that was withdrawn has an
+        empty value."""
 
 
 class EpisodicStore(Protocol):

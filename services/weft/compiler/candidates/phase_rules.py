@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
@@ -15,12 +16,17 @@ _NO_LIMIT = 1 << 62
 
 
 def showable(
-    groups: Sequence[Group], phase: Phase, rule: PhaseRule, ledger: Ledger
+    groups: Sequence[Group],
+    phase: Phase,
+    rule: PhaseRule,
+    ledger: Ledger,
+    superseded: Mapping[int, str] = MappingProxyType({}),
 ) -> tuple[Group, ...]:
-    """Without the kinds that the phase does not show, and without replaced plans and facts."""
+    """Without the kinds that the phase does not show, and without replaced plans and facts: those
+    `superseded`, by sequence, with the source of the newer value."""
     shown = frozenset(rule.kinds)
     kept = []
-    for group in _current(groups, ledger):
+    for group in _current(groups, superseded, ledger):
         foreign = [row.kind for row in group.rows if row.kind not in shown]
         if foreign:
             detail = f"phase {phase.value} shows no {foreign[0].value}"
@@ -59,8 +65,9 @@ def within_limits(
     return tuple(group for group in groups if group.key in kept)
 
 
-def _current(groups: Sequence[Group], ledger: Ledger) -> list[Group]:
-    """Without the plans that a newer plan of the same author has replaced."""
+def _current(groups: Sequence[Group], superseded: Mapping[int, str], ledger: Ledger) -> list[Group]:
+    """Without the plans that a newer plan of the same author has replaced, and without facts of
+    which newer values are known."""
     newest: dict[object, str] = {}
     kept = []
     for group in reversed(groups):
@@ -71,5 +78,8 @@ def _current(groups: Sequence[Group], ledger: Ledger) -> list[Group]:
                 ledger.drop([row], "superseded", f"by plan {newest[author]}")
                 continue
             newest[author] = row.id
+        if row.sequence in superseded:
+            ledger.drop([row], "superseded", f"by what {superseded[row.sequence]} says")
+            continue
         kept.append(group)
     return kept[::-1]

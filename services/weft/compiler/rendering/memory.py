@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 
+from weft.compiler.candidates.facts import NOTHING_STATED, Stated, outdated
 from weft.compiler.ranking.question import Question
 from weft.readmodel.rows import EpisodeRow, FactRow, SessionView
 from weft.readmodel.terms import analyse
@@ -33,20 +34,27 @@ def memory_header(
     budget: int,
     count: Count,
     told: Collection[str] = (),
+    stated: Stated = NOTHING_STATED,
 ) -> list[PackEntry]:
     """At most two entries: `remembered …: key=value (from …); …` and `earlier sessions …`.
 
     Both caps and `header_share` of the budget hold, labels counted. What reaches the sensitivity
     floor is left out, and so is what this session learned from the items `told`, given by id: they
-    can say it themselves.
+    can say it themselves. So are facts that were withdrawn or are older than what an item states,
+    and the session's own episodes: its items tell of themselves.
     """
     rules = policy.memory
     room = int(budget * rules.header_share)
-    facts = [fact for fact in _facts(view, policy) if not _is_told(fact, view, told)]
+    facts = [
+        fact
+        for fact in _facts(view, policy)
+        if fact.value and not _is_told(fact, view, told) and not outdated(fact, stated)
+    ]
+    episodes = [one for one in _episodes(view, policy) if one.session != view.session]
     entries = []
     for name, rows, cap in (
         (FACTS, _by_relevance(facts, question), rules.fact_tokens),
-        (EPISODES, _by_relevance(_episodes(view, policy), question), rules.episode_tokens),
+        (EPISODES, _by_relevance(episodes, question), rules.episode_tokens),
     ):
         made = _entry(name, _fitting(name, rows, min(cap, room), count), view.sequence)
         if made is not None:
@@ -73,6 +81,20 @@ def frozen_header(
             return None
         entries.append(made)
     return entries
+
+
+def is_current(header: Sequence[PackEntry], view: SessionView, stated: Stated) -> bool:
+    """Whether each fact of an earlier header is still in force."""
+    facts = [one for one in header if one.view.startswith(f"{FACTS} ")]
+    if not facts:
+        return True
+    now = {_key(row): row for row in view.facts(view.scopes()) if not outdated(row, stated)}
+    for one in facts:
+        then = {_key(row): row.value for row in view.at(one.sequence).facts(view.scopes())}
+        for key in json.loads(one.view.removeprefix(FACTS)):
+            if key not in now or now[key].value != then.get(key):
+                return False
+    return True
 
 
 def _rows(name: str, view: SessionView, policy: ContextPolicy) -> Sequence[Row]:

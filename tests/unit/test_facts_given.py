@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from weft.memory.given import facts_given
-from weft_schemas.items import ContextItem, ItemKind
+from weft.facts.given import facts_given
 
 
 def given(text: str, **metadata: Any) -> list[tuple[str, str]]:
-    return facts_given(ContextItem("m", ItemKind.MEMORY_FACT, text, metadata=metadata), text)
+    return facts_given(metadata, text)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +38,20 @@ def test_the_metadata_can_name_the_key() -> None:
 @pytest.mark.parametrize("text", ["", "   ", "password=hunter2", '{"api_key": "x"}', "{}"])
 def test_nothing_and_secrets_give_no_fact(text: str) -> None:
     assert [key for key, _ in given(text) if key != "note"] == []
+
+
+@pytest.mark.parametrize("text", ["tz=", "tz = null", '{"tz": null}', '{"tz": ""}', "seat=1\ntz="])
+def test_null_and_nothing_withdraw(text: str) -> None:
+    assert given(text)[-1] == ("tz", "")
+
+
+def test_metadata_withdraws_too() -> None:
+    assert given("forget it", key="tz", value=None) == [("tz", "")]
+    assert given("", key="tz") == [("tz", "")]
+
+
+def test_prose_that_ends_with_a_colon_withdraws_nothing() -> None:
+    assert given("Preferences:") == [("note_preferences", "Preferences:")]
 
 
 def test_a_long_value_is_cut() -> None:

@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from weft.memory.keys import MAX_VALUE, is_secret, key_from, note_key
-from weft_schemas.items import ContextItem
+from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
 
 _MOST_TEXT = 16_000
 """Characters looked at."""
 _MOST_FACTS = 50
-_PAIR = re.compile(r"\s*(?P<key>[\w][\w .@/-]{0,79}?)\s*(?:=|:\s)\s*+(?P<value>\S.*)\Z")
+_PAIR = re.compile(r"\s*(?P<key>[\w][\w .@/-]{0,79}?)\s*(?:=|:\s)\s*+(?P<value>.*)\Z")
 
 
-def facts_given(item: ContextItem, text: str) -> list[tuple[str, str]]:
-    """Keys and values in order; of one key the last. Keys keep their words, in small letters."""
-    named = item.metadata.get("key")
+def facts_given(metadata: Mapping[str, Any], text: str) -> list[tuple[str, str]]:
+    """Keys and values in order; of one key the last. Keys keep their words, in small letters.
+
+    An empty value withdraws what was known: it is given by `null` or by nothing.
+    """
+    return _facts(_pairs(metadata, text) or [(note_key(text), text)])
+
+
+def facts_named(metadata: Mapping[str, Any], text: str) -> list[tuple[str, str]]:
+    """As `facts_given`, but none of a remark: that another begins with the same words makes it no
+    newer value."""
+    return _facts(_pairs(metadata, text))
+
+
+def _pairs(metadata: Mapping[str, Any], text: str) -> list[tuple[str, str]]:
+    named = metadata.get("key")
     if isinstance(named, str) and key_from(named):
-        value = item.metadata.get("value", text)
-        pairs = [(named, _plain(value))]
-    else:
-        pairs = _from_json(text) or _from_lines(text) or [(note_key(text), text)]
+        return [(named, _plain(metadata.get("value", text)))]
+    return _from_json(text) or _from_lines(text)
+
+
+def _facts(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     found: dict[str, str] = {}
     for name, value in pairs:
         key = key_from(name)
-        if key and value.strip() and not is_secret(key):
+        if key and not is_secret(key):
             found.pop(key, None)
             found[key] = " ".join(value.split())[:MAX_VALUE]
     return list(found.items())[:_MOST_FACTS]
@@ -50,11 +64,17 @@ def _from_lines(text: str) -> list[tuple[str, str]]:
     head = text[:_MOST_TEXT]
     for parts in (head.split(";"), head.splitlines()):
         matches = [_PAIR.match(part.strip()) for part in parts if part.strip()]
-        pairs = [(match["key"], match["value"]) for match in matches if match]
+        pairs = [(match["key"], _unless_null(match["value"])) for match in matches if match]
         if pairs and len(pairs) == len(matches) and all(len(key.split()) < 5 for key, _ in pairs):
             return pairs
     return []
 
 
+def _unless_null(value: str) -> str:
+    return "" if value == "null" else value
+
+
 def _plain(value: Any) -> str:
+    if value is None:
+        return ""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
