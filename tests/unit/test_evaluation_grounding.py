@@ -88,8 +88,8 @@ def test_only_what_exceeds_the_budget_counts_for_stability() -> None:
     )
     steps = tuple(Step(at, ({"order": f"R{at - 1:03d}X"},)) for at in range(4, 41, 4))
     session = Transcript("s", items, steps=steps)
-    found = measure_stability([session], InProcess(), 250)
-    over = [step for step in steps[1:] if history(items[: step.position]) > 250]
+    found = measure_stability([session], InProcess(), 150)
+    over = [step for step in steps[1:] if history(items[: step.position]) > 150]
     assert found.compiles == found.fresh.values == found.stable.values == len(over) > 0
     assert 0.3 < found.share < 1.0
     assert measure_stability([session], InProcess(), 5_000).compiles == 0

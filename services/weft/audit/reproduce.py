@@ -71,7 +71,7 @@ def reproduce(
     if gone.tombstone:
         return _erased(audit, gone)
     again = compile_pack(view, audit.request, key=key, base=base)
-    entries, faults = _entries(audit, view, again, key, gone, base)
+    entries, faults = _entries(audit, view, again, key, gone)
     prompt = render(entries)
     found = hashlib.sha256(prompt.encode()).hexdigest()
     identical = found == audit.digest
@@ -113,7 +113,6 @@ def _entries(
     again: Compilation,
     key: bytes,
     gone: Gone,
-    base: CompileAudit | None,
 ) -> tuple[list[PackEntry], list[str]]:
     """The entries that the manifest names, in its order, and why some are missing."""
     rows = {row.sequence: row for row in view.rows(one.sequence for one in audit.manifest)}
@@ -137,7 +136,7 @@ def _entries(
             shown[one.sequence] = reread(row, name, recipe)
         except InvalidInput as fault:
             faults.append(str(fault))
-    return entries_of(view, audit.request, policy, heads, shown, key, base), faults
+    return entries_of(view, audit.request, policy, heads, shown, key), faults
 
 
 def _head(one: ManifestEntry, above: dict[str, PackEntry]) -> PackEntry:

@@ -25,7 +25,6 @@ from weft.compiler.ranking.worth import asked_fields
 from weft.compiler.rendering.cost import Costed, PromptCost, Shown
 from weft.compiler.rendering.counting import Count, counter
 from weft.compiler.rendering.entries import entry
-from weft.compiler.rendering.legend import has_legend
 from weft.compiler.rendering.memory import frozen_header, is_current, memory_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
 from weft.compiler.rendering.tools import parameter_names, tools_entry
@@ -122,14 +121,12 @@ def entries_of(
     above: Sequence[PackEntry],
     shown: Shown,
     key: bytes,
-    base: CompileAudit | None = None,
 ) -> list[PackEntry]:
-    """The entries of these renditions, as a compile made them; `above` are memory and tools, `base`
-    is as in `compile_pack`."""
+    """The entries of these renditions, as a compile made them; `above` are memory and tools."""
     groups = close(view, view.rows(shown), Ledger())
     groups, _ = apply_floor(groups, policy, Ledger())
     make = partial(_entry, policy, key, None, _group_of(groups))
-    cost = PromptCost(above, groups, make, counter(view.encoding), has_legend(base))
+    cost = PromptCost(above, groups, make, counter(view.encoding))
     return cost.entries({at: one for at, one in shown.items() if at in cost.rows})
 
 
@@ -226,7 +223,6 @@ def _renditions(state: State) -> Choice:
             _group_of(state.groups),
         ),
         count,
-        has_legend(state.base),
     )
     since = state.candidates.latest_user or 0
     return Choice(

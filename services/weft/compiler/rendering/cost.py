@@ -66,8 +66,7 @@ Make = Callable[[ItemRow, Rendition], PackEntry]
 
 
 class PromptCost:
-    """`above` are the entries of memory and tools; `groups` hold all rows that may be shown;
-    `is_stable` where the prompt shall begin as the next one does."""
+    """`above` are the entries of memory and tools; `groups` hold all rows that may be shown."""
 
     def __init__(
         self,
@@ -75,9 +74,7 @@ class PromptCost:
         groups: Sequence[Group],
         make: Make,
         count: Count,
-        is_stable: bool = False,
     ) -> None:
-        self._is_stable = is_stable
         self.above = tuple(above)
         self.rows = {row.sequence: row for group in groups for row in group.rows}
         self._place = _places(groups)
@@ -101,7 +98,7 @@ class PromptCost:
                 one = msgspec.structs.replace(one, omitted_before=missing[sequence])
             made.append(one)
         omitted = any(one.omitted_before for one in made)
-        told = legend(made, omitted, self._is_stable)
+        told = legend(made, omitted)
         return [*([told] if told else []), *self.above, *undated(made)]
 
     def _missing(self, shown: Mapping[int, Rendition]) -> dict[int, int]:
@@ -154,7 +151,7 @@ class PromptCost:
         told = [
             sentence
             for is_told, sentence in ((gaps, OMISSIONS), (fences, FENCES), (handles, HANDLES))
-            if is_told or (self._is_stable and shown)
+            if is_told
         ]
         if told:
             prompt += self._count(OPENING + " ".join(told) + "\n")

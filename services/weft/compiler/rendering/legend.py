@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.compiler.renditions.rendition import PARTS, STUB
-from weft_schemas.compile import CompileAudit, PackEntry
+from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
 OMISSIONS = "… N … is left out (alone: N items)."
@@ -15,13 +15,9 @@ OPENING = "notation: "
 LEGEND = "legend"
 
 
-def legend(
-    entries: Sequence[PackEntry], omitted: bool, is_stable: bool = False
-) -> PackEntry | None:
+def legend(entries: Sequence[PackEntry], omitted: bool) -> PackEntry | None:
     """The block, None where nothing has to be explained. `omitted` tells of items that are left
-    out. Of a stable prompt it explains all that may come, so that it never changes."""
-    if is_stable and entries:
-        return _entry([OMISSIONS, FENCES, HANDLES])
+    out."""
     told = []
     if omitted or any(one.view in (PARTS, STUB) for one in entries):
         told.append(OMISSIONS)
@@ -32,11 +28,6 @@ def legend(
     if not told:
         return None
     return _entry(told)
-
-
-def has_legend(base: CompileAudit | None) -> bool:
-    """Whether the pack that a stable prompt begins with has one."""
-    return base is not None and any(one.view == LEGEND for one in base.manifest)
 
 
 def _entry(told: Sequence[str]) -> PackEntry:
