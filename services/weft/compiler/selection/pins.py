@@ -22,8 +22,8 @@ def pin(
 ) -> Shown:
     """Renditions of the pinned groups, which come in order of importance, policies last.
 
-    More budget never loses one: each first gets the beginning that its share allows, and grows to
-    the whole only where all the others keep theirs.
+    Each stands whole where the share of pins holds it, else by its beginning. In very small budgets
+    one that becomes whole can take the room of a less important one.
     """
     shown: Shown = {}
     limit = int(budget * PINS_SHARE)
