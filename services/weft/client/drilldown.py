@@ -20,7 +20,7 @@ _DESCRIPTION = (
 )
 
 
-_PARAMETERS: dict[str, Any] = {
+PARAMETERS: dict[str, Any] = {
     "type": "object",
     "properties": {
         "handle": {"type": "string", "pattern": "^art:[a-z2-7]{10}$"},
@@ -35,6 +35,7 @@ _PARAMETERS: dict[str, Any] = {
     "required": ["handle"],
     "additionalProperties": False,
 }
+"""JSON Schema of the tool's arguments: those of `DrilldownRequest`."""
 
 
 def drilldown_tool(provider: Literal["openai", "anthropic"]) -> dict[str, Any]:
@@ -43,10 +44,10 @@ def drilldown_tool(provider: Literal["openai", "anthropic"]) -> dict[str, Any]:
     Raises `InvalidInput` for another provider.
     """
     if provider == "openai":
-        function = {"name": TOOL_NAME, "description": _DESCRIPTION, "parameters": _PARAMETERS}
+        function = {"name": TOOL_NAME, "description": _DESCRIPTION, "parameters": PARAMETERS}
         return {"type": "function", "function": function}
     if provider == "anthropic":
-        return {"name": TOOL_NAME, "description": _DESCRIPTION, "input_schema": _PARAMETERS}
+        return {"name": TOOL_NAME, "description": _DESCRIPTION, "input_schema": PARAMETERS}
     raise InvalidInput(f"no tool description for {provider!r}; use 'openai' or 'anthropic'")
 
 
