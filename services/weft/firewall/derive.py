@@ -82,8 +82,8 @@ def envelope_for(
     """The envelope of `item`, whose raw result is `body` (text, bytes, or a file's path).
 
     `fingerprint_key` keys the handle and the fingerprints of secrets, and comes from the
-    deployment's settings, never from the log. `encoding` names the encoding of all token counts. Raises `OSError` where
-    `body` is a path that cannot be read, and nothing else.
+    deployment's settings, never from the log. `encoding` names the encoding of all token counts.
+    Raises `OSError` where `body` is a path that cannot be read, and nothing else.
     """
     rule = rule_for(rules, item.reserved.tool_name)
     sealed = sealed_level(fingerprint_key, tenant, item)
