@@ -222,8 +222,9 @@ class _Variables:
         return default if value is None else value
 
 
-_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+_STRING = r'"(?:[^"\\]++|\\.)*+"?'
+_COMMENT = re.compile(_STRING + r"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?", re.DOTALL)
+_TRAILING = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
 
 
 def _without_comments(text: str) -> str:
