@@ -8,16 +8,19 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+from functools import partial
 
 from weft.compiler import service as compiler
 from weft.compiler.warm_up import rehearse, rehearse_recent
 from weft.firewall import service as firewall
+from weft.firewall.views.registry import registry
 from weft.log.publishing import Publisher
 from weft.runtime.answering import Answering
 from weft.runtime.attendance import Attendance
+from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
-from weft_schemas.errors import Unavailable
+from weft_schemas.errors import Unavailable, WeftError
 
 _log = logging.getLogger(__name__)
 
@@ -25,6 +28,9 @@ GROUP = "compiler"
 """The queue group: each request goes to one process of it."""
 AUDIT_SECONDS = 3.0
 """Until an audit event without an answer fails its compile."""
+WARM_SECONDS = 5.0
+"""From the start until the pool is started, unless a request needs it before: whoever waits for
+this process to be ready does not wait for that as well."""
 COLLECTED = (5_000, 20, 10)
 """When garbage is looked for: a compile makes thousands of objects and drops them all, which takes
 no collector; Python's 700 would look ten times in each, a twentieth of its time."""
@@ -32,25 +38,48 @@ no collector; Python's 700 would look ten times in each, a twentieth of its time
 
 async def service(process: Process) -> None:
     """Run until the process stops, and answer what was asked until then."""
-    rehearse(process.settings.encoding)
+    settings = process.settings
+    rehearse(settings.encoding)
     async with (
-        Replica(process.settings.data_dir) as replica,
+        Replica(settings.data_dir) as replica,
+        Pool(
+            partial(warm, settings.encoding), settings.heavy_processes, settings.heavy_seconds
+        ) as pool,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
     ):
         await _check(replica)
         await _rehearse_recent(replica)
         answering = Answering(process, GROUP, joins=False)
-        await compiler.answer(process, replica, publisher, answering)
-        await firewall.answer(process, replica, publisher, answering)
+        await compiler.answer(process, replica, pool, publisher, answering)
+        await firewall.answer(process, replica, pool, publisher, answering)
         gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
         gc.set_threshold(*COLLECTED)
         process.started()
-        watching = asyncio.create_task(Attendance(process, replica, answering).keep())
+        beside = [
+            asyncio.create_task(Attendance(process, replica, answering).keep()),
+            asyncio.create_task(_start_soon(pool)),
+        ]
         await process.stopping.wait()
         replica.hurry()
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
         await answering.drain()
+
+
+def warm(encoding: str) -> None:
+    """What the processes of the pool are forked with."""
+    rehearse(encoding)
+    registry()
+    gc.set_threshold(*COLLECTED)
+
+
+async def _start_soon(pool: Pool) -> None:
+    await asyncio.sleep(WARM_SECONDS)
+    try:
+        await pool.start()
+    except WeftError as error:
+        _log.warning("no process for heavy requests yet: %s", error)
 
 
 async def _check(replica: Replica) -> None:
