@@ -18,19 +18,20 @@ from weft.log.connection import connect
 from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
 from weft.readmodel.fold import Fold
-from weft.readmodel.generations import Generations
+from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import records_of
-from weft.readmodel.store import open_writer
+from weft.readmodel.store import open_writer, snapshot
 from weft.replica_service import warm
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
-from weft.runtime.replica import Replica, read_apart
+from weft.runtime.replica import Replica, apart
 from weft.runtime.settings import Settings
 from weft_schemas.compile import CompileRequest, ContextPack, ExplainReply
 from weft_schemas.errors import NotFound
 from weft_schemas.events import Event
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextBudget, ContextPolicy, Phase
+from weft_schemas.routing import HydrationResult, SelectableItem
 
 
 def folded(data_dir: Path, events: list[Event]) -> None:
@@ -85,7 +86,7 @@ async def test_the_budget_in_force_and_what_is_there_decide(
     monkeypatch.setattr(service, "answered", here)
     short, long = Phase.CALL, Phase.ANSWER
     async with compiling(server, tmp_path) as (compiler, _):
-        for request, apart in (
+        for request, expected in (
             (CompileRequest(short), False),
             (CompileRequest(long), True),
             (CompileRequest(long, budget=2_000), False),
@@ -94,7 +95,7 @@ async def test_the_budget_in_force_and_what_is_there_decide(
             (CompileRequest(long, as_of=1, budget=2_000), False),
             (CompileRequest(short, query="parcel " * 2_000), True),
         ):
-            assert is_apart(await compiler._answered("t", "s", request)) == apart, request
+            assert is_apart(await compiler._answered("t", "s", request)) == expected, request
 
 
 async def test_a_small_session_and_large_items_decide(
@@ -106,33 +107,41 @@ async def test_a_small_session_and_large_items_decide(
     large = [
         ContextItem("i", ItemKind.USER_TURN, "\n\n".join(f"Line {n}." * 20 for n in range(3_000)))
     ]
-    for name, events, apart in (("small", small, False), ("large", large, True)):
+    for name, events, expected in (("small", small, False), ("large", large, True)):
         folded(tmp_path / name, list[Event](events))
         async with compiling(server, tmp_path / name) as (compiler, _):
             request = CompileRequest(Phase.CALL, budget=100_000 if name == "small" else 2_000)
-            assert is_apart(await compiler._answered("t", "s", request)) == apart, name
+            assert is_apart(await compiler._answered("t", "s", request)) == expected, name
+
+
+def here_and_now(data_dir: Path, wanted: Wanted) -> Answer | None:
+    with Reader(data_dir) as reader:
+        model = reader.model()
+        with snapshot(model.db):
+            return attempt(model, wanted)
 
 
 async def test_a_process_says_what_the_service_says(server: EmbeddedServer, tmp_path: Path) -> None:
     folded(tmp_path, large_session())
     async with compiling(server, tmp_path) as (compiler, pool):
         first = await compiler._answered("t", "s", CompileRequest(Phase.CALL, "Lisbon"))
+        tool = SelectableItem("send", "send", "Sends a parcel.")
         for request, item in (
             (CompileRequest(Phase.CALL, "order 7"), ""),
             (CompileRequest(Phase.ANSWER, "invoice", stable_from="any"), ""),
             (CompileRequest(Phase.CALL, "order 7", as_of=50), ""),
+            (CompileRequest(Phase.CALL, hydration=HydrationResult(tool, {}, (), 0)), ""),
             (CompileRequest(Phase.CALL, "order 7"), "i7"),
         ):
             wanted = Wanted("t", "s", request, b"secret", first.audit, item=item)
-            ours = read_apart(tmp_path, attempt, wanted)
-            theirs = await pool.run("t", "s", partial(read_apart, tmp_path, attempt, wanted))
-            assert theirs == ours
+            ours = here_and_now(tmp_path, wanted)
+            assert await pool.run("t", "s", apart(tmp_path, attempt, wanted)) == ours
             assert ours is not None
             kind = ExplainReply if item else ContextPack
             assert msgspec.json.decode(ours.body, type=kind).sequence == ours.sequence
         unknown = Wanted("t", "nobody", CompileRequest(Phase.CALL), b"")
         with pytest.raises(NotFound, match="nobody"):
-            await pool.run("t", "s", partial(read_apart, tmp_path, attempt, unknown))
+            await pool.run("t", "s", apart(tmp_path, attempt, unknown))
 
 
 async def test_a_tenant_that_held_the_loop_is_worked_apart_for_a_while(

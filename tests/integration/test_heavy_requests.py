@@ -12,12 +12,12 @@ import pytest
 from weft.firewall.service import encoded_slice, slice_of
 from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Generations
-from weft.readmodel.model import records_of
+from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.status import Artifact
 from weft.readmodel.store import open_writer
-from weft.router.service import Hydrating, encoded_hydration, experience, hydration
+from weft.router.service import Hydrating, Place, encoded_hydration, experience, hydration
 from weft.runtime.pool import Pool
-from weft.runtime.replica import read_apart
+from weft.runtime.replica import apart
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.routing import HydrateRequest, SelectableItem
@@ -61,10 +61,12 @@ async def test_a_hydration_is_the_same(pool: Pool, tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"order_id": {"type": "string"}}}
     tool = SelectableItem("cancel", "cancel", "Cancels an order.", args_schema=schema)
     wanted = Hydrating("acme", "s", tool, HydrateRequest("cancel", "c"))
-    ours = read_apart(tmp_path, hydration, wanted)
+    reader = ReadModel.open(path)
+    ours = hydration(reader, wanted)
     assert {one.value for one in ours.values["order_id"]} == {"ORD_4711", "ORD_4712"}
-    made = await pool.run("acme", "s", partial(read_apart, tmp_path, encoded_hydration, wanted))
+    made = await pool.run("acme", "s", apart(tmp_path, encoded_hydration, wanted))
     assert made == msgspec.json.encode(ours)
-    known = read_apart(tmp_path, experience, ("acme", "s"))
-    work = partial(read_apart, tmp_path, experience, ("acme", "s"))
-    assert await pool.run("acme", "s", work) == known
+    place = Place("acme", "s")
+    known = experience(reader, place)
+    assert await pool.run("acme", "s", apart(tmp_path, experience, place)) == known
+    reader.close()

@@ -33,7 +33,7 @@ from weft.runtime.asking import ask
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
-from weft.runtime.replica import Replica, read_apart
+from weft.runtime.replica import Replica, apart
 from weft.runtime.roll import call_roll
 from weft_schemas.compile import CompileRequest, ExplainRequest
 from weft_schemas.errors import Unavailable
@@ -164,7 +164,7 @@ class Compiler:
                 wanted = msgspec.structs.replace(wanted, is_late=True)
             outcome = await self._replica.read(partial(self._here, wanted), short=True)
             if outcome is _Not.SHORT:
-                work = partial(read_apart, self._data_dir, attempt, wanted)
+                work = apart(self._data_dir, attempt, wanted)
                 outcome = await self._pool.run(tenant, session, work) or _Not.SETTLED
             if isinstance(outcome, Answer):
                 return outcome

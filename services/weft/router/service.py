@@ -33,7 +33,7 @@ from weft.router.transform import Transformer, configured, identity
 from weft.runtime.answering import Answering, Asked
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
-from weft.runtime.replica import Replica, read_apart
+from weft.runtime.replica import Replica, apart
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import BodyRef
@@ -124,6 +124,13 @@ class _Not(Enum):
     SHORT = "it is for a process of the pool"
 
 
+class Place(msgspec.Struct, frozen=True):
+    """A session."""
+
+    tenant: str
+    session: str
+
+
 class Hydrating(msgspec.Struct, frozen=True):
     """A hydration to be done."""
 
@@ -182,7 +189,7 @@ class Routing:
             if isinstance(found, HydrationResult):
                 return found
             if found is _Not.SHORT:
-                work = partial(read_apart, self._data_dir, encoded_hydration, wanted)
+                work = apart(self._data_dir, encoded_hydration, wanted)
                 return msgspec.Raw(await self._pool.run(asked.tenant, asked.session, work))
             await asyncio.sleep(_LOOK_SECONDS)
 
@@ -211,22 +218,23 @@ class Routing:
     async def _experienced(self, asked: Asked[RouteRequest], held: Held) -> RouteRequest:
         if asked.session == TENANT_SESSION:
             return asked.request
-        place = (asked.tenant, asked.session)
+        place = Place(asked.tenant, asked.session)
         try:
             known = await self._replica.read(partial(self._known, place), short=True)
             if known is None:
-                work = partial(read_apart, self._data_dir, experience, place)
-                known = await self._pool.run(*place, work)
+                work = apart(self._data_dir, experience, place)
+                known = await self._pool.run(asked.tenant, asked.session, work)
         except Unavailable:
             return asked.request
         return with_experience(asked.request, known, held.router.ids_named)
 
-    def _known(self, place: tuple[str, str], model: ReadModel) -> Experience | None:
+    def _known(self, place: Place, model: ReadModel) -> Experience | None:
         """None where it would take too long here."""
-        view = model.view(*place)
-        if not view.has_few_passages(_LOOKED_BACK, _SHORT_LOOK) or self._pool.is_apart(place[0]):
+        view = model.view(place.tenant, place.session)
+        is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_LOOK)
+        if not is_short or self._pool.is_apart(place.tenant):
             return None
-        with self._pool.noted(place[0]):
+        with self._pool.noted(place.tenant):
             return experience(model, place)
 
     async def _record(self, event: str, audit: RouteAudit | ChoiceAudit, message_id: str) -> int:
@@ -256,9 +264,10 @@ def encoded_hydration(model: ReadModel, wanted: Hydrating) -> bytes:
     return msgspec.json.encode(hydration(model, wanted))
 
 
-def experience(model: ReadModel, place: tuple[str, str]) -> Experience:
-    """What a session, by tenant and name, tells a router."""
-    return experience_of(model.view(*place).recent(_LOOKED_BACK)[::-1])
+def experience(model: ReadModel, place: Place) -> Experience:
+    """What a session tells a router."""
+    view = model.view(place.tenant, place.session)
+    return experience_of(view.recent(_LOOKED_BACK)[::-1])
 
 
 def _tool(held: Held, request: HydrateRequest) -> SelectableItem:

@@ -9,8 +9,11 @@ import contextlib
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
+
+import msgspec
 
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
@@ -18,7 +21,7 @@ from weft.readmodel.store import snapshot
 from weft_schemas.errors import Unavailable, WeftError
 
 T = TypeVar("T")
-W = TypeVar("W")
+W = TypeVar("W", bound=msgspec.Struct)
 
 READERS = 4
 """Threads that read at once; more would only contend for the interpreter's lock."""
@@ -33,10 +36,21 @@ HELD_UP_SECONDS = 0.1
 so that nobody's wait is over for that."""
 
 
-def read_apart(data_dir: Path, work: Callable[[ReadModel, W], T], wanted: W) -> T:
-    """`work` over one consistent state of the current generation, in another process than the
-    replica's. It opens the generation each time, 1 ms, so that no idle process keeps a file that
-    was replaced."""
+def apart(data_dir: Path, work: Callable[[ReadModel, W], T], wanted: W) -> Callable[[], T]:
+    """`work` over one consistent state of the current generation, as another process does it.
+
+    What is wanted goes there as JSON: pickled, a float that is left out because it has not been set
+    would have been set, and be written.
+    """
+    return partial(_read_apart, data_dir, work, type(wanted), msgspec.json.encode(wanted))
+
+
+def _read_apart(
+    data_dir: Path, work: Callable[[ReadModel, W], T], kind: type[W], packed: bytes
+) -> T:
+    """It opens the generation each time, 1 ms, so that no idle process keeps a file that was
+    replaced."""
+    wanted = msgspec.json.decode(packed, type=kind)
     with Reader(data_dir) as reader:
         model = reader.model()
         try:
