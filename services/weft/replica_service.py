@@ -17,10 +17,11 @@ from weft.firewall.views.registry import registry
 from weft.log.publishing import Publisher
 from weft.runtime.answering import Answering
 from weft.runtime.attendance import Attendance
+from weft.runtime.nursery import Nursery
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
-from weft_schemas.errors import Unavailable, WeftError
+from weft_schemas.errors import Unavailable
 
 _log = logging.getLogger(__name__)
 
@@ -28,23 +29,21 @@ GROUP = "compiler"
 """The queue group: each request goes to one process of it."""
 AUDIT_SECONDS = 3.0
 """Until an audit event without an answer fails its compile."""
-WARM_SECONDS = 5.0
-"""From the start until the pool is started, unless a request needs it before: whoever waits for
-this process to be ready does not wait for that as well."""
 COLLECTED = (5_000, 20, 10)
 """When garbage is looked for: a compile makes thousands of objects and drops them all, which takes
 no collector; Python's 700 would look ten times in each, a twentieth of its time."""
 
 
-async def service(process: Process) -> None:
-    """Run until the process stops, and answer what was asked until then."""
+async def service(process: Process, nursery: Nursery | None = None) -> None:
+    """Run until the process stops, and answer what was asked until then. `nursery` was forked with
+    `warm`."""
     settings = process.settings
-    rehearse(settings.encoding)
+    if nursery is None:
+        rehearse(settings.encoding)
+        nursery = Nursery(partial(warm, settings.encoding))
     async with (
         Replica(settings.data_dir) as replica,
-        Pool(
-            partial(warm, settings.encoding), settings.heavy_processes, settings.heavy_seconds
-        ) as pool,
+        Pool(nursery, settings.heavy_processes, settings.heavy_seconds) as pool,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
     ):
         await _check(replica)
@@ -55,15 +54,11 @@ async def service(process: Process) -> None:
         gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
         gc.set_threshold(*COLLECTED)
         process.started()
-        beside = [
-            asyncio.create_task(Attendance(process, replica, answering).keep()),
-            asyncio.create_task(_start_soon(pool)),
-        ]
+        watching = asyncio.create_task(Attendance(process, replica, answering).keep())
         await process.stopping.wait()
         replica.hurry()
-        for task in beside:
-            task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
         await answering.drain()
 
 
@@ -72,14 +67,6 @@ def warm(encoding: str) -> None:
     rehearse(encoding)
     registry()
     gc.set_threshold(*COLLECTED)
-
-
-async def _start_soon(pool: Pool) -> None:
-    await asyncio.sleep(WARM_SECONDS)
-    try:
-        await pool.start()
-    except WeftError as error:
-        _log.warning("no process for heavy requests yet: %s", error)
 
 
 async def _check(replica: Replica) -> None:

@@ -22,6 +22,7 @@ from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import records_of
 from weft.readmodel.store import open_writer, snapshot
 from weft.replica_service import warm
+from weft.runtime.nursery import Nursery
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
@@ -59,7 +60,7 @@ async def compiling(
     async with (
         Replica(data_dir) as replica,
         Publisher(process.connection) as publisher,
-        Pool(partial(warm, "cl100k_base"), 1, 60.0) as pool,
+        Pool(Nursery(partial(warm, "cl100k_base")), 1, 60.0) as pool,
     ):
         yield service.Compiler(process, replica, pool, publisher), pool
     await process.connection.close()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
 from tests.patience import PATIENCE
 
 from weft.runtime import pool as module
+from weft.runtime.nursery import Nursery
 from weft.runtime.pool import Pool
 from weft_schemas.errors import InvalidInput, Overloaded, TooCostly, WeftError
 
@@ -39,7 +42,7 @@ async def gone(pid: int) -> None:
 
 
 async def test_work_is_done_in_one_process_after_the_other() -> None:
-    async with Pool(warm, 1, 30.0) as pool:
+    async with Pool(Nursery(warm), 1, 30.0) as pool:
         first = await pool.run("acme", "s", os.getpid)
         assert first != os.getpid()
         assert await pool.run("rival", "s", os.getpid) == first
@@ -52,7 +55,7 @@ async def test_work_is_done_in_one_process_after_the_other() -> None:
 
 
 async def test_what_takes_too_long_or_dies_is_ended_and_the_next_is_done() -> None:
-    async with Pool(warm, 1, 30.0) as pool:
+    async with Pool(Nursery(warm), 1, 30.0) as pool:
         first = await pool.run("acme", "s", os.getpid)
         for lane in pool._idle:
             lane._seconds = 0.2
@@ -69,7 +72,7 @@ async def test_what_takes_too_long_or_dies_is_ended_and_the_next_is_done() -> No
 
 
 async def test_it_starts_again_when_all_its_processes_were_killed() -> None:
-    async with Pool(warm, 1, 30.0) as pool:
+    async with Pool(Nursery(warm), 1, 30.0) as pool:
         await pool.start()
         process = pool._nursery._process
         assert process is not None
@@ -82,7 +85,7 @@ async def test_it_starts_again_when_all_its_processes_were_killed() -> None:
 
 
 async def test_a_tenant_leaves_a_process_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with Pool(warm, 2, 30.0) as pool:
+    async with Pool(Nursery(warm), 2, 30.0) as pool:
         await pool.start()
         asked = [asyncio.create_task(pool.run("acme", f"s{n}", time.sleep, 20)) for n in range(8)]
         await asyncio.sleep(0)
@@ -95,3 +98,26 @@ async def test_a_tenant_leaves_a_process_to_the_others(monkeypatch: pytest.Monke
             task.cancel()
         await asyncio.gather(*asked, return_exceptions=True)
         assert await pool.run("acme", "s", len, "four") == 4
+
+
+FORKED_FIRST = """
+import asyncio, os, sys
+from weft.runtime.nursery import Nursery
+from weft.runtime.pool import Pool
+
+loaded = []
+
+async def main(nursery):
+    async with Pool(nursery, 1, 30.0) as pool:
+        print(await pool.run("acme", "s", os.getppid) == nursery._process.pid, len(loaded))
+        nursery._process.kill()
+
+asyncio.run(main(Nursery.first(lambda: loaded.append(1))))
+"""
+
+
+def test_it_can_be_forked_before_there_are_threads() -> None:
+    """As `weft work` does; nothing is loaded again."""
+    command = [sys.executable, "-W", "error", "-c", FORKED_FIRST]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (ran.stdout, ran.stderr) == ("True 1\n", "")

@@ -148,7 +148,7 @@ class Compiler:
             turns = view.of_kind(ItemKind.USER_TURN, 1)
             return "".join(turn.text for turn in turns if not turn.sensitivity.reaches(floor))
 
-        return await self._replica.read(read, short=True)
+        return await self._replica.read_here(tenant, read)
 
     async def _answered(
         self, tenant: str, session: str, request: CompileRequest, item: str = ""
@@ -162,7 +162,7 @@ class Compiler:
         while True:
             if self._replica.is_late(deadline):
                 wanted = msgspec.structs.replace(wanted, is_late=True)
-            outcome = await self._replica.read(partial(self._here, wanted), short=True)
+            outcome = await self._replica.read_here(tenant, partial(self._here, wanted))
             if outcome is _Not.SHORT:
                 work = apart(self._data_dir, attempt, wanted)
                 outcome = await self._pool.run(tenant, session, work) or _Not.SETTLED

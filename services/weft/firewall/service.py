@@ -19,9 +19,10 @@ from weft.runtime.replica import Replica
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.errors import Unavailable
 
-SHORT_BYTES = 8 * 1024
-"""Of a body that is looked into here: 1 to 5 ms, as long as a compile. One of 250 KB takes up to
-100 ms, one of 6 MB one to two seconds."""
+SHORT_BYTES = 32 * 1024
+SHORT_SLICE = 4_000
+"""Of a body, and tokens of it, that are looked at here: 1 to 5 ms, as long as a compile takes. Of
+250 KB it takes up to 100 ms, of 6 MB one to two seconds."""
 
 
 async def answer(
@@ -47,8 +48,8 @@ class _Drilldowns:
         """Raises `NotFound` for a handle that the tenant does not have, `InvalidInput` for a view
         or an argument that there is not, `Unavailable` before the envelope is there."""
         request = asked.request
-        found = await self._replica.read(
-            lambda model: artifact(model.db, asked.tenant, request.handle), short=True
+        found = await self._replica.read_here(
+            asked.tenant, lambda model: artifact(model.db, asked.tenant, request.handle)
         )
         if found.untrusted and found.envelope is None:
             raise Unavailable(
@@ -59,9 +60,13 @@ class _Drilldowns:
             slice_of, asked.tenant, msgspec.structs.replace(found, envelope=None), request,
             self._key, self._encoding,
         )  # fmt: skip
-        if found.size <= SHORT_BYTES and not self._pool.is_apart(asked.tenant):
+        is_short = found.size <= SHORT_BYTES and request.max_tokens <= SHORT_SLICE
+        if is_short and not self._pool.is_apart(asked.tenant):
             item = await self._artifacts.item(found.sequence, found.item_id)
-            async with self._artifacts.body(asked.tenant, item) as body:
+            async with (
+                self._artifacts.body(asked.tenant, item) as body,
+                self._replica.turn(asked.tenant),
+            ):
                 with self._pool.noted(asked.tenant):
                     return shown(body)
         # The body is fetched in turn, too: nobody has many of them in the air.

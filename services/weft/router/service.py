@@ -31,6 +31,7 @@ from weft.router.hydration import hydrate
 from weft.router.router import SCORER_VERSION
 from weft.router.transform import Transformer, configured, identity
 from weft.runtime.answering import Answering, Asked
+from weft.runtime.nursery import Nursery
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
@@ -65,9 +66,10 @@ _SHORT_LOOK = 800
 """Passages of these items that are read here to see which tools were used: 2 to 5 ms."""
 
 
-async def service(process: Process) -> None:
-    """Run until the process stops."""
+async def service(process: Process, nursery: Nursery | None = None) -> None:
+    """Run until the process stops. `nursery` was forked with `warm`."""
     settings = process.settings
+    nursery = nursery or Nursery(partial(warm, settings.encoding))
     tokens.encoding(settings.encoding)  # loaded here, not by the first request
     transformer = configured(
         settings.router_transformer,
@@ -78,8 +80,7 @@ async def service(process: Process) -> None:
     encoder = encoder_named(settings.router_encoder) if settings.router_encoder else None
     async with (
         Replica(settings.data_dir) as replica,
-        # Started by the first request that needs it.
-        Pool(warm, settings.heavy_processes, settings.heavy_seconds) as pool,
+        Pool(nursery, settings.heavy_processes, settings.heavy_seconds) as pool,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
     ):
 
@@ -113,8 +114,9 @@ async def service(process: Process) -> None:
             await asyncio.gather(following, stopping, return_exceptions=True)
 
 
-def warm() -> None:
-    """What the processes of the pool are forked with: the modules, by this function's."""
+def warm(encoding: str) -> None:
+    """What the processes of the pool are forked with, besides this module."""
+    tokens.encoding(encoding)
 
 
 class _Not(Enum):
@@ -185,7 +187,9 @@ class Routing:
         await self._replica.reach(request.after, deadline)
         while True:
             is_late = self._replica.is_late(deadline)
-            found = await self._replica.read(partial(self._here, wanted, is_late), short=True)
+            found = await self._replica.read_here(
+                asked.tenant, partial(self._here, wanted, is_late)
+            )
             if isinstance(found, HydrationResult):
                 return found
             if found is _Not.SHORT:
@@ -220,7 +224,7 @@ class Routing:
             return asked.request
         place = Place(asked.tenant, asked.session)
         try:
-            known = await self._replica.read(partial(self._known, place), short=True)
+            known = await self._replica.read_here(asked.tenant, partial(self._known, place))
             if known is None:
                 work = apart(self._data_dir, experience, place)
                 known = await self._pool.run(asked.tenant, asked.session, work)

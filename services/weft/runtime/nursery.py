@@ -1,8 +1,8 @@
 """A process that others are forked from: it has loaded and tried out what they need, so that each
 begins within milliseconds, however often one is ended, and they share its memory.
 
-It is spawned, not forked, and has neither threads nor an event loop: a fork of the service itself
-would copy locks that nobody releases.
+It has neither threads nor an event loop, which a fork would copy with locks that nobody releases:
+so it is forked from the service before that has any, or spawned where that is no longer so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import partial
 from multiprocessing import reduction
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from weft.runtime.lane import serve_calls
 from weft.runtime.parent import die_with_parent
@@ -36,10 +36,29 @@ class Nursery:
     def __init__(self, warm: Callable[[], None]) -> None:
         """`warm` loads what the work needs, once; picklable."""
         self._warm = warm
-        self._process: SpawnProcess | None = None
+        self._process: SpawnProcess | _First | None = None
         self._commands: Connection | None = None
         self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, "nursery")
+
+    @classmethod
+    def first(cls, warm: Callable[[], None]) -> Self:
+        """Started at once, from this process, which is to have neither threads nor an event loop
+        yet: nothing is loaded twice, and most memory is shared with this process, too."""
+        nursery, parent = cls(warm), os.getpid()
+        warm()
+        nursery._commands, theirs = multiprocessing.Pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                nursery._commands.close()
+                _serve(theirs, parent, _nothing)
+            finally:
+                os._exit(0)
+        theirs.close()
+        nursery._process = _First(pid)
+        nursery._commands.recv()
+        return nursery
 
     async def fork(self) -> Forked:
         """Another process. Raises `Unavailable` where none can be started."""
@@ -97,6 +116,19 @@ class Nursery:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
+class _First:
+    """A nursery that was forked."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def join(self) -> None:
+        os.waitpid(self.pid, 0)
+
+
 class Forked:
     """One process of a nursery, as a `Lane` uses it."""
 
@@ -111,10 +143,10 @@ class Forked:
 
 def _serve(commands: Connection, parent: int, warm: Callable[[], None]) -> None:
     die_with_parent(parent)
-    os.nice(NICENESS)
     # Ctrl-C reaches the whole group; the service decides when its processes end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warm()
+    os.nice(NICENESS)  # from now on: whoever waits for the first of them need not wait longer
     gc.freeze()  # else a collection would write to every page, which is shared until then
     commands.send(None)
     while True:
@@ -127,6 +159,10 @@ def _serve(commands: Connection, parent: int, warm: Callable[[], None]) -> None:
         else:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+
+
+def _nothing() -> None:
+    """It was warm when it was forked."""
 
 
 def _fork(commands: Connection) -> None:

@@ -40,9 +40,9 @@ _log = logging.getLogger(__name__)
 class Pool:
     """The processes of one service; `async with` ends them."""
 
-    def __init__(self, warm: Callable[[], None], processes: int, seconds: float) -> None:
-        """`warm` is called once, before all work; `seconds`: longest that one request may take."""
-        self._nursery = Nursery(warm)
+    def __init__(self, nursery: Nursery, processes: int, seconds: float) -> None:
+        """`nursery` gives the processes; `seconds`: longest that one request may take."""
+        self._nursery = nursery
         self._seconds = seconds
         self._idle = [Lane(self._nursery.fork, seconds) for _ in range(processes)]
         # One is always left to the others, as long as there are two.
