@@ -22,6 +22,7 @@ from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import records_of
 from weft.readmodel.store import open_writer, snapshot
 from weft.replica_service import warm
+from weft.runtime.answering import Asked
 from weft.runtime.nursery import Nursery
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
@@ -33,6 +34,10 @@ from weft_schemas.events import Event
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextBudget, ContextPolicy, Phase
 from weft_schemas.routing import HydrationResult, SelectableItem
+
+
+def asked(request: CompileRequest) -> tuple[Asked[CompileRequest], CompileRequest]:
+    return Asked("t", "s", request), request
 
 
 def folded(data_dir: Path, events: list[Event]) -> None:
@@ -96,7 +101,7 @@ async def test_the_budget_in_force_and_what_is_there_decide(
             (CompileRequest(long, as_of=1, budget=2_000), False),
             (CompileRequest(short, query="parcel " * 2_000), True),
         ):
-            assert is_apart(await compiler._answered("t", "s", request)) == expected, request
+            assert is_apart(await compiler._answered(*asked(request))) == expected, request
 
 
 async def test_a_small_session_and_large_items_decide(
@@ -112,7 +117,7 @@ async def test_a_small_session_and_large_items_decide(
         folded(tmp_path / name, list[Event](events))
         async with compiling(server, tmp_path / name) as (compiler, _):
             request = CompileRequest(Phase.CALL, budget=100_000 if name == "small" else 2_000)
-            assert is_apart(await compiler._answered("t", "s", request)) == expected, name
+            assert is_apart(await compiler._answered(*asked(request))) == expected, name
 
 
 def here_and_now(data_dir: Path, wanted: Wanted) -> Answer | None:
@@ -125,7 +130,7 @@ def here_and_now(data_dir: Path, wanted: Wanted) -> Answer | None:
 async def test_a_process_says_what_the_service_says(server: EmbeddedServer, tmp_path: Path) -> None:
     folded(tmp_path, large_session())
     async with compiling(server, tmp_path) as (compiler, pool):
-        first = await compiler._answered("t", "s", CompileRequest(Phase.CALL, "Lisbon"))
+        first = await compiler._answered(*asked(CompileRequest(Phase.CALL, "Lisbon")))
         tool = SelectableItem("send", "send", "Sends a parcel.")
         for request, item in (
             (CompileRequest(Phase.CALL, "order 7"), ""),
@@ -153,5 +158,5 @@ async def test_a_tenant_that_held_the_loop_is_worked_apart_for_a_while(
     async with compiling(server, tmp_path) as (compiler, _):
         monkeypatch.setattr(service, "attempt", where)
         request = CompileRequest(Phase.CALL, budget=500)
-        assert (await compiler._answered("t", "s", request)).body
-        assert is_apart(await compiler._answered("t", "s", request))
+        assert (await compiler._answered(*asked(request))).body
+        assert is_apart(await compiler._answered(*asked(request)))

@@ -8,10 +8,12 @@ import msgspec
 
 from weft.compiler.compile import Compilation, compile_pack
 from weft.compiler.effort import is_short
+from weft.compiler.rights import policy_of
 from weft.readmodel.model import ReadModel
 from weft.readmodel.view import View
 from weft_schemas.compile import CompileAudit, CompileRequest, ExplainReply, PendingItem
 from weft_schemas.errors import NotFound, Unavailable, WeftError
+from weft_schemas.policy import ContextPolicy
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -26,6 +28,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """The record of the pack that `request.stable_from` names, empty where it is unknown."""
     is_late: bool = False
     """Whether nothing is waited for any more."""
+    principal: str = ""
+    """Who asks; empty where the subject names nobody."""
     item: str = ""
     """The item that is to be explained; empty where the pack is wanted."""
 
@@ -42,15 +46,25 @@ class Answer(msgspec.Struct, frozen=True):
     """The record by which it can be reproduced."""
 
 
+class Ready(msgspec.Struct, frozen=True):
+    """A compile that can be done now."""
+
+    view: View
+    policy: ContextPolicy
+    """That it goes by."""
+    loosened: tuple[str, ...]
+    """What of the policy in force that loosens."""
+
+
 def attempt(model: ReadModel, wanted: Wanted) -> Answer | None:
     """The answer; None where items that the request waits for are not settled and there is time
     left. Raises `NotFound` for a session or item that is not there, `Unavailable` for one that is
-    not folded yet."""
-    view = settled_view(model, wanted)
-    return None if view is None else answered(view, wanted)
+    not folded yet, `Forbidden` where a policy is loosened by who may not."""
+    ready = ready_for(model, wanted)
+    return None if ready is None else answered(ready, wanted)
 
 
-def settled_view(model: ReadModel, wanted: Wanted) -> View | None:
+def ready_for(model: ReadModel, wanted: Wanted) -> Ready | None:
     """The session as the request wants it read, None where it is to wait for more."""
     request = wanted.request
     view = model.view(wanted.tenant, wanted.session, request.as_of)
@@ -59,25 +73,25 @@ def settled_view(model: ReadModel, wanted: Wanted) -> View | None:
     waits = request.after and request.as_of is None and not wanted.is_late
     if waits and any(row.sequence <= request.after for row in view.pending()):
         return None
-    return view
+    return Ready(view, *policy_of(model, view, request, wanted.principal))
 
 
-def is_short_work(view: View, wanted: Wanted) -> bool:
+def is_short_work(ready: Ready, wanted: Wanted) -> bool:
     """Whether it takes some milliseconds."""
-    policy = wanted.request.policy or view.policy()[1]
-    return is_short(view, wanted.request, policy, len(wanted.base))
+    return is_short(ready.view, wanted.request, ready.policy, len(wanted.base))
 
 
-def answered(view: View, wanted: Wanted) -> Answer:
+def answered(ready: Ready, wanted: Wanted) -> Answer:
     """The compile itself."""
+    view, request = ready.view, wanted.request
     if wanted.item and not view.by_ids([wanted.item]):
         raise NotFound(
             f"session {wanted.session!r} has no item {wanted.item!r} at or before sequence "
             f"{view.sequence}; see its items with `weft events`"
         )
-    base = recorded(wanted.base)
-    made = compile_pack(view, wanted.request, key=wanted.key, base=base)
-    made = _with_unfolded(made, wanted.request.after)
+    made = compile_pack(view, request, key=wanted.key, base=recorded(wanted.base))
+    made = _with_rights(made, wanted.principal, ready.loosened)
+    made = _with_unfolded(made, request.after)
     reply = explained(wanted.item, made) if wanted.item else made.pack
     return Answer(
         msgspec.json.encode(reply),
@@ -136,6 +150,18 @@ def _unknown(session: str, request: CompileRequest, folded: int, erased: int) ->
         f"session {session!r} has no item at or before sequence {folded}; check its name, or "
         "publish to it first"
     )
+
+
+def _with_rights(
+    compilation: Compilation, principal: str, loosened: tuple[str, ...]
+) -> Compilation:
+    """Says in the audit who asked and what was loosened for him."""
+    if not principal:
+        return compilation
+    audit = msgspec.structs.replace(
+        compilation.audit, principal=principal, loosened=loosened or msgspec.UNSET
+    )
+    return msgspec.structs.replace(compilation, audit=audit)
 
 
 def _with_unfolded(compilation: Compilation, after: int) -> Compilation:

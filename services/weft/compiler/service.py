@@ -11,6 +11,7 @@ from collections import OrderedDict
 from contextlib import aclosing
 from enum import Enum
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -20,8 +21,9 @@ from weft.compiler.attempt import (
     answered,
     attempt,
     is_short_work,
-    settled_view,
+    ready_for,
 )
+from weft.compiler.rights import policy_of
 from weft.log.connection import Connection
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
@@ -83,8 +85,7 @@ class Compiler:
 
     async def compile(self, asked: Asked[CompileRequest]) -> msgspec.Raw:
         """The pack, recorded. Raises `NotFound` for a session that the log does not hold."""
-        request = await self._routed(asked.tenant, asked.session, asked.request)
-        answer = await self._answered(asked.tenant, asked.session, request)
+        answer = await self._answered(asked, await self._routed(asked, asked.request))
         self._after_work()
         await self._audits.record(asked.tenant, asked.session, answer)
         self._after_publish()
@@ -93,8 +94,8 @@ class Compiler:
     async def explain(self, asked: Asked[ExplainRequest]) -> msgspec.Raw:
         """What the compile would do with one item; nothing is recorded. Raises `NotFound` for a
         session or an item that is not there at the sequence read."""
-        inner = await self._routed(asked.tenant, asked.session, asked.request.request)
-        answer = await self._answered(asked.tenant, asked.session, inner, asked.request.item_id)
+        inner = await self._routed(asked, asked.request.request)
+        answer = await self._answered(asked, inner, asked.request.item_id)
         return msgspec.Raw(answer.body)
 
     async def status(self, asked: Asked[StatusRequest]) -> StatusReply:
@@ -115,7 +116,7 @@ class Compiler:
         # Unset where there is nothing to tell: a client of an older release knows no such field.
         return msgspec.structs.replace(found, rebuilt=self._replica.mended() or msgspec.UNSET)
 
-    async def _routed(self, tenant: str, session: str, request: CompileRequest) -> CompileRequest:
+    async def _routed(self, asked: Asked[Any], request: CompileRequest) -> CompileRequest:
         """The request with what the router says of its catalogue: cards to choose from, or the
         chosen tool with the session's values. The past (`as_of`) is compiled from the log alone.
 
@@ -123,8 +124,9 @@ class Compiler:
         """
         if not request.catalog or request.as_of is not None:
             return request
+        tenant, session = asked.tenant, asked.session
         if request.phase is Phase.ROUTE:
-            query = request.query or await self._latest_turn(tenant, session, request)
+            query = request.query or await self._latest_turn(asked, request)
             route = RouteRequest(query, request.catalog)
             reply = await self._ask((tenant, session, "route"), route, RouteReply)
             return msgspec.structs.replace(request, cards=reply.cards)
@@ -137,26 +139,27 @@ class Compiler:
             return msgspec.structs.replace(request, hydration=found)
         return request
 
-    async def _latest_turn(self, tenant: str, session: str, request: CompileRequest) -> str:
+    async def _latest_turn(self, asked: Asked[Any], request: CompileRequest) -> str:
         """What the user said last, to route by where no query is given; empty where that is too
         sensitive to be shown."""
         await self._replica.reach(request.after, self._replica.deadline(request.timeout))
 
         def read(model: ReadModel) -> str:
-            view = model.view(tenant, session)
-            floor = (request.policy or view.policy()[1]).sensitivity_floor
+            view = model.view(asked.tenant, asked.session)
+            floor = policy_of(model, view, request, asked.principal)[0].sensitivity_floor
             turns = view.of_kind(ItemKind.USER_TURN, 1)
             return "".join(turn.text for turn in turns if not turn.sensitivity.reaches(floor))
 
-        return await self._replica.read_here(tenant, read)
+        return await self._replica.read_here(asked.tenant, read)
 
-    async def _answered(
-        self, tenant: str, session: str, request: CompileRequest, item: str = ""
-    ) -> Answer:
+    async def _answered(self, asked: Asked[Any], request: CompileRequest, item: str = "") -> Answer:
         """Waits for what the request waits for, then compiles what is there: here where that is
         short work, else in a process."""
+        tenant, session = asked.tenant, asked.session
         base = await self._audits.find(tenant, session, request.stable_from)
-        wanted = Wanted(tenant, session, request, self._key, base, item=item)
+        wanted = Wanted(
+            tenant, session, request, self._key, base, principal=asked.principal, item=item
+        )
         deadline = self._replica.deadline(request.timeout)
         folded = await self._replica.reach(max(request.after, request.as_of or 0), deadline)
         while True:
@@ -171,13 +174,13 @@ class Compiler:
             folded = await self._replica.reach(folded + 1, deadline)
 
     def _here(self, wanted: Wanted, model: ReadModel) -> Answer | _Not:
-        view = settled_view(model, wanted)
-        if view is None:
+        ready = ready_for(model, wanted)
+        if ready is None:
             return _Not.SETTLED
-        if self._pool.is_apart(wanted.tenant) or not is_short_work(view, wanted):
+        if self._pool.is_apart(wanted.tenant) or not is_short_work(ready, wanted):
             return _Not.SHORT
         with self._pool.noted(wanted.tenant):
-            return answered(view, wanted)
+            return answered(ready, wanted)
 
 
 class Audits:

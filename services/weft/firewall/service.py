@@ -6,10 +6,13 @@ from functools import partial
 
 import msgspec
 
+from weft import tokens
 from weft.firewall.body import Body
 from weft.firewall.seal import seal_of
-from weft.firewall.views.drill import drill
+from weft.firewall.views.drill import Slice, drill
 from weft.log.publishing import Publisher
+from weft.readmodel.model import ReadModel
+from weft.readmodel.redaction import redaction_hook
 from weft.readmodel.status import Artifact, artifact
 from weft.runtime.answering import Answering, Asked
 from weft.runtime.artifacts import ArtifactStore
@@ -17,7 +20,9 @@ from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
-from weft_schemas.errors import Unavailable
+from weft_schemas.errors import Forbidden, NotFound, Unavailable
+from weft_schemas.ids import handle_key
+from weft_schemas.policy import SensitivityAction
 
 SHORT_BYTES = 32 * 1024
 SHORT_SLICE = 4_000
@@ -42,20 +47,28 @@ class _Drilldowns:
         self._pool = pool
         self._artifacts = artifacts
         self._key = process.settings.fingerprint_key.encode()
+        self._handles = handle_key(self._key)
         self._encoding = process.settings.encoding
 
     async def drilldown(self, asked: Asked[DrilldownRequest]) -> DrilldownReply | msgspec.Raw:
         """Raises `NotFound` for a handle that the tenant does not have, `InvalidInput` for a view
-        or an argument that there is not, `Unavailable` before the envelope is there."""
+        or an argument that there is not, `Forbidden` where the policy in force drops the item, and
+        `Unavailable` before the envelope is there."""
         request = asked.request
-        found = await self._replica.read_here(
-            asked.tenant, lambda model: artifact(model.db, asked.tenant, request.handle)
+        found, redacted = await self._replica.read_here(
+            asked.tenant,
+            lambda model: _allowed(model, asked.tenant, request.handle, self._handles),
         )
         if found.untrusted and found.envelope is None:
             raise Unavailable(
                 f"artifact {found.handle!r} has no envelope yet, so nobody may look into it; try "
                 "again, or look at `weft status` for why"
             )
+        if redacted is not None:
+            # Nothing of what was asked may change it: that would tell what stands there.
+            count = tokens.count(redacted, self._encoding)
+            shown_of = Slice(redacted, count, False, None, ())
+            return reply_of(asked.tenant, found, request, self._key, shown_of)
         shown = partial(
             slice_of, asked.tenant, msgspec.structs.replace(found, envelope=None), request,
             self._key, self._encoding,
@@ -87,6 +100,13 @@ def slice_of(
         fingerprint_key=key,
         encoding=encoding,
     )
+    return reply_of(tenant, found, request, key, shown)
+
+
+def reply_of(
+    tenant: str, found: Artifact, request: DrilldownRequest, key: bytes, shown: Slice
+) -> DrilldownReply:
+    """A slice with what tells where it comes from."""
     return DrilldownReply(
         handle=found.handle,
         view=request.view,
@@ -106,3 +126,23 @@ def slice_of(
 def encoded_slice(shown: partial[DrilldownReply], body: Body) -> bytes:
     """The same as JSON, as a process gives it back."""
     return msgspec.json.encode(shown(body))
+
+
+def _allowed(model: ReadModel, tenant: str, handle: str, key: bytes) -> tuple[Artifact, str | None]:
+    """The artifact, and what stands for it where the policy in force redacts it. Raises `Forbidden`
+    where the policy drops it."""
+    found = artifact(model.db, tenant, handle, key)
+    view = model.view(tenant, found.session)
+    policy = view.policy()[1]
+    if not found.sensitivity.reaches(policy.sensitivity_floor):
+        return found, None
+    if policy.sensitivity_action is SensitivityAction.DROP:
+        raise Forbidden(
+            f"artifact {handle!r} is {found.sensitivity.value}, and the policy in force drops what "
+            f"is {policy.sensitivity_floor.value} or above; an operator can publish another policy"
+        )
+    rows = view.by_ids([found.item_id])
+    if not rows:
+        raise NotFound(f"no artifact {handle!r} in tenant {tenant!r}; it may have been erased")
+    hook = redaction_hook(policy.redaction_hook)
+    return found, hook(rows[0].text, found.sensitivity, rows[0])
