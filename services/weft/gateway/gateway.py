@@ -235,7 +235,7 @@ class Gateway:
         if wanted and wanted != tool.hash:
             told = finding.found_text([(tool, 1.0)], tokens.DEFAULT_ENCODING, whole=True)
             raise Refused(
-                f"{tool_id} has changed since {wanted}, it was not called. It is now:\n{told}"
+                f"{tool_id} has changed since {wanted} and was not called. It is now:\n{told}"
             )
         return tool
 
