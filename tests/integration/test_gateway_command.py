@@ -1,0 +1,52 @@
+"""`weft gateway` as people run it: on an mcp.json, with a weft of its own, ended, started again."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+from mcp import Client, StdioServerParameters
+from tests.gateway import called, odd_server, text_of
+from tests.integration.command_line import weft
+
+HANDLE = re.compile(r"art:[a-z2-7]{10}")
+
+
+def host(data: Path, config: Path, *more: str) -> Client:
+    arguments = ["--config", str(config), "--data", str(data), "--mode", "search", *more]
+    command = [*_WEFT, "gateway", *arguments]
+    environ = {key: value for key, value in os.environ.items() if key != "WEFT_NATS_URL"}
+    params = StdioServerParameters(command=command[0], args=command[1:], env=environ)
+    return Client(params, cache=None)
+
+
+_WEFT = [sys.executable, "-m", "weft.cli.main"]
+
+
+async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_path: Path) -> None:
+    odd = odd_server()
+    config = tmp_path / "mcp.json"
+    entry = {"command": odd.command, "args": list(odd.args)}
+    itself = {"command": "weft", "args": ["gateway", "--config", str(config)]}
+    config.write_text(json.dumps({"mcpServers": {"odd": entry, "weft": itself}}))
+    data = tmp_path / "data"
+    async with host(data, config, "--session", "first") as client:
+        shown = text_of(await called(client, "odd:big"))
+        handle = HANDLE.search(shown).group()
+        state = (await weft("gateway", "status", "--json", "--data", str(data))).json
+        (server,) = state["gateways"][0]["servers"]
+        assert (server["name"], server["state"], server["calls"]) == ("odd", "called", 1)
+        async with host(data, config, "--session", "second") as other:  # on the same weft
+            looked = await other.call_tool(
+                "look_into_result",
+                {"handle": handle, "view": "json", "args": {"path": "orders[7]"}},
+            )
+            assert '"o7"' in text_of(looked)
+    async with host(data, config, "--session", "third") as client:
+        part = {"$weft": handle, "path": "orders[1999]"}
+        assert '"id": "o1999"' in text_of(await called(client, "odd:echo", value=part))
+        url = (data / "gateway" / "address").read_text()
+        events = await weft("events", "--session", "first", "--json", url=url)
+        assert '"tool_name":"odd:big"' in events.out
+    assert (await weft("gateway", "status", "--json", "--data", str(data))).json["gateways"] == []
