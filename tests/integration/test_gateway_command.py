@@ -1,11 +1,13 @@
 """`weft gateway` as people run it: on an mcp.json, with a weft of its own, ended, started again."""
 
+import asyncio
 import json
 import os
 import re
 import sys
 from pathlib import Path
 
+import anyio
 from mcp import Client, StdioServerParameters
 from tests.gateway import called, odd_server, text_of
 from tests.integration.command_line import weft
@@ -31,22 +33,28 @@ async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_pa
     itself = {"command": "weft", "args": ["gateway", "--config", str(config)]}
     config.write_text(json.dumps({"mcpServers": {"odd": entry, "weft": itself}}))
     data = tmp_path / "data"
-    async with host(data, config, "--session", "first") as client:
-        shown = text_of(await called(client, "odd:big"))
-        handle = HANDLE.search(shown).group()
-        state = (await weft("gateway", "status", "--json", "--data", str(data))).json
-        (server,) = state["gateways"][0]["servers"]
-        assert (server["name"], server["state"], server["calls"]) == ("odd", "called", 1)
-        async with host(data, config, "--session", "second") as other:  # on the same weft
-            looked = await other.call_tool(
-                "look_into_result",
-                {"handle": handle, "view": "json", "args": {"path": "orders[7]"}},
-            )
-            assert '"o7"' in text_of(looked)
-    async with host(data, config, "--session", "third") as client:
+    made, leave = asyncio.get_running_loop().create_future(), asyncio.Event()
+
+    async def first() -> None:
+        async with host(data, config, "--session", "first") as client:
+            shown = text_of(await called(client, "odd:big"))
+            made.set_result(HANDLE.search(shown).group())
+            await leave.wait()
+
+    started = asyncio.create_task(first())
+    handle = await made
+    state = (await weft("gateway", "status", "--json", "--data", str(data))).json
+    (server,) = state["gateways"][0]["servers"]
+    assert (server["name"], server["state"], server["calls"]) == ("odd", "called", 1)
+    async with host(data, config, "--session", "second") as client:  # on the first one's weft
+        look = {"handle": handle, "view": "json", "args": {"path": "orders[7]"}}
+        assert '"o7"' in text_of(await client.call_tool("look_into_result", look))
+        leave.set()
+        await started  # with it the weft that it had started; the second one takes it over
         part = {"$weft": handle, "path": "orders[1999]"}
-        assert '"id": "o1999"' in text_of(await called(client, "odd:echo", value=part))
+        with anyio.fail_after(60):
+            while '"id": "o1999"' not in text_of(await called(client, "odd:echo", value=part)):
+                await asyncio.sleep(0.2)
         url = (data / "gateway" / "address").read_text()
         events = await weft("events", "--session", "first", "--json", url=url)
         assert '"tool_name":"odd:big"' in events.out
-    assert (await weft("gateway", "status", "--json", "--data", str(data))).json["gateways"] == []
