@@ -12,6 +12,12 @@ from mcp import Client, StdioServerParameters
 from tests.gateway import called, odd_server, text_of
 from tests.integration.command_line import weft
 
+from weft.gateway.behind import Behind
+from weft.gateway.own import OwnService
+from weft.log.server import EmbeddedServer
+from weft.runtime.settings import Settings
+from weft.runtime.up import running
+
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
 
 
@@ -58,3 +64,48 @@ async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_pa
         url = (data / "gateway" / "address").read_text()
         events = await weft("events", "--session", "first", "--json", url=url)
         assert '"tool_name":"odd:big"' in events.out
+
+
+async def test_weft_as_a_server_remembers_from_session_to_session(tmp_path: Path) -> None:
+    async with EmbeddedServer(tmp_path / "nats") as server:
+        settings = Settings(
+            nats_url=server.url, data_dir=tmp_path / "data", fingerprint_key="k" * 16
+        )
+        counts = {"firewall": 1, "memory": 1, "indexer": 1, "compiler": 1}
+        async with running(settings, counts, embedded=False):
+            behind = Behind(settings, named=True)
+            async with behind:
+                first = OwnService(behind, "user:ada", "first").server()
+                async with Client(first, cache=None) as client:
+                    names = [tool.name for tool in (await client.list_tools()).tools]
+                    assert names == [
+                        "publish", "compile", "remember", "recall", "correct", "forget",
+                        "look_into_result",
+                    ]  # fmt: skip
+                    for tool, key, value in (
+                        ("remember", "preferred airport", "FRA"),
+                        ("remember", "seat", "aisle"),
+                        ("correct", "preferred airport", "HAM"),
+                    ):
+                        await client.call_tool(tool, {"key": key, "value": value})
+                    await client.call_tool("forget", {"key": "seat"})
+                    said = {"text": "The harbour opens at six.", "kind": "user_turn"}
+                    assert "sequence" in text_of(await client.call_tool("publish", said))
+                    compiled = await client.call_tool("compile", {"query": "harbour"})
+                    assert "The harbour opens at six." in text_of(compiled)
+                second = OwnService(behind, "user:ada", "second").server()
+                async with Client(second, cache=None) as client:
+                    with anyio.fail_after(60):
+                        while "HAM" not in (told := await recalled(client)):
+                            await asyncio.sleep(0.2)
+                    assert "FRA" not in told
+                    assert "aisle" not in told
+                    wrong = await client.call_tool("remember", {"key": "seat"})
+                    assert "'value' is a required property" in text_of(wrong)
+                other = OwnService(behind, "user:bob", "third").server()
+                async with Client(other, cache=None) as client:
+                    assert "HAM" not in await recalled(client)
+
+
+async def recalled(client: Client) -> str:
+    return text_of(await client.call_tool("recall", {"query": "which airport and seat?"}))
