@@ -109,3 +109,36 @@ class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rebuilt: str | msgspec.UnsetType = msgspec.UNSET
     """Why the replica that answers last built its read model anew; unset where it never had to."""
     v: int = 1
+
+
+class SessionsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The tenant's sessions, by name; asked under the reserved session."""
+
+    beyond: str = ""
+    """Begin with the first name after this one: `SessionsReply.next` of the page before."""
+    limit: int = LISTED
+    """Most of one page, up to 1,000."""
+    v: int = 1
+
+
+class SessionSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One session, as far as it is folded."""
+
+    session: str
+    items: int
+    last_sequence: int
+    """Of its newest item."""
+    last_ns: int
+    """When that was published, nanoseconds since 1970 UTC."""
+    closed: bool
+    """Nothing came since it was last closed."""
+
+
+class SessionsReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tenant: str
+    sessions: tuple[SessionSummary, ...]
+    sequence: int
+    """Folded up to here."""
+    next: str | None = None
+    """For `beyond` of the following page; null on the last."""
+    v: int = 1

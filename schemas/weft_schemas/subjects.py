@@ -59,8 +59,8 @@ def audit_subject(tenant: str, session: str, event: str) -> str:
 
 
 def request_subject(tenant: str, session: str, service: str) -> str:
-    """Where a service answers: `compile`, `drilldown`, `explain`, `route`, `hydrate`, `choose` or
-    `status`."""
+    """Where a service answers: `compile`, `drilldown`, `explain`, `route`, `hydrate`, `choose`,
+    `status` or `sessions`."""
     return f"weft-rpc.{encode_token(tenant)}.{encode_token(session)}.{service}"
 
 

@@ -74,3 +74,9 @@ WHERE a.tenant = ? AND a.handle = ? ORDER BY i.sequence LIMIT 1
 -- name: place
 SELECT i.sequence FROM sessions s JOIN items i ON i.session = s.number
 WHERE s.tenant = ? AND s.session = ? AND i.id = ?
+
+-- name: sessions_of_tenant
+-- By the unique index on tenant and name. Rows without an item are of events alone.
+SELECT session, items, last_sequence, last_ns, closed_sequence >= last_sequence
+FROM sessions WHERE tenant = :tenant AND session > :beyond AND items > 0
+ORDER BY session LIMIT :limit
