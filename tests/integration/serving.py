@@ -52,8 +52,7 @@ async def serving(nats_url: str, *options: str, **environ: str) -> AsyncIterator
 
 @asynccontextmanager
 async def everything(folder: Path) -> AsyncIterator[str]:
-    """The address of a server with all services, once they answer."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """The address of a server with all services on a folder that is there, once they answer."""
     with (folder / "log").open("wb") as log:
         async with running(read_settings({}, data_dir=folder), log_file=log) as up:
             async with Client(up.settings) as client, asyncio.timeout(PATIENCE):

@@ -97,7 +97,22 @@ def _schemas() -> tuple[dict[Any, dict[str, Any]], dict[str, Any]]:
     roots, parts = described(kinds, _REF, reserved=True)
     # A path says that it takes items, so that the tag may be left out.
     parts["ContextItem"]["required"].remove("type")
+    parts["ReservedMetadata"]["additionalProperties"] = True
+    _open_objects(parts)
     return dict(zip(kinds, roots, strict=True)), parts
+
+
+def _open_objects(schema: Any) -> None:
+    """Say of objects without fields that they may hold any: generators of types take them for
+    empty ones."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "object" and "properties" not in schema:
+            schema.setdefault("additionalProperties", True)
+        for inner in schema.values():
+            _open_objects(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            _open_objects(inner)
 
 
 def _operation(one: Operation, schemas: dict[Any, dict[str, Any]]) -> dict[str, Any]:
