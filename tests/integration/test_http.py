@@ -101,6 +101,21 @@ async def test_publishing_again_changes_nothing_and_other_content_is_told_as_a_c
     assert [one["item_id"] for one in other["confirmation"]["conflicts"]] == ["m1"]
 
 
+async def test_a_whole_history_is_handed_over_at_every_step(http):
+    path = "/v1/sessions/history/messages"
+    said = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hello."}]
+    first = (await http.post(path, json={"messages": said})).json()
+    assert len(first["new"]) == 2
+    more = {"messages": [*said, {"role": "user", "content": "Which order?"}]}
+    second = (await http.post(path, json=more)).json()
+    assert len(second["new"]) == 1
+    edited = {"messages": [{"role": "user", "content": "Hi?"}, *more["messages"][1:]]}
+    third = (await http.post(path, json=edited)).json()
+    assert [one["index"] for one in third["conflicts"]] == [0]
+    refused = await http.post(path, json=edited | {"on_edit": "raise"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+
+
 async def test_an_idempotency_key_gives_the_first_answer_again_and_takes_no_other_body(http):
     ack = (await publish(http, "keyed", item("m1")))["ack"]
     asked = {"phase": "answer", "after": ack["sequence"], "timeout": 30}

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from weft.client import Client
+from weft.client.histories import PublishedMessages
 from weft.client.pack import Pack
 from weft.http import sse
 from weft.http.problems import Refused, problem_of
@@ -19,6 +20,7 @@ from weft.http.shapes import (
     Compiled,
     EventPage,
     LogEvent,
+    MessagesBody,
     Progress,
     Published,
 )
@@ -62,6 +64,13 @@ async def publish(call: Call) -> Published:
     if not call.query.confirm:
         return Published(ack)
     return Published(ack, await call.client.confirm(call.session, ack))
+
+
+async def messages(call: Call) -> PublishedMessages:
+    given: MessagesBody = call.body
+    return await call.client.publish_messages(
+        call.session, given.messages, format=given.format, on_edit=given.on_edit
+    )
 
 
 async def close(call: Call) -> Closed:
@@ -209,6 +218,7 @@ def problem_event(error: WeftError | Refused) -> bytes:
 
 HANDLERS: dict[str, Handler] = {
     "publish": publish,
+    "messages": messages,
     "close": close,
     "compile": compile,
     "explain": explain,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from weft.client.histories import PublishedMessages
 from weft.http.shapes import (
     Closed,
     Closing,
@@ -15,6 +16,7 @@ from weft.http.shapes import (
     EventsQuery,
     ExplainBody,
     LogEvent,
+    MessagesBody,
     Progress,
     Published,
     PublishQuery,
@@ -69,6 +71,15 @@ OPERATIONS: tuple[Operation, ...] = (
         body=ITEMS,
         query=PublishQuery,
         reply=Published,
+    ),
+    Operation(
+        name="messages",
+        method="POST",
+        path=f"{_SESSION}/messages",
+        about="Publish what is new of a whole history. It may be handed over again at every step, in "
+        "the form of OpenAI, Anthropic or Gemini; nothing doubles, and an edited past is told.",
+        body=MessagesBody,
+        reply=PublishedMessages,
     ),
     Operation(
         name="close",

@@ -10,13 +10,15 @@ from typing import Any
 
 import msgspec
 
-from weft.http.operations import ITEMS, Operation
+from weft.http.operations import Operation
 from weft.http.problems import Refused
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import VERSION
 from weft_schemas.ids import TENANT_SESSION, decode_token, encode_token
 from weft_schemas.ranges import check_ranges
 
+_FREE = ("publish", "messages")
+"""Bodies whose texts may be as long as they are."""
 _SEQUENCE = re.compile(r"[0-9]{1,18}\Z")
 
 
@@ -32,7 +34,7 @@ def body_of(operation: Operation, content: bytes) -> Any:
         raise InvalidInput(f"{operation.name}: the body is nested too deeply") from None
     if getattr(body, "v", VERSION) > VERSION:
         raise UnknownVersion(f"{operation.name}: $.v is {body.v}; this release knows {VERSION}")
-    if operation.body is not ITEMS:  # an item's text may be as long as it is
+    if operation.name not in _FREE:
         check_ranges(body, operation.name)
     return body
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from weft.client.confirming import Confirmation
+from weft.client.histories import OnEdit
 from weft.client.outgoing import PublishAck
+from weft.messages.reading import Format
+from weft.messages.writing import Provider
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.status import LISTED
 
@@ -30,6 +33,17 @@ class Published(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where it was asked for."""
 
 
+class MessagesBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole history, as a framework hands it over at every step."""
+
+    messages: list[dict[str, Any]] | dict[str, Any]
+    """In the form of a provider; an object is a whole request with its system prompt."""
+    format: Format = "auto"
+    on_edit: OnEdit = "report"
+    """Whether a changed message of the past is told in `conflicts`, or refused with 409 before
+    anything is published."""
+
+
 class Closing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The session has ended."""
 
@@ -43,7 +57,7 @@ class Closed(msgspec.Struct, frozen=True):
 
 
 class CompileQuery(msgspec.Struct, frozen=True):
-    provider: Literal["openai", "anthropic"] | None = None
+    provider: Provider | None = None
     """Have the same items as a request to this provider, too."""
 
 
