@@ -76,8 +76,8 @@ OPERATIONS: tuple[Operation, ...] = (
         name="messages",
         method="POST",
         path=f"{_SESSION}/messages",
-        about="Publish what is new of a whole history. It may be handed over again at every step, in "
-        "the form of OpenAI, Anthropic or Gemini; nothing doubles, and an edited past is told.",
+        about="Publish what is new of a whole history. It may be handed over again at every step, "
+        "in the form of OpenAI, Anthropic or Gemini; nothing doubles, and an edited past is told.",
         body=MessagesBody,
         reply=PublishedMessages,
     ),
