@@ -21,6 +21,7 @@ LAYERS = (
     "log",
     "adapters completion",
     "passages",
+    "secrets",
     "tokens days bodies bm25 leaves facts",
 )
 """From the top; parts of one layer do not import each other."""

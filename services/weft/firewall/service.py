@@ -7,13 +7,15 @@ import asyncio
 from weft.firewall.seal import seal_of
 from weft.firewall.views.drill import drill
 from weft.log.publishing import Publisher
-from weft.readmodel.status import artifact
+from weft.readmodel.model import ReadModel
+from weft.readmodel.status import Artifact, artifact
 from weft.runtime.answering import Answering, Asked
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.errors import Unavailable
+from weft_schemas.policy import FirewallRules
 
 
 async def answer(
@@ -36,8 +38,8 @@ class _Drilldowns:
         """Raises `NotFound` for a handle that the tenant does not have, `InvalidInput` for a view
         or an argument that there is not, `Unavailable` before the envelope is there."""
         request = asked.request
-        found = await self._replica.read(
-            lambda model: artifact(model.db, asked.tenant, request.handle), short=True
+        found, rules = await self._replica.read(
+            lambda model: _known(model, asked.tenant, request.handle), short=True
         )
         if found.untrusted and found.envelope is None:
             raise Unavailable(
@@ -53,6 +55,7 @@ class _Drilldowns:
                 content_type=found.content_type,
                 fingerprint_key=self._key,
                 encoding=self._encoding,
+                rules=rules,
             )
         return DrilldownReply(
             handle=found.handle,
@@ -68,3 +71,9 @@ class _Drilldowns:
             next=shown.next,
             seal=seal_of(self._key, asked.tenant, found.handle, found.sensitivity, shown.text),
         )
+
+
+def _known(model: ReadModel, tenant: str, handle: str) -> tuple[Artifact, FirewallRules]:
+    """The artifact, and the rules that hold in its session now."""
+    found = artifact(model.db, tenant, handle)
+    return found, model.view(tenant, found.session).policy()[1].firewall
