@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_left
+from collections.abc import Iterable
 from zlib import crc32
 
 import msgspec
@@ -49,24 +50,30 @@ class Known(msgspec.Struct, frozen=True):
         """Spans of `data` that hold a known value, at most `limit`; of one that is split from its
         first field to its last."""
         begins = [match.start() for match in _START.finditer(data)]
-        ends = {match.start() for match in _STOP.finditer(data)}
+        ends = _marked(len(data), (match.start() for match in _STOP.finditer(data)))
         found = [
             Finding(start, end, "secret", NAME) for start, end in self._spans(data, begins, ends)
         ]
         joined, starts, places = _joined(data)
         if len(starts) > 1:
-            for start, end in self._spans(joined, starts, {*starts, len(joined)}):
-                first = places[_piece(starts, start)][0] + start - starts[_piece(starts, start)]
-                last = _piece(starts, end - 1)
-                found.append(Finding(first, places[last][0] + end - starts[last], "secret", NAME))
+            for start, end in self._spans(
+                joined, starts, _marked(len(joined), (*starts, len(joined)))
+            ):
+                first, last = _piece(starts, start), _piece(starts, end - 1)
+                begin = places[first] + start - starts[first]
+                found.append(Finding(begin, places[last] + end - starts[last], "secret", NAME))
         return found[:limit]
 
-    def _spans(self, data: bytes, begins: list[int], ends: set[int]) -> list[tuple[int, int]]:
-        found, seed = [], crc32(self.key)
+    def _spans(self, data: bytes, begins: list[int], ends: bytearray) -> list[tuple[int, int]]:
+        found, seed, last = [], crc32(self.key), len(data)
         for start in begins:
             for length in self.lengths:
                 end = start + length
-                if end not in ends or crc32(data[start:end], seed) & _CHECK not in self.checks:
+                if (
+                    end > last
+                    or not ends[end]
+                    or crc32(data[start:end], seed) & _CHECK not in self.checks
+                ):
                     continue
                 if keyed_hash(self.key, data[start:end]) in self.hashes:
                     found.append((start, end))
@@ -98,25 +105,37 @@ def _checksum(key: bytes, value: bytes) -> int:
     return crc32(value, crc32(key)) & _CHECK
 
 
+def _marked(size: int, places: Iterable[int]) -> bytearray:
+    """A byte for each place up to `size`: 1 for these."""
+    marks = bytearray(size + 1)
+    for place in places:
+        marks[place] = 1
+    return marks
+
+
 def keyed_hash(key: bytes, value: bytes) -> bytes:
     return hashlib.blake2b(value, key=key, digest_size=_DIGEST).digest()
 
 
-def _joined(data: bytes) -> tuple[bytes, list[int], list[tuple[int, int]]]:
-    """The fields of a text without what stands between them, where each begins in that, and its
-    place in the text."""
+def _joined(data: bytes) -> tuple[bytes, list[int], list[int]]:
+    """The fields of a text without what stands between them, where each begins in that, and where
+    it begins in the text."""
     pieces: list[bytes] = []
     starts: list[int] = []
-    places: list[tuple[int, int]] = []
+    places: list[int] = []
     at = length = 0
-    for match in [*_JOINT.finditer(data), None]:
-        end = match.start() if match is not None else len(data)
+    for match in _JOINT.finditer(data):
+        end = match.start()
         if end > at:
             starts.append(length)
-            places.append((at, end))
+            places.append(at)
             pieces.append(data[at:end])
             length += end - at
-        at = match.end() if match is not None else end
+        at = match.end()
+    if at < len(data):
+        starts.append(length)
+        places.append(at)
+        pieces.append(data[at:])
     return b"".join(pieces), starts, places
 
 
