@@ -125,7 +125,9 @@ class Replica:
         try:
             model = reader.model()
             with snapshot(model.db):
-                return work(model)
+                done = work(model)
+            reader.look()
+            return done
         except WeftError:
             raise
         except Exception:
