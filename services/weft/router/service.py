@@ -61,7 +61,7 @@ _LOOK_SECONDS = 0.02
 async def service(process: Process) -> None:
     """Run until the process stops."""
     settings = process.settings
-    tokens.encoding(settings.encoding)  # loaded here, not by the first request
+    tokens.counter(settings.encoding)  # loaded here, not by the first request
     transformer = configured(
         settings.router_transformer,
         settings.router_url or "",

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from weft.model_encodings import DEFAULT_ENCODING, encoding_named
 from weft.runtime.deployment import known_secret
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.ids import encode_token
@@ -53,8 +54,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str = "default"
     data_dir: Path = Path("weft-data")
     """Holds the embedded server's store and the replica's read model."""
-    encoding: str = "cl100k_base"
-    """In which tokens are counted."""
+    encoding: str = DEFAULT_ENCODING
+    """In which tokens are counted: an encoding, a model or the path of a `tokenizer.json`."""
     http_host: str = "127.0.0.1"
     http_port: int = 0
     """Of /metrics, /live and /ready; 0 takes a free one and logs it."""
@@ -255,7 +256,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "tls_key": _existing_file,
     "tenant": _tenant,
     "data_dir": Path,
-    "encoding": _one_of("cl100k_base", "o200k_base"),
+    "encoding": encoding_named,
     "http_port": _whole(0, 65_535),
     "log_level": _one_of("debug", "info", "warning", "error"),
     "durability": _one_of("process", "power", "cluster"),
