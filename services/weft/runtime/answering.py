@@ -25,7 +25,7 @@ from weft_schemas.compile import ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, UnknownVersion, WeftError
 from weft_schemas.events import VERSION
 from weft_schemas.ranges import check_ranges
-from weft_schemas.subjects import parse_request
+from weft_schemas.subjects import parse_request, requester
 
 AT_ONCE = 1_000
 """Requests of one service in work in one process, most of them waiting for `after`; others wait."""
@@ -53,6 +53,8 @@ class Asked(msgspec.Struct, Generic[Request], frozen=True):
     tenant: str
     session: str
     request: Request
+    principal: str = ""
+    """Who asks, by the subject, which permissions can pin; empty where it names nobody."""
 
 
 Taker = Callable[[bytes, bytes, bytes, bytes | None], None]
@@ -101,10 +103,10 @@ class Answering:
             self._open.add(task)
             task.add_done_callback(self._open.discard)
 
-        subject = f"weft-rpc.*.*.{service}"
-        self._takers[subject] = begin
-        if self._process.answers:
-            await self._listen(subject)
+        for subject in (f"weft-rpc.*.*.{service}", f"weft-rpc.*.*.{service}.*"):
+            self._takers[subject] = begin
+            if self._process.answers:
+                await self._listen(subject)
 
     async def join(self) -> None:
         """Take requests from now on."""
@@ -179,7 +181,7 @@ def _asked(message: _Message, decode: Callable[[bytes], Request]) -> Asked[Reque
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"{service} request: {error}; see schemas/jsonschema") from None
     _check(service, request)
-    return Asked(tenant, session, request)
+    return Asked(tenant, session, request, requester(message.subject))
 
 
 def _check(service: str, request: Any) -> None:
