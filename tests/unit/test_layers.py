@@ -19,6 +19,7 @@ LAYERS = (
     "runtime",
     "readmodel",
     "log",
+    "messages",
     "adapters completion",
     "passages",
     "tokens days bodies bm25 leaves facts",
