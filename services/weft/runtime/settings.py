@@ -28,6 +28,7 @@ SECRETS = frozenset(
         "summary_api_key",
         "router_api_key",
         "reading_api_key",
+        "gateway_token",
     }
 )
 """Fields that are never shown."""
@@ -95,6 +96,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """OpenAI-compatible endpoint that `weft eval reading ask` puts its cases to."""
     reading_model: str | None = None
     reading_api_key: str | None = None
+    gateway_token: str | None = None
+    """What hosts must send to a gateway that serves HTTP; one on loopback needs none."""
     router_encoder: str = ""
     """Sentence encoder that routing fuses with its own scores; none where empty."""
 
