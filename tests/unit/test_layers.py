@@ -25,6 +25,7 @@ LAYERS = (
     "passages",
     "secrets",
     "tokens days bodies bm25 leaves facts",
+    "model_encodings",
 )
 """From the top; parts of one layer do not import each other."""
 TOUCHES_NATS = re.compile(r"nats\b|weft\.log\.(?!record\b)|weft\.runtime\.(?!catalogues\b)")
