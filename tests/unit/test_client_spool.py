@@ -58,15 +58,14 @@ async def test_all_is_sent_in_order_and_then_gone(spool: Spool) -> None:
 
 
 async def test_a_sender_that_dies_at_any_point_leaves_what_is_sent_once(spool: Spool) -> None:
-    for dies_after in range(4):
+    for dies_after in range(3):
         log = Log()
         log.dies_after = dies_after
         spool.add(spooled("a"))
         spool.add(spooled("b"))
         spool.add(spooled("c"))
-        if dies_after < 3:
-            with pytest.raises(Died):
-                await spool.send(log.settle, log.publish)
+        with pytest.raises(Died):
+            await spool.send(log.settle, log.publish)
         spool.add(spooled("d"))
         await spool.send(log.settle, log.publish)
         assert "".join(log.items.values()) == "abcd"
@@ -105,7 +104,8 @@ async def test_one_process_sends_at_a_time(spool: Spool, tmp_path: Path) -> None
     async def publish(items: Sequence[ContextItem]) -> None:
         with pytest.raises(Unavailable, match="another process sends"):
             await other.send(log.settle, log.publish)
-        other.add(spooled("b"))
+        if not log.items:
+            other.add(spooled("b"))
         await log.publish(items)
 
     await spool.send(log.settle, publish)
