@@ -23,6 +23,7 @@ LAYERS = (
     "messages",
     "adapters completion",
     "passages",
+    "secrets",
     "tokens days bodies bm25 leaves facts",
     "model_encodings",
 )
