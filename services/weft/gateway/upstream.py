@@ -16,11 +16,11 @@ from mcp.client.session import ClientRequestContext
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from weft.firewall.scan import without_secrets
 from weft.gateway.config import ServerSpec
 from weft.gateway.http import http_server
 from weft.gateway.manifest import Manifest, learned
 from weft.gateway.stdio import StdioServer
+from weft.secrets.scanning import without_secrets
 from weft_schemas.errors import Unavailable
 
 T = TypeVar("T")
