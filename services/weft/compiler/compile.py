@@ -227,7 +227,7 @@ def _renditions(state: State) -> Choice:
     since = state.candidates.latest_user or 0
     return Choice(
         groups=state.groups,
-        scores=Scores(state.scores, state.candidates.passages),
+        scores=Scores(state.scores, state.candidates.passages, frozenset(state.question.terms)),
         shapes=shapes,
         pinned=tuple(_pinned(state)),
         exchange=tuple(
