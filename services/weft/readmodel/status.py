@@ -12,8 +12,10 @@ from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, get_meta, snapshot
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import NotFound
+from weft_schemas.ids import artifact_handle
 from weft_schemas.items import BodyRef, ItemKind, Sensitivity
 from weft_schemas.status import (
+    HISTORY,
     LISTED,
     Collision,
     DeadLetter,
@@ -24,6 +26,9 @@ from weft_schemas.status import (
 
 _sql = statements("status")
 
+
+_MOST_UNTOLD = 2_000
+"""Items without an envelope whose handles are tried for one that no envelope tells: 5 ms."""
 
 Rows = list[tuple[Any, ...]]
 
@@ -115,6 +120,7 @@ def status(
                 )
             ),
             places=_places(db, tenant, session, request.ids),
+            history=_history(db, tenant, session) if request.history else msgspec.UNSET,
         )
 
 
@@ -123,6 +129,11 @@ def _places(
 ) -> dict[str, int]:
     found = ((id, db.execute(_sql.place, (tenant, session, id)).fetchone()) for id in ids)
     return {id: row[0] for id, row in found if row is not None}
+
+
+def _history(db: sqlite3.Connection, tenant: str, session: str | None) -> tuple[str, ...]:
+    rows = db.execute(_sql.history, (tenant, session, HISTORY)).fetchall()
+    return tuple(row[0] for row in reversed(rows))
 
 
 def sessions(db: sqlite3.Connection, limit: int) -> list[SessionRow]:
@@ -142,12 +153,14 @@ def faults(db: sqlite3.Connection) -> list[Fault]:
     return [Fault(*row) for row in db.execute(_sql.faults)]
 
 
-def artifact(db: sqlite3.Connection, tenant: str, handle: str) -> Artifact:
-    """Raises `NotFound` where the tenant has no such handle."""
-    row = db.execute(_sql.artifact, (tenant, handle)).fetchone()
-    if row is None:
+def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"") -> Artifact:
+    """The handle is one that an envelope tells or, with the deployment's `key` of handles, that of
+    an item without one. Raises `NotFound` where the tenant has no such handle."""
+    sequence = _place_of(db, tenant, handle, key)
+    row = None if sequence is None else db.execute(_sql.artifact, (sequence,)).fetchone()
+    if row is None or sequence is None:
         raise NotFound(f"no artifact {handle!r} in tenant {tenant!r}; it may have been erased")
-    session, item_id, sequence, kind, _, untrusted, size, sha256, level, metadata, packed = row
+    session, item_id, kind, untrusted, size, sha256, level, metadata, packed = row
     envelope = msgspec.json.decode(packed, type=ResultEnvelope) if packed else None
     named = msgspec.json.decode(metadata).get("content_type") if metadata else None
     sensitivity = Sensitivity(level)
@@ -166,3 +179,14 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str) -> Artifact:
         envelope=envelope,
         untrusted=bool(untrusted),
     )
+
+
+def _place_of(db: sqlite3.Connection, tenant: str, handle: str, key: bytes) -> int | None:
+    told = db.execute(_sql.of_handle, (tenant, handle)).fetchone()
+    if told is not None:
+        return int(told[0])
+    untold = db.execute(_sql.untold, {"tenant": tenant, "most": _MOST_UNTOLD})
+    for session, item_id, sequence in untold:
+        if artifact_handle(tenant, session, item_id, key) == handle:
+            return int(sequence)
+    return None

@@ -23,6 +23,7 @@ from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EpisodeEvent, MemoryFact
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
+from weft_schemas.ranges import clamped
 from weft_schemas.routing import Catalog
 
 MAX_PINS = 32
@@ -117,6 +118,25 @@ class View:
 
     def item_count(self) -> int:
         return self._count
+
+    @property
+    def words(self) -> int:
+        """Length of the session's text index, as of now."""
+        return self._begin.words
+
+    def has_few_passages(self, items: int, most: int) -> bool:
+        """Whether the newest `items` have at most about so many passages: how large they are,
+        without reading them. As of now, whatever sequence is read."""
+        begin = self._begin
+        if begin.documents <= most:
+            return True
+        if begin.items <= items:
+            return False
+        first = (self._number, begin.items - items)
+        place = (self._number, begin.documents - most - 1)
+        oldest = self._db.execute(_sql.sequence_of_ordinal, first).fetchone()
+        item = self._db.execute(_sql.item_of_document, place).fetchone()
+        return bool(oldest and item and item < oldest)
 
     def erased(self) -> int:
         """Sequence at which the session, or its whole tenant, was erased last; 0 where it was
@@ -249,7 +269,7 @@ class View:
         if self._begin.has_policies:
             place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
             row = self._db.execute(_sql.policy, place).fetchone()
-        return (0, _DEFAULT_POLICY) if row is None else (row[0], _policy.decode(row[1]))
+        return (0, _DEFAULT_POLICY) if row is None else (row[0], clamped(_policy.decode(row[1])))
 
     def catalog(self, name: str) -> tuple[int, Catalog] | None:
         place = {"tenant": self.tenant, "name": name, "at": self.sequence}

@@ -25,7 +25,7 @@ from weft_schemas.compile import ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, UnknownVersion, WeftError
 from weft_schemas.events import VERSION
 from weft_schemas.ranges import check_ranges
-from weft_schemas.subjects import parse_request
+from weft_schemas.subjects import parse_request, requester
 
 AT_ONCE = 1_000
 """Requests of one service in work in one process, most of them waiting for `after`; others wait."""
@@ -53,10 +53,13 @@ class Asked(msgspec.Struct, Generic[Request], frozen=True):
     tenant: str
     session: str
     request: Request
+    principal: str = ""
+    """Who asks, by the subject, which permissions can pin; empty where it names nobody."""
 
 
 Taker = Callable[[bytes, bytes, bytes, bytes | None], None]
-Handler = Callable[[Asked[Any]], Awaitable[msgspec.Struct]]
+Handler = Callable[[Asked[Any]], Awaitable[msgspec.Struct | msgspec.Raw]]
+"""The reply, or its JSON where that was made in another process."""
 
 
 class Answering:
@@ -83,7 +86,7 @@ class Answering:
         decode = msgspec.json.Decoder(kind).decode
         shares = Shares(AT_ONCE, OF_TENANT, OF_SESSION, waiting=OF_TENANT)
 
-        async def reply(message: _Message) -> msgspec.Struct:
+        async def reply(message: _Message) -> msgspec.Struct | msgspec.Raw:
             tenant, session, _ = parse_request(message.subject)
             async with AsyncExitStack() as stack:
                 with self._waits(service, shares.would_wait(tenant, session), len(message.body)):
@@ -101,10 +104,10 @@ class Answering:
             self._open.add(task)
             task.add_done_callback(self._open.discard)
 
-        subject = f"weft-rpc.*.*.{service}"
-        self._takers[subject] = begin
-        if self._process.answers:
-            await self._listen(subject)
+        for subject in (f"weft-rpc.*.*.{service}", f"weft-rpc.*.*.{service}.*"):
+            self._takers[subject] = begin
+            if self._process.answers:
+                await self._listen(subject)
 
     async def join(self) -> None:
         """Take requests from now on."""
@@ -141,7 +144,9 @@ class Answering:
             self._waiting -= size
 
     async def _replied(
-        self, message: _Message, reply: Callable[[_Message], Awaitable[msgspec.Struct]]
+        self,
+        message: _Message,
+        reply: Callable[[_Message], Awaitable[msgspec.Struct | msgspec.Raw]],
     ) -> tuple[bytes, str]:
         """The body and how it went: `ok`, or the error's code."""
         try:
@@ -179,7 +184,7 @@ def _asked(message: _Message, decode: Callable[[bytes], Request]) -> Asked[Reque
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"{service} request: {error}; see schemas/jsonschema") from None
     _check(service, request)
-    return Asked(tenant, session, request)
+    return Asked(tenant, session, request, requester(message.subject))
 
 
 def _check(service: str, request: Any) -> None:

@@ -37,7 +37,7 @@ _Given = tuple[ContextItem, str, Origin, SummaryRules, Summarizer, str]
 
 async def service(process: Process) -> None:
     """Run until the process stops."""
-    tokens.encoding(process.settings.encoding)  # loaded here, not by the first event
+    tokens.counter(process.settings.encoding)  # loaded here, not by the first event
     async with Publisher(process.connection) as publisher:
         artifacts = ArtifactStore(process.connection, publisher)
         await run_worker(
