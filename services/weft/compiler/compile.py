@@ -53,7 +53,7 @@ from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy, phase_rule, shown_up_to
 
-CODE_VERSION = "10"
+CODE_VERSION = "11"
 """Changes whenever the same view and request would give another selection."""
 
 
