@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from tests.data import DATA
 from tests.promises.check import violations
-from weft.evaluation.in_process import TENANT, InProcess
+from weft.evaluation.in_process import InProcess
 from weft.evaluation.transcripts import Transcript, read_transcripts
 from weft_schemas.compile import CompileRequest
 from weft_schemas.policy import Phase
