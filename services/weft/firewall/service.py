@@ -74,7 +74,7 @@ class _Drilldowns:
             self._key, self._encoding,
         )  # fmt: skip
         is_short = found.size <= SHORT_BYTES and request.max_tokens <= SHORT_SLICE
-        if is_short and not self._pool.is_apart(asked.tenant):
+        if is_short and not self._pool.is_apart(asked.tenant, self._replica.crowds(asked.tenant)):
             item = await self._artifacts.item(found.sequence, found.item_id)
             async with (
                 self._artifacts.body(asked.tenant, item) as body,

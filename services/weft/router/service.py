@@ -203,7 +203,8 @@ class Routing:
         if not is_late and any(row.sequence <= after for row in view.pending()):
             return _Not.SETTLED
         is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_HYDRATION)
-        if not is_short or self._pool.is_apart(wanted.tenant):
+        crowds = self._replica.crowds(wanted.tenant)
+        if not is_short or self._pool.is_apart(wanted.tenant, crowds):
             return _Not.SHORT
         with self._pool.noted(wanted.tenant):
             return hydration(model, wanted)
