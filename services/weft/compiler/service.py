@@ -21,11 +21,12 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, newest_first
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import status
-from weft.runtime.answering import Answering, Asked
+from weft.runtime.answering import Answering
 from weft.runtime.asking import ask
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
+from weft.runtime.requests import Asked
 from weft.runtime.roll import call_roll
 from weft_schemas.compile import (
     CompileAudit,

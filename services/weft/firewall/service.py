@@ -8,10 +8,11 @@ from weft.firewall.seal import seal_of
 from weft.firewall.views.drill import drill
 from weft.log.publishing import Publisher
 from weft.readmodel.status import artifact
-from weft.runtime.answering import Answering, Asked
+from weft.runtime.answering import Answering
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
+from weft.runtime.requests import Asked
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.errors import Unavailable
 

@@ -113,6 +113,8 @@ class Worker(msgspec.Struct, frozen=True):
     reports: str = ""
     """`in` or `out`: the direction whose undecodable events this worker parks, empty for none. One
     worker reports each direction, so that a malformed event is parked once and not three times."""
+    subject: str = "weft.{tenant}.{session}.*.{event}"
+    """Where what it takes is published."""
     key: bytes = b""
     """The deployment's, of the ids of what is derived."""
 
