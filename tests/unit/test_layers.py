@@ -10,12 +10,13 @@ from tests.data import ROOT
 
 SERVICES = "firewall summarizer memory compiler router"
 LAYERS = (
-    "cli",
+    "cli testing",
     "client replica_service",
     "audit",
     "indexer evaluation",
     "replay",
     SERVICES,
+    "workers",
     "runtime",
     "readmodel",
     "log",

@@ -12,7 +12,7 @@ from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, get_meta, snapshot
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import NotFound
-from weft_schemas.items import BodyRef, ItemKind, Sensitivity
+from weft_schemas.items import LEVELS, BodyRef, ItemKind, Sensitivity
 from weft_schemas.status import (
     LISTED,
     Collision,
@@ -147,10 +147,13 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str) -> Artifact:
     row = db.execute(_sql.artifact, (tenant, handle)).fetchone()
     if row is None:
         raise NotFound(f"no artifact {handle!r} in tenant {tenant!r}; it may have been erased")
-    session, item_id, sequence, kind, _, untrusted, size, sha256, level, metadata, packed = row
+    session, item_id, sequence, kind, _, untrusted, size, sha256, level, *rest = row
+    metadata, packed, raised = rest
     envelope = msgspec.json.decode(packed, type=ResultEnvelope) if packed else None
     named = msgspec.json.decode(metadata).get("content_type") if metadata else None
     sensitivity = Sensitivity(level)
+    if raised is not None:
+        sensitivity = sensitivity.raised_to(LEVELS[raised])
     if envelope is not None:
         sensitivity = sensitivity.raised_to(envelope.sensitivity)
     return Artifact(

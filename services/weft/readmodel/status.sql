@@ -67,7 +67,8 @@ ORDER BY last_sequence LIMIT :limit
 
 -- name: artifact
 SELECT s.session, i.id, i.sequence, i.kind, i.text, i.untrusted, i.size, i.body, i.sensitivity,
-    i.metadata, (SELECT body FROM envelopes WHERE item = i.sequence ORDER BY version DESC LIMIT 1)
+    i.metadata, (SELECT body FROM envelopes WHERE item = i.sequence ORDER BY version DESC LIMIT 1),
+    (SELECT max(rank) FROM levels WHERE item = i.sequence AND until = (1 << 62) - 1)
 FROM artifacts a JOIN items i ON i.sequence = a.item JOIN sessions s ON s.number = i.session
 WHERE a.tenant = ? AND a.handle = ? ORDER BY i.sequence LIMIT 1
 

@@ -27,6 +27,7 @@ from nats.js.api import ConsumerConfig
 from weft.log.connection import Connection
 from weft.runtime.events import EventSubscriber
 from weft.runtime.requests import Around, RequestSubscriber
+from weft_schemas.subjects import STORED
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 Subscriber = TypeVar("Subscriber", EventSubscriber, RequestSubscriber)
@@ -64,10 +65,11 @@ class Broker(NatsBroker):
         parts = self._parts(subject, group, kind)
         return self._registered(RequestSubscriber(*parts, queue=group, kind=kind, around=around))
 
-    def events(self, durable: str, subject: str, kind: Any) -> EventSubscriber:
+    def events(self, durable: str, filter: str, kind: Any) -> EventSubscriber:
         """A subscriber for the events that a durable consumer of the log brings, which decorates
-        its handler. `subject` is where they are published, and `kind` what they are, as AsyncAPI
-        tells it."""
+        its handler. `filter` is the consumer's, and `kind` what they are, as AsyncAPI tells it."""
+        direction = "{direction}" if filter == STORED else filter.split(".")[1]
+        subject = f"weft.{{tenant}}.{{session}}.{direction}.{{event}}"
         return self._registered(EventSubscriber(*self._parts(subject, "", kind), durable=durable))
 
     def _parts(self, subject: str, queue: str, kind: Any) -> tuple[Any, Any, Any]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import Any
 
@@ -58,12 +59,12 @@ async def run_worker(process: Process, worker: Worker) -> None:
     connection = process.connection
     worker = worker.keyed(process.settings.fingerprint_key)
     async with following_policies(connection) as policies, Publisher(connection) as publisher:
-        watchdog = Watchdog(process, worker.name)
+        watchdog = Watchdog(process, worker.name, worker.filter)
         # Its consumer may have been deleted while no process of this worker ran.
         await watchdog.look()
         maker = Maker(worker, connection, policies)
         loop = WorkerLoop(process, worker.name, publisher, maker)
-        subscriber = process.broker.events(worker.name, worker.subject, Event)
+        subscriber = process.broker.events(worker.name, worker.filter, Event)
         subscriber(loop.take)
         # Modules and encodings stay: no collection needs to walk through them again.
         gc.freeze()
@@ -125,11 +126,21 @@ class WorkerLoop:
     async def run(self, subscriber: EventSubscriber) -> None:
         """Start the subscriber and take every event to its end, many at once. Raises the first
         fault that is no event's own."""
+        async with self._to_the_end():
+            await subscriber.start()
+            self._process.started()
+            await subscriber.ended()
+
+    async def finish(self, batch: list[Delivery]) -> None:
+        """Take one batch to its end."""
+        async with self._to_the_end():
+            await self.take(batch)
+
+    @asynccontextmanager
+    async def _to_the_end(self) -> AsyncIterator[None]:
         try:
             async with asyncio.TaskGroup() as self._tasks:
-                await subscriber.start()
-                self._process.started()
-                await subscriber.ended()
+                yield
                 while self._open:
                     self._all_closed.clear()
                     await self._all_closed.wait()
