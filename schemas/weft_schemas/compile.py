@@ -33,7 +33,7 @@ class CompileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reserve: int = 0
     """Tokens of the caller's own system prompt and tool schemas, taken off the budget."""
     policy: ContextPolicy | None = None
-    """Instead of the one in force."""
+    """Instead of the one in force, which it may only tighten, unless an operator asks."""
     as_of: int | None = None
     """The world at this sequence."""
     after: int = 0
@@ -185,6 +185,10 @@ class CompileAudit(
     encoding: str
     pending: tuple[PendingItem, ...] = ()
     v: int = 1
+    principal: str | msgspec.UnsetType = msgspec.UNSET
+    """Who asked, where the request's subject names somebody."""
+    loosened: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What of the policy in force then an operator's request loosened, field by field."""
 
 
 class ErrorReply(

@@ -17,6 +17,10 @@ TENANT_SESSION = "@tenant"
 """The reserved session token that carries a tenant's own events: policies, catalogues, receipts."""
 
 
+OPERATOR = "@operator"
+"""The principal of a tenant's operators, in the subjects of requests: no name can be written so."""
+
+
 def encode_token(name: str) -> str:
     """A tenant or session id as one subject token, reversibly.
 
@@ -51,6 +55,21 @@ def decode_token(token: str) -> str:
         except (ValueError, InvalidInput):
             pass
     raise InvalidInput("a token of the subject is not a tenant or session id; see encode_token")
+
+
+def principal_token(name: str) -> str:
+    """Who publishes or asks, as the last token of a subject, which permissions can pin."""
+    return OPERATOR if name == OPERATOR else encode_token(name)
+
+
+def principal_of(token: str) -> str:
+    """The inverse. Raises `InvalidInput` for a token that `principal_token` never makes."""
+    if token == OPERATOR:
+        return OPERATOR
+    name = decode_token(token)
+    if name in (OPERATOR, TENANT_SESSION):
+        raise InvalidInput("a principal of the subject has a reserved name; see principal_token")
+    return name
 
 
 def digest(*parts: str | bytes | int) -> str:
@@ -115,8 +134,14 @@ def body_name(tenant: str, sha256: str) -> str:
     return "b" + hmac.digest(tenant.encode(), bytes.fromhex(sha256), "sha256").hex()
 
 
-def artifact_handle(tenant: str, session: str, item_id: str) -> str:
+def artifact_handle(tenant: str, session: str, item_id: str, key: bytes = b"") -> str:
     """The handle of an item's raw body: `art:` and 50 bits in base32. The same in every replay,
-    on every replica; looked up within one tenant."""
-    raw = bytes.fromhex(digest("artifact", tenant, session, item_id)[:14])
-    return "art:" + base64.b32encode(raw).decode().lower()[:10]
+    on every replica; looked up within one tenant. Without the `key`, which is the deployment's,
+    nobody can make one of names that he knows."""
+    named = digest("artifact", *((key.hex(),) if key else ()), tenant, session, item_id)
+    return "art:" + base64.b32encode(bytes.fromhex(named[:14])).decode().lower()[:10]
+
+
+def handle_key(secret: bytes) -> bytes:
+    """What keys the handles of a deployment with this secret."""
+    return derived_key(secret, "handles")

@@ -166,7 +166,11 @@ def rule_for(rules: FirewallRules, tool_name: str | None) -> ToolRule | None:
 def shown_up_to(rules: FirewallRules, tool_name: str | None) -> int | None:
     """Tokens up to which a result of this tool may stand in a prompt as more than its summary: no
     limit if None, only ever the summary if 0."""
-    rule = rule_for(rules, tool_name)
+    return most_shown(rules, rule_for(rules, tool_name))
+
+
+def most_shown(rules: FirewallRules, rule: ToolRule | None) -> int | None:
+    """The same for tools of one rule, or of none."""
     if rule is not None:
         if rule.show is not msgspec.UNSET:
             return _tokens_shown(rule.show)
@@ -228,3 +232,11 @@ class ContextPolicy(
     firewall: FirewallRules = FirewallRules()
     summaries: SummaryRules = SummaryRules()
     v: int = 1
+
+
+def phase_rule(policy: ContextPolicy, phase: Phase) -> PhaseRule:
+    """What the policy says of a phase; of one that it leaves out, what the default says."""
+    return policy.phases.get(phase) or _DEFAULT_PHASES[phase]
+
+
+_DEFAULT_PHASES = _phases()

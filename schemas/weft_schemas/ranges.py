@@ -4,7 +4,7 @@ memory or time. What the tables do not name has the default of its type, so noth
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ MOST_NAME = 1_000
 MOST_ELEMENTS = 10_000
 
 Range = tuple[float, float]
+Kept = TypeVar("Kept", bound=msgspec.Struct)
 
 _NUMBERS: dict[str, Range] = {
     "v": (1, SEQUENCE[1]),
@@ -81,6 +82,31 @@ def _check(value: Any, field: str, what: str, path: str) -> None:
             if isinstance(key, str):
                 _check(str(key), "", what, f"{path} (a key)")
             _check(one, field, what, f"{path}[…]")
+
+
+def clamped(value: Kept) -> Kept:
+    """The same with every number within its range: what an older release let into the log still
+    holds, as far as this one goes."""
+    return _clamped(value, "")  # type: ignore[no-any-return]
+
+
+def _clamped(value: Any, field: str) -> Any:
+    if isinstance(value, msgspec.Struct):
+        fields = {name: getattr(value, name) for name in value.__struct_fields__}
+        within = {name: _clamped(held, name) for name, held in fields.items()}
+        changed = {name: held for name, held in within.items() if held is not fields[name]}
+        return msgspec.structs.replace(value, **changed) if changed else value
+    if isinstance(value, tuple):
+        made = tuple(_clamped(one, field) for one in value)
+        return made if any(a is not b for a, b in zip(made, value, strict=True)) else value
+    if isinstance(value, dict):
+        known = {key: _clamped(one, field) for key, one in value.items()}
+        return known if any(known[key] is not one for key, one in value.items()) else value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        least, greatest = _NUMBERS.get(field, NUMBER)
+        if not least <= value <= greatest:
+            return type(value)(least if not value >= least else greatest)
+    return value
 
 
 def _shown(number: float) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from weft_schemas.errors import InvalidInput
-from weft_schemas.ids import decode_token, encode_token
+from weft_schemas.ids import decode_token, encode_token, principal_of, principal_token
 
 STREAM = "weft"
 AUDIT_STREAM = "weft_audit"
@@ -58,10 +58,11 @@ def audit_subject(tenant: str, session: str, event: str) -> str:
     return f"weft-audit.{encode_token(tenant)}.{encode_token(session)}.{event}"
 
 
-def request_subject(tenant: str, session: str, service: str) -> str:
+def request_subject(tenant: str, session: str, service: str, principal: str = "") -> str:
     """Where a service answers: `compile`, `drilldown`, `explain`, `route`, `hydrate`, `choose` or
-    `status`."""
-    return f"weft-rpc.{encode_token(tenant)}.{encode_token(session)}.{service}"
+    `status`. Who asks as a principal has a subject of its own, which permissions can pin."""
+    subject = f"weft-rpc.{encode_token(tenant)}.{encode_token(session)}.{service}"
+    return f"{subject}.{principal_token(principal)}" if principal else subject
 
 
 def stored_filter(
@@ -121,6 +122,12 @@ def _id_or_unreadable(token: str) -> str:
 def parse_request(subject: str) -> tuple[str, str, str]:
     """Tenant, session and service of a request subject. Raises `InvalidInput`."""
     parts = subject.split(".")
-    if len(parts) != 4 or parts[0] != "weft-rpc":
-        raise InvalidInput("the subject is not weft-rpc.<tenant>.<session>.<service>")
+    if len(parts) not in (4, 5) or parts[0] != "weft-rpc":
+        raise InvalidInput("the subject is not weft-rpc.<tenant>.<session>.<service>[.<principal>]")
     return decode_token(parts[1]), decode_token(parts[2]), parts[3]
+
+
+def requester(subject: str) -> str:
+    """The principal of a request subject, empty where it names none. Raises `InvalidInput`."""
+    parts = subject.split(".")
+    return principal_of(parts[4]) if len(parts) == 5 else ""

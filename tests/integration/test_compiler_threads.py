@@ -17,6 +17,7 @@ from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Generations
 from weft.readmodel.model import records_of
 from weft.readmodel.store import open_writer
+from weft.runtime.answering import Asked
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
 from weft.runtime.settings import Settings
@@ -62,7 +63,7 @@ async def test_the_budget_in_force_decides(
     monkeypatch.setattr(service, "compile_pack", compile_pack)
     async with Replica(tmp_path) as replica, Publisher(process.connection) as publisher:
         compiler = service.Compiler(process, replica, publisher)
-        made = await compiler._compiled("t", "s", request_)
+        made = await compiler._compiled(Asked("t", "s", request_), request_)
     await process.connection.close()
     assert made.pack.stats.included_count == 1
     assert (threads == [threading.main_thread().name]) == is_short

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.audited import KEY
 from tests.integration.folding import folding
 from tests.integration.logged import until, until_finished
 from tests.integration.processes import started
@@ -16,12 +17,12 @@ from weft.log.connection import Connection
 from weft.runtime.settings import Settings
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EnvelopeEvent
-from weft_schemas.ids import artifact_handle
+from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
-from weft_schemas.policy import FirewallRules
+from weft_schemas.policy import ContextPolicy, FirewallRules
 
 LOG = "\n".join(f"2026-01-05 10:00:{n % 60:02d} INFO worker-{n} is fine" for n in range(3_000))
-HANDLE = artifact_handle("acme", "s1", "r")
+HANDLE = artifact_handle("acme", "s1", "r", handle_key(KEY))
 
 
 @pytest.fixture
@@ -92,15 +93,17 @@ async def test_who_only_claims_that_a_text_is_a_slice_gets_it_summarised(client:
     assert envelope.summary_tokens <= 300
 
 
-async def test_a_slice_of_a_restricted_source_stays_restricted_whatever_its_publisher_says(
+async def test_a_slice_of_a_sensitive_source_stays_sensitive_whatever_its_publisher_says(
     client: Client,
 ):
-    await source(client, Sensitivity.RESTRICTED)
+    await client.publish_policy(ContextPolicy(sensitivity_floor=Sensitivity.RESTRICTED))
+    await source(client, Sensitivity.CONFIDENTIAL)
     reply = await client.drilldown(HANDLE, "lines", start=1_180, max_tokens=2_500)
-    assert reply.sensitivity is Sensitivity.RESTRICTED
+    assert reply.sensitivity is Sensitivity.CONFIDENTIAL
     item = slice_item(reply, "slice", "d")
     lowered = msgspec.structs.replace(item, sensitivity=Sensitivity.PUBLIC)
-    assert (await published(client, lowered)).sensitivity is Sensitivity.RESTRICTED
+    assert (await published(client, lowered)).sensitivity is Sensitivity.CONFIDENTIAL
+    await client.publish_policy(ContextPolicy())
     await folded(client)
     pack = await client.compile("s1", phase="answer", query="worker-1207", timeout=20.0)
     assert "is fine" not in pack.prompt

@@ -52,6 +52,8 @@ PUBLISHERS = {
         }
         for tenant in ("acme", "rival")
     },
+    "weft-rpc.acme.s1.compile.@operator": {"acme-operator"},
+    "weft-rpc.rival.s1.compile.@operator": {"rival-operator"},
     "weft-audit.acme.s1.compiled": {"replica"},
     "weft-audit.acme.s1.routed": {"replica"},
     "weft-audit.acme.s1.chosen": {"replica"},

@@ -3,7 +3,9 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
+from tests.audited import KEY
 from tests.integration.folding import folding
 from tests.integration.logged import publish, result, until
 from tests.integration.processes import started
@@ -13,10 +15,13 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.runtime.asking import ask
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
-from weft_schemas.errors import InvalidInput, NotFound, Unavailable
-from weft_schemas.ids import TENANT_SESSION, artifact_handle
+from weft_schemas.errors import Forbidden, InvalidInput, NotFound, Unavailable
+from weft_schemas.events import encode_event
+from weft_schemas.ids import TENANT_SESSION, artifact_handle, handle_key
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import ContextPolicy, SensitivityAction
 from weft_schemas.status import StatusReply, StatusRequest
+from weft_schemas.subjects import derived_subject
 
 LINES = [f"line {n}: worker {n % 7} is fine" for n in range(5_000)]
 SECRET = "AKIAIOSFODNN7" + "QWERTYU"
@@ -36,7 +41,8 @@ async def replica(server, log: Connection, tmp_path: Path) -> AsyncIterator[None
 
 
 async def drilled(log: Connection, item_id: str, tenant: str = "acme", **request) -> DrilldownReply:
-    asked = DrilldownRequest(artifact_handle("acme", "s1", item_id), **request)
+    handle = artifact_handle("acme", "s1", item_id, handle_key(KEY))
+    asked = DrilldownRequest(handle, **request)
     return await ask(log, (tenant, TENANT_SESSION, "drilldown"), asked, DrilldownReply, 60.0)
 
 
@@ -65,12 +71,12 @@ async def test_a_body_in_the_object_store_and_its_sensitivity(replica, log: Conn
     async with Publisher(log) as publisher:
         reference = await Bodies(log, publisher, "acme").put(body)
     item = ContextItem(
-        id="b", kind=ItemKind.TOOL_RESULT, body=reference, sensitivity=Sensitivity.CONFIDENTIAL
+        id="b", kind=ItemKind.TOOL_RESULT, body=reference, sensitivity=Sensitivity.INTERNAL
     )
     await settled(log, [item])
     shown = await drilled(log, "b", view="search", args={"pattern": "line 4711:"})
     assert LINES[4711] in shown.text
-    assert shown.sensitivity is Sensitivity.CONFIDENTIAL
+    assert shown.sensitivity is Sensitivity.INTERNAL
 
 
 async def test_a_secret_stays_masked(replica, log: Connection):
@@ -92,6 +98,47 @@ async def test_what_is_not_there_or_not_ones_own_is_refused(replica, log: Connec
         await drilled(log, "r", view="x-ray")
     with pytest.raises(InvalidInput, match=r"'\(line' is no regular expression"):
         await drilled(log, "r", view="search", args={"pattern": "(line"})
+
+
+async def in_force(log: Connection, policy: ContextPolicy) -> None:
+    subject = derived_subject("acme", TENANT_SESSION, "context_policy")
+    async with Publisher(log) as publisher:
+        ack = await publisher.publish(subject, encode_event(policy))
+    asked = StatusRequest(after=ack.sequence, timeout=60.0)
+    await ask(log, ("acme", "s1", "status"), asked, StatusReply, 60.0)
+
+
+async def test_floor_and_action_of_the_policy_hold_behind_a_handle_too(replica, log: Connection):
+    text = "\n".join(LINES)
+    secret = ContextItem("x", ItemKind.TOOL_RESULT, text, sensitivity=Sensitivity.CONFIDENTIAL)
+    await settled(log, [secret, result("r", text)])
+    with pytest.raises(Forbidden, match="confidential, and the policy in force drops"):
+        await drilled(log, "x")
+    await in_force(log, ContextPolicy(sensitivity_action=SensitivityAction.REDACT))
+    shown = [
+        await drilled(log, "x", view="search", args={"pattern": one}) for one in ("line 4711", "no")
+    ]
+    assert {one.text for one in shown} == {"[REDACTED: confidential]"}
+    assert len({msgspec.structs.replace(one, view="").__repr__() for one in shown}) == 1
+    assert (await drilled(log, "r")).text.startswith(LINES[0])
+    await in_force(log, ContextPolicy(sensitivity_floor=Sensitivity.PUBLIC))
+    with pytest.raises(Forbidden):
+        await drilled(log, "r")
+
+
+async def test_a_handle_is_not_told_by_names_alone(replica, log: Connection):
+    """Only the deployment's secret makes one, before the envelope and after it."""
+    body = "\n".join(LINES * 4).encode()
+    async with Publisher(log) as publisher:
+        reference = await Bodies(log, publisher, "acme").put(body)
+    trusted = ContextItem("t", ItemKind.USER_TURN, body=reference)
+    await publish(log, "s1", [trusted])
+    await settled(log, [result("r", "\n".join(LINES))])
+    for item_id in ("r", "t"):
+        assert (await drilled(log, item_id)).item_id == item_id
+        guessed = DrilldownRequest(artifact_handle("acme", "s1", item_id))
+        with pytest.raises(NotFound):
+            await ask(log, ("acme", TENANT_SESSION, "drilldown"), guessed, DrilldownReply, 60.0)
 
 
 async def test_nobody_looks_into_a_body_without_its_envelope(server, log, tmp_path: Path):

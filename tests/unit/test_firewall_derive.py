@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.firewall_cases import SECRETS, secret_case
-from tests.firewall_made import envelope, facts, invoices, signals
+from tests.firewall_made import KEY, envelope, facts, invoices, signals
 
 from weft.bodies.masking import digest_of
 from weft.firewall.bounds import Bounds
@@ -13,7 +13,7 @@ from weft.firewall.derive import envelope_for
 from weft.tokens import DEFAULT_ENCODING, count
 from weft_schemas.envelope import CleanBody, ResultStatus
 from weft_schemas.events import Origin
-from weft_schemas.ids import artifact_handle
+from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import BodyRef, ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import FirewallRules, PiiAction, ToolRule
 
@@ -81,7 +81,9 @@ def test_a_large_result_is_summarised_within_the_cap() -> None:
 
 def test_the_artifact_is_addressed_by_the_items_handle() -> None:
     found = envelope(invoices(50))
-    assert found.artifacts[0].handle == artifact_handle("acme", "s1", "item-1")
+    handle = found.artifacts[0].handle
+    assert handle == artifact_handle("acme", "s1", "item-1", handle_key(KEY))
+    assert handle != artifact_handle("acme", "s1", "item-1")
     assert {view.name for view in found.views} >= {
         "head",
         "tail",

@@ -7,12 +7,22 @@ from typing import Any, Union
 
 import msgspec
 import pytest
+from tests.folded import model
 
+from weft.compiler.compile import compile_pack
 from weft_schemas.compile import CompileRequest, DrilldownRequest, ExplainRequest
 from weft_schemas.errors import InvalidInput
-from weft_schemas.items import ItemKind
-from weft_schemas.policy import ContextPolicy, Phase, PhaseRule, SelectionRules
-from weft_schemas.ranges import check_ranges
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import (
+    ContextPolicy,
+    FirewallRules,
+    MemoryRules,
+    Phase,
+    PhaseRule,
+    SelectionRules,
+    ToolRule,
+)
+from weft_schemas.ranges import check_ranges, clamped
 from weft_schemas.routing import ChoiceRequest, HydrateRequest, RouteRequest
 from weft_schemas.status import StatusRequest
 
@@ -98,3 +108,22 @@ def test_an_argument_of_a_view_has_a_length() -> None:
     for args in ({"pattern": "a" * 5_000}, {"start": 2**70}, {"x" * 5_000: 1}, {"a": -1e300}):
         with pytest.raises(InvalidInput):
             check_ranges(DrilldownRequest("art:x", args=args), "drilldown request")
+
+
+def test_numbers_of_a_policy_that_an_older_release_let_in_are_clamped() -> None:
+    wild = ContextPolicy(
+        selection=SelectionRules(neighbours=2**31, matches=-5),
+        memory=MemoryRules(header_share=7.5),
+        phases={Phase.CALL: PhaseRule((ItemKind.USER_TURN,), limits={ItemKind.USER_TURN: -1})},
+        firewall=FirewallRules(tools=(ToolRule("a", threshold=2**40),)),
+    )
+    turn = ContextItem("u", ItemKind.USER_TURN, "hello there")
+    view = model(wild, turn).view("t", "s")
+    policy = view.policy()[1]
+    check_ranges(policy, "policy")
+    assert (policy.selection.neighbours, policy.selection.matches) == (100, 0)
+    assert policy.firewall.tools[0].threshold == 2_000_000
+    for phase in Phase:
+        assert compile_pack(view, CompileRequest(phase)).pack.stats.total_candidates == 1
+    usual = ContextPolicy()
+    assert clamped(usual) is usual

@@ -8,11 +8,9 @@ from tests.folded import found, model, of_tenant, result, turn
 from weft.readmodel.digest import content_digest
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.status import artifact, quiet_sessions, status
+from weft_schemas.envelope import ArtifactRef, ResultEnvelope
 from weft_schemas.errors import NotFound
-from weft_schemas.events import (
-    Event,
-    SessionClosedEvent,
-)
+from weft_schemas.events import EnvelopeEvent, Event, Origin, SessionClosedEvent
 from weft_schemas.ids import artifact_handle
 from weft_schemas.items import BodyRef, ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, FirewallRules
@@ -94,6 +92,22 @@ def test_a_handle_leads_to_the_body() -> None:
     assert artifact(read.db, "t", artifact_handle("t", "s", "big")).body == body
     with pytest.raises(NotFound):
         artifact(read.db, "other", artifact_handle("t", "s", "r"))
+
+
+def test_a_handle_is_the_envelopes_or_one_made_with_the_key() -> None:
+    key = b"of this deployment"
+    told = ArtifactRef(artifact_handle("t", "s", "old"), "text/plain", 3)
+    envelope = EnvelopeEvent(Origin(1, "old"), ResultEnvelope("short", artifacts=(told,)))
+    read = model(result("old"), envelope, result("waits"))
+    assert artifact(read.db, "t", told.handle, key).item_id == "old"
+    assert artifact(read.db, "t", artifact_handle("t", "s", "waits", key), key).item_id == "waits"
+    for unknown in (
+        artifact_handle("t", "s", "waits"),
+        artifact_handle("t", "s", "old", key),
+        artifact_handle("t", "s", "waits", b"of another"),
+    ):
+        with pytest.raises(NotFound):
+            artifact(read.db, "t", unknown, key)
 
 
 def test_a_closed_session_is_open_again_with_a_later_item() -> None:

@@ -82,7 +82,9 @@ def test_places_between_known_ones() -> None:
 def test_a_renamed_sessions_handles_and_scope_are_its_own() -> None:
     made = renamed(envelope(7), OLD, NEW)
     assert isinstance(made, EnvelopeEvent)
-    assert made.envelope.artifacts[0].handle == artifact_handle("t", "new", "i")
+    (before,) = envelope(7).envelope.artifacts
+    handle = artifact_handle("t", "new", "i", before.handle.encode())
+    assert made.envelope.artifacts[0].handle == handle != artifact_handle("t", "new", "i")
     facts = FactsEvent(Origin(sequence=1), "session:old", ())
     assert renamed(facts, OLD, NEW).scope == "session:new"  # type: ignore[union-attr]
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from weft.compiler.candidates.redaction import redaction_hook
 from weft.compiler.candidates.sensitivity import redact
 from weft.compiler.compile import CODE_VERSION, Compilation, compile_pack, entries_of
 from weft.compiler.rendering.legend import LEGEND
 from weft.compiler.rendering.memory import frozen_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
 from weft.compiler.renditions.rendition import REDACTED, SUMMARY, Rendition, reread
+from weft.readmodel.redaction import redaction_hook
 from weft.readmodel.rows import ItemRow, SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry, PackEntry
 from weft_schemas.errors import InvalidInput

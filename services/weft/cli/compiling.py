@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Format = Literal["text", "json", "openai", "anthropic"]
 
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
-"""As `weft_schemas.ids.artifact_handle` makes them."""
+"""As `weft_schemas.ids.artifact_handle` makes them, keyed or not."""
 _NAMES = 8
 """Tools that a complaint lists."""
 

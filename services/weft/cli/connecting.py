@@ -23,6 +23,12 @@ SILENT_SECONDS = 2.0
 _OPTIONS = (
     ("--nats", "nats_url", "URL", "Server addresses, separated by commas.  [WEFT_NATS_URL]"),
     ("--tenant", "tenant", "NAME", "Whose log.  [WEFT_TENANT, else `default`]"),
+    (
+        "--principal",
+        "principal",
+        "NAME",
+        "Who asks, of the tenant.  [WEFT_PRINCIPAL]",
+    ),
     ("--creds", "creds", "FILE", "NATS credentials; needs nats-py[nkeys].  [WEFT_CREDS]"),
     ("--user", "user", "NAME", "[WEFT_USER]"),
     ("--password", "password", "TEXT", "[WEFT_PASSWORD, which no process list shows]"),

@@ -197,11 +197,11 @@ def _dropped(drops: Sequence[Any]) -> list[list[Any]]:
 
 async def _look_behind(client: Client, items: Sequence[ContextItem]) -> None:
     from weft.cli.demo_session import SESSION
-    from weft_schemas.ids import artifact_handle
 
     _chapter("Behind a summary: a drill-down into the raw result")
     largest = max(items, key=lambda item: len(item.text))
-    handle = artifact_handle(client.tenant, SESSION, largest.id)
+    pack = await client.compile(SESSION, "interpret", budget=8_000, pin=[largest.id])
+    handle = next(one.handle for one in pack.entries if one.item_id == largest.id and one.handle)
     found = await client.drilldown(handle, "search", pattern="O-20614", context=0, max_tokens=120)
     _say(f"weft drilldown {handle} --view search -a pattern=O-20614")
     click.echo(found.text)

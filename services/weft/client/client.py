@@ -64,6 +64,7 @@ def connect(
     url: str | None = None,
     *,
     tenant: str | None = None,
+    principal: str | None = None,
     creds: Path | str | None = None,
     user: str | None = None,
     password: str | None = None,
@@ -74,6 +75,9 @@ def connect(
 ) -> Client:
     """`async with weft.connect("nats://…", tenant="acme") as client:`
 
+    `principal` is who publishes and asks within the tenant, where its permissions and grants tell
+    its agents apart; `@operator` may loosen the policy in force.
+
     `creds` is a NATS credentials file, which needs `nats-py[nkeys]`; the `tls_` ones are PEM files.
     With `tls_ca` or an address `tls://…` nothing is sent without TLS. What is left out comes from
     the environment: `WEFT_NATS_URL`, `WEFT_TENANT`, `WEFT_CREDS`, … Raises `ConfigurationError`;
@@ -83,6 +87,7 @@ def connect(
         read_settings(
             nats_url=url,
             tenant=tenant,
+            principal=principal,
             creds=creds,
             user=user,
             password=password,
@@ -397,7 +402,8 @@ class Client:
         kind: type[Reply],
         wait: float = 0.0,
     ) -> Reply:
-        return await ask(self.connection, (self.tenant, session, service), request, kind, wait)
+        address = (self.tenant, session, service)
+        return await ask(self.connection, address, request, kind, wait, self.settings.principal)
 
 
 def _pages(ids: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -51,7 +51,7 @@ from weft_schemas.compile import (
 )
 from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
-from weft_schemas.policy import ContextPolicy, shown_up_to
+from weft_schemas.policy import ContextPolicy, phase_rule, shown_up_to
 
 CODE_VERSION = "10"
 """Changes whenever the same view and request would give another selection."""
@@ -176,14 +176,14 @@ def _apply_phase_rules(state: State) -> None:
     """Kinds that the phase does not show, and plans and facts that newer ones have replaced, are
     dropped."""
     phase = state.request.phase
-    rule, replaced = state.policy.phases[phase], superseded(state.view, state.groups)
+    rule, replaced = phase_rule(state.policy, phase), superseded(state.view, state.groups)
     state.groups = showable(state.groups, phase, rule, state.ledger, replaced)
 
 
 def _rank(state: State) -> None:
     """How much each group matters to this step, and which are beyond the limits of their kind."""
     phase, found = state.request.phase, state.candidates
-    rule, profile = state.policy.phases[phase], PROFILES[phase]
+    rule, profile = phase_rule(state.policy, phase), PROFILES[phase]
     emphasis = profile.emphasis if state.request.query else profile.unasked or profile.emphasis
     # The latest turn stands anyway: that it matches itself says nothing about what is beside it.
     asking = set() if state.request.query else {found.latest_user}

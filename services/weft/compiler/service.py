@@ -11,10 +11,12 @@ from collections import OrderedDict
 from contextlib import aclosing
 from enum import Enum
 from functools import partial
+from typing import Any
 
 import msgspec
 
 from weft.compiler.compile import Compilation, budget_of, compile_pack
+from weft.compiler.rights import policy_of
 from weft.log.connection import Connection
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
@@ -81,8 +83,7 @@ class Compiler:
 
     async def compile(self, asked: Asked[CompileRequest]) -> ContextPack:
         """The pack, recorded. Raises `NotFound` for a session that the log does not hold."""
-        request = await self._routed(asked.tenant, asked.session, asked.request)
-        compilation = await self._compiled(asked.tenant, asked.session, request)
+        compilation = await self._compiled(asked, await self._routed(asked, asked.request))
         self._after_work()
         await self._audits.record(compilation.audit)
         self._after_publish()
@@ -91,8 +92,8 @@ class Compiler:
     async def explain(self, asked: Asked[ExplainRequest]) -> ExplainReply:
         """What the compile would do with one item; nothing is recorded. Raises `NotFound` for a
         session or an item that is not there at the sequence read."""
-        inner = await self._routed(asked.tenant, asked.session, asked.request.request)
-        compilation = await self._compiled(asked.tenant, asked.session, inner)
+        inner = await self._routed(asked, asked.request.request)
+        compilation = await self._compiled(asked, inner)
         item_id, sequence = asked.request.item_id, compilation.pack.sequence
         there = await self._replica.read(
             lambda model: model.view(asked.tenant, asked.session, sequence).by_ids([item_id]),
@@ -123,7 +124,7 @@ class Compiler:
         # Unset where there is nothing to tell: a client of an older release knows no such field.
         return msgspec.structs.replace(found, rebuilt=self._replica.mended() or msgspec.UNSET)
 
-    async def _routed(self, tenant: str, session: str, request: CompileRequest) -> CompileRequest:
+    async def _routed(self, asked: Asked[Any], request: CompileRequest) -> CompileRequest:
         """The request with what the router says of its catalogue: cards to choose from, or the
         chosen tool with the session's values. The past (`as_of`) is compiled from the log alone.
 
@@ -131,8 +132,9 @@ class Compiler:
         """
         if not request.catalog or request.as_of is not None:
             return request
+        tenant, session = asked.tenant, asked.session
         if request.phase is Phase.ROUTE:
-            query = request.query or await self._latest_turn(tenant, session, request)
+            query = request.query or await self._latest_turn(asked, request)
             route = RouteRequest(query, request.catalog)
             reply = await self._ask((tenant, session, "route"), route, RouteReply)
             return msgspec.structs.replace(request, cards=reply.cards)
@@ -145,22 +147,22 @@ class Compiler:
             return msgspec.structs.replace(request, hydration=found)
         return request
 
-    async def _latest_turn(self, tenant: str, session: str, request: CompileRequest) -> str:
+    async def _latest_turn(self, asked: Asked[Any], request: CompileRequest) -> str:
         """What the user said last, to route by where no query is given; empty where that is too
         sensitive to be shown."""
         await self._replica.reach(request.after, self._replica.deadline(request.timeout))
 
         def read(model: ReadModel) -> str:
-            view = model.view(tenant, session)
-            floor = (request.policy or view.policy()[1]).sensitivity_floor
+            view = model.view(asked.tenant, asked.session)
+            floor = policy_of(model, view, request, asked.principal)[0].sensitivity_floor
             turns = view.of_kind(ItemKind.USER_TURN, 1)
             return "".join(turn.text for turn in turns if not turn.sensitivity.reaches(floor))
 
         return await self._replica.read(read, short=True)
 
-    async def _compiled(self, tenant: str, session: str, request: CompileRequest) -> Compilation:
+    async def _compiled(self, asked: Asked[Any], request: CompileRequest) -> Compilation:
         """Waits for what the request waits for, then compiles what is there."""
-        base = await self._audits.find(tenant, session, request.stable_from)
+        base = await self._audits.find(asked.tenant, asked.session, request.stable_from)
         deadline = self._replica.deadline(request.timeout)
         wanted = max(request.after, request.as_of or 0)
         folded = await self._replica.reach(wanted, deadline)
@@ -171,7 +173,7 @@ class Compiler:
             def work(
                 model: ReadModel, late: bool = late, short: bool = short
             ) -> Compilation | _Again:
-                return self._attempt(model, tenant, session, request, base, late, short)
+                return self._attempt(model, asked, request, base, late, short)
 
             outcome = await self._replica.read(work, short)
             match outcome:
@@ -185,8 +187,7 @@ class Compiler:
     def _attempt(
         self,
         model: ReadModel,
-        tenant: str,
-        session: str,
+        asked: Asked[Any],
         request: CompileRequest,
         base: CompileAudit | None,
         late: bool,
@@ -194,16 +195,18 @@ class Compiler:
     ) -> Compilation | _Again:
         """The compile, unless items that the request waits for are not settled and there is time
         left, or it would not be `short` work."""
-        view = model.view(tenant, session, request.as_of)
+        view = model.view(asked.tenant, asked.session, request.as_of)
         if view.item_count() == 0:
-            raise _unknown(session, request, view.sequence, view.erased())
+            raise _unknown(asked.session, request, view.sequence, view.erased())
         if request.after and request.as_of is None and not late:
             waiting = any(row.sequence <= request.after for row in view.pending())
             if waiting:
                 return _Again.WHEN_SETTLED
-        if short and budget_of(request, request.policy or view.policy()[1]) > SHORT_BUDGET:
+        policy, loosened = policy_of(model, view, request, asked.principal)
+        if short and budget_of(request, policy) > SHORT_BUDGET:
             return _Again.IN_A_THREAD
         compilation = compile_pack(view, request, key=self._key, base=base)
+        compilation = _with_rights(compilation, asked.principal, loosened)
         return _with_unfolded(compilation, request.after)
 
 
@@ -260,6 +263,18 @@ def _unknown(session: str, request: CompileRequest, folded: int, erased: int) ->
         f"session {session!r} has no item at or before sequence {folded}; check its name, or "
         "publish to it first"
     )
+
+
+def _with_rights(
+    compilation: Compilation, principal: str, loosened: tuple[str, ...]
+) -> Compilation:
+    """Says in the audit who asked and what was loosened for him."""
+    if not principal:
+        return compilation
+    audit = msgspec.structs.replace(
+        compilation.audit, principal=principal, loosened=loosened or msgspec.UNSET
+    )
+    return msgspec.structs.replace(compilation, audit=audit)
 
 
 def _with_unfolded(compilation: Compilation, after: int) -> Compilation:

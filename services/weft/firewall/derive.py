@@ -34,11 +34,11 @@ from weft_schemas.envelope import (
     View,
 )
 from weft_schemas.events import EnvelopeEvent, Origin
-from weft_schemas.ids import artifact_handle
+from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ContextItem, Sensitivity
 from weft_schemas.policy import FirewallRules, ToolRule, rule_for, shown_up_to
 
-FIREWALL_VERSION = "3"
+FIREWALL_VERSION = "4"
 """Rises with every change of what an envelope holds."""
 
 
@@ -81,9 +81,9 @@ def envelope_for(
 ) -> EnvelopeEvent:
     """The envelope of `item`, whose raw result is `body` (text, bytes, or a file's path).
 
-    `fingerprint_key` keys the fingerprints of secrets and comes from the deployment's settings,
-    never from the log. `encoding` names the encoding of all token counts. Raises `OSError` where
-    `body` is a path that cannot be read, and nothing else.
+    `fingerprint_key` keys the handle and the fingerprints of secrets, and comes from the
+    deployment's settings, never from the log. `encoding` names the encoding of all token counts.
+    Raises `OSError` where `body` is a path that cannot be read, and nothing else.
     """
     rule = rule_for(rules, item.reserved.tool_name)
     sealed = sealed_level(fingerprint_key, tenant, item)
@@ -91,7 +91,7 @@ def envelope_for(
     taken = window(body, limits.analyse_bytes)
     mime = binary_type(taken.data)
     envelope = _of_binary(task, taken, mime) if mime is not None else _of_text(task, taken)
-    handle = artifact_handle(tenant, session, item.id)
+    handle = artifact_handle(tenant, session, item.id, handle_key(fingerprint_key))
     views = _views_of(envelope.content_type) if mime is None else ()
     complete = msgspec.structs.replace(
         envelope,

@@ -70,7 +70,7 @@ class DerivedFold:
         """False where the event is a duplicate or outranked. Raises `Contradiction`."""
         match event:
             case EnvelopeEvent():
-                return self._envelope(version, state, event)
+                return self._envelope(version, address, state, event)
             case SummaryEvent():
                 return self._summary(version, state, event)
             case FactsEvent():
@@ -85,7 +85,9 @@ class DerivedFold:
                 return self._revived(version, address, state, event)
         raise InvalidInput(f"the fold does not know {type(event).__name__}; upgrade it")
 
-    def _envelope(self, version: int, state: SessionState, event: EnvelopeEvent) -> bool:
+    def _envelope(
+        self, version: int, address: Stored, state: SessionState, event: EnvelopeEvent
+    ) -> bool:
         source = self._source(version, state, event.origin)
         if source.type != "item":
             raise Contradiction(f"envelope of sequence {event.origin.sequence}, which is no item")
@@ -96,6 +98,8 @@ class DerivedFold:
         count = bounded(envelope.summary_tokens) if known else self._count(envelope.summary)
         row = (version, source.anchor, count, msgspec.json.encode(envelope))
         self._db.execute(_sql.add_envelope, row)
+        for one in envelope.artifacts:
+            self._db.execute(_sql.add_artifact, (address.tenant, one.handle, source.anchor))
         self._db.execute(_sql.settle, (version, source.anchor, version))
         self._documents.supersede(source.anchor, version)
         passages = self._clean(version, source.anchor, envelope)

@@ -21,7 +21,6 @@ from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
 from weft_schemas.events import encode_event
-from weft_schemas.ids import artifact_handle
 from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import Stored
@@ -72,9 +71,6 @@ class ItemFold:
             self._db.execute(_sql.add_scope, (state.number, scope, sequence))
         if item.metadata.get("pin") is True:
             self._db.execute(_sql.add_pin, (state.number, sequence))
-        if untrusted or item.body is not None:
-            handle = artifact_handle(address.tenant, address.session, item.id)
-            self._db.execute(_sql.add_artifact, (address.tenant, handle, sequence))
         if untrusted:
             self._db.execute(_sql.add_wait, (sequence, sequence, OPEN, state.number))
             self._bodies.add(sequence, item.text)

@@ -42,6 +42,7 @@ CREATE UNIQUE INDEX items_ordinal ON items (session, ordinal);
 CREATE UNIQUE INDEX items_id ON items (session, id);
 CREATE INDEX items_parent ON items (session, parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX items_kind ON items (session, kind, ordinal);
+CREATE INDEX items_large ON items (sequence) WHERE body IS NOT NULL AND NOT untrusted;
 
 -- Items that their publisher pinned.
 CREATE TABLE pins (

@@ -12,6 +12,7 @@ from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, get_meta, snapshot
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import NotFound
+from weft_schemas.ids import artifact_handle
 from weft_schemas.items import LEVELS, BodyRef, ItemKind, Sensitivity
 from weft_schemas.status import (
     LISTED,
@@ -24,6 +25,9 @@ from weft_schemas.status import (
 
 _sql = statements("status")
 
+
+_MOST_UNTOLD = 2_000
+"""Items without an envelope whose handles are tried for one that no envelope tells: 5 ms."""
 
 Rows = list[tuple[Any, ...]]
 
@@ -142,13 +146,14 @@ def faults(db: sqlite3.Connection) -> list[Fault]:
     return [Fault(*row) for row in db.execute(_sql.faults)]
 
 
-def artifact(db: sqlite3.Connection, tenant: str, handle: str) -> Artifact:
-    """Raises `NotFound` where the tenant has no such handle."""
-    row = db.execute(_sql.artifact, (tenant, handle)).fetchone()
-    if row is None:
+def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"") -> Artifact:
+    """The handle is one that an envelope tells or, with the deployment's `key` of handles, that of
+    an item without one. Raises `NotFound` where the tenant has no such handle."""
+    sequence = _place_of(db, tenant, handle, key)
+    row = None if sequence is None else db.execute(_sql.artifact, (sequence,)).fetchone()
+    if row is None or sequence is None:
         raise NotFound(f"no artifact {handle!r} in tenant {tenant!r}; it may have been erased")
-    session, item_id, sequence, kind, _, untrusted, size, sha256, level, *rest = row
-    metadata, packed, raised = rest
+    session, item_id, kind, untrusted, size, sha256, level, metadata, packed, raised = row
     envelope = msgspec.json.decode(packed, type=ResultEnvelope) if packed else None
     named = msgspec.json.decode(metadata).get("content_type") if metadata else None
     sensitivity = Sensitivity(level)
@@ -169,3 +174,14 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str) -> Artifact:
         envelope=envelope,
         untrusted=bool(untrusted),
     )
+
+
+def _place_of(db: sqlite3.Connection, tenant: str, handle: str, key: bytes) -> int | None:
+    told = db.execute(_sql.of_handle, (tenant, handle)).fetchone()
+    if told is not None:
+        return int(told[0])
+    untold = db.execute(_sql.untold, {"tenant": tenant, "most": _MOST_UNTOLD})
+    for session, item_id, sequence in untold:
+        if artifact_handle(tenant, session, item_id, key) == handle:
+            return int(sequence)
+    return None

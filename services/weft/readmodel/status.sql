@@ -65,12 +65,29 @@ SELECT tenant, session, last_sequence
 FROM sessions WHERE last_ns <= :before AND items > 0 AND closed_sequence < last_sequence
 ORDER BY last_sequence LIMIT :limit
 
+-- name: of_handle
+SELECT item FROM artifacts WHERE tenant = ? AND handle = ? ORDER BY item LIMIT 1
+
+-- Items whose handle no envelope tells: what waits for its own, and large bodies that are trusted.
+-- name: untold
+SELECT * FROM (
+    SELECT s.session, i.id, i.sequence
+    FROM waits w CROSS JOIN sessions s ON s.number = w.session
+    CROSS JOIN items i ON i.sequence = w.item
+    WHERE w.until = 4611686018427387903 AND s.tenant = :tenant
+    ORDER BY w.item DESC LIMIT :most)
+UNION ALL
+SELECT * FROM (
+    SELECT s.session, i.id, i.sequence
+    FROM items i INDEXED BY items_large CROSS JOIN sessions s ON s.number = i.session
+    WHERE i.body IS NOT NULL AND NOT i.untrusted AND s.tenant = :tenant
+    ORDER BY i.sequence DESC LIMIT :most)
+
 -- name: artifact
-SELECT s.session, i.id, i.sequence, i.kind, i.text, i.untrusted, i.size, i.body, i.sensitivity,
+SELECT s.session, i.id, i.kind, i.untrusted, i.size, i.body, i.sensitivity,
     i.metadata, (SELECT body FROM envelopes WHERE item = i.sequence ORDER BY version DESC LIMIT 1),
-    (SELECT max(rank) FROM levels WHERE item = i.sequence AND until = (1 << 62) - 1)
-FROM artifacts a JOIN items i ON i.sequence = a.item JOIN sessions s ON s.number = i.session
-WHERE a.tenant = ? AND a.handle = ? ORDER BY i.sequence LIMIT 1
+    (SELECT max(rank) FROM levels WHERE item = i.sequence AND until = 4611686018427387903)
+FROM items i JOIN sessions s ON s.number = i.session WHERE i.sequence = ?
 
 -- name: place
 SELECT i.sequence FROM sessions s JOIN items i ON i.session = s.number

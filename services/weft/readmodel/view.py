@@ -23,6 +23,7 @@ from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EpisodeEvent, MemoryFact
 from weft_schemas.items import LEVELS, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
+from weft_schemas.ranges import clamped
 from weft_schemas.routing import Catalog
 
 MAX_PINS = 32
@@ -250,7 +251,7 @@ class View:
         if self._begin.has_policies:
             place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
             row = self._db.execute(_sql.policy, place).fetchone()
-        return (0, _DEFAULT_POLICY) if row is None else (row[0], _policy.decode(row[1]))
+        return (0, _DEFAULT_POLICY) if row is None else (row[0], clamped(_policy.decode(row[1])))
 
     def catalog(self, name: str) -> tuple[int, Catalog] | None:
         place = {"tenant": self.tenant, "name": name, "at": self.sequence}

@@ -6,13 +6,11 @@ from __future__ import annotations
 import hashlib
 
 from weft.log.record import LogRecord
-from weft.replay.renaming import Name, renamed
+from weft.replay.renaming import Name, unnamed
 from weft.replay.sequences import Places, placed
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
 from weft_schemas.ids import digest
-
-_NAMELESS = Name("", "")
 
 
 class Likeness:
@@ -29,7 +27,7 @@ class Likeness:
         payload = record.payload
         try:
             event = placed(record.event(), self._places, same_log=False)
-            payload = encode_event(renamed(event, name, _NAMELESS))
+            payload = encode_event(unnamed(event, name))
         except InvalidInput:
             pass
         direction, event_name = record.subject.split(".")[1], record.subject.rpartition(".")[2]

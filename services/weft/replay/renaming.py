@@ -19,6 +19,19 @@ class Name(msgspec.Struct, frozen=True):
         return f"session:{self.session}"
 
 
+_NAMELESS = Name("", "")
+
+
+def unnamed(event: Event, old: Name) -> Event:
+    """The event as of a session without a name: what copies of it have in common."""
+    event = renamed(event, old, _NAMELESS)
+    if not isinstance(event, EnvelopeEvent):
+        return event
+    artifacts = tuple(msgspec.structs.replace(one, handle="") for one in event.envelope.artifacts)
+    envelope = msgspec.structs.replace(event.envelope, artifacts=artifacts)
+    return msgspec.structs.replace(event, envelope=envelope)
+
+
 def renamed(event: Event, old: Name, new: Name, *, own_memory: bool = False) -> Event:
     """The event as of session `new`: handles and the session's scope are of that one.
 
@@ -38,6 +51,11 @@ def renamed(event: Event, old: Name, new: Name, *, own_memory: bool = False) -> 
 
 
 def _envelope(envelope: ResultEnvelope, item_id: str, new: Name) -> ResultEnvelope:
-    handle = artifact_handle(new.tenant, new.session, item_id)
-    artifacts = tuple(msgspec.structs.replace(one, handle=handle) for one in envelope.artifacts)
+    # Keyed with the old one: who does not know that cannot tell it either, and no secret is needed.
+    artifacts = tuple(
+        msgspec.structs.replace(
+            one, handle=artifact_handle(new.tenant, new.session, item_id, one.handle.encode())
+        )
+        for one in envelope.artifacts
+    )
     return msgspec.structs.replace(envelope, artifacts=artifacts)

@@ -31,13 +31,15 @@ async def ask(
     request: msgspec.Struct,
     kind: type[Reply],
     wait: float = 0.0,
+    principal: str = "",
 ) -> Reply:
     """Ask the service at `(tenant, session, service)` and wait up to `wait` seconds longer than it
-    may take. Raises what the service refuses with, `Forbidden`, and `Unavailable`."""
+    may take; as a `principal`, where one is given. Raises what the service refuses with,
+    `Forbidden`, and `Unavailable`."""
     service = address[2]
     try:
         payload = msgspec.json.encode(request)
-        reply = await _replied(connection, request_subject(*address), payload, wait)
+        reply = await _replied(connection, request_subject(*address, principal), payload, wait)
     except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
         raise InvalidInput(f"this request to {service} cannot be written: {error}") from None
     except nats.errors.MaxPayloadError:

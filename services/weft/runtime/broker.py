@@ -62,7 +62,8 @@ class Broker(NatsBroker):
         """A subscriber for the requests of a service, which decorates its handler. `group` is the
         queue group; `around` is called around every request, outside of all middlewares."""
         subject = f"weft-rpc.{{tenant}}.{{session}}.{service}"
-        parts = self._parts(subject, group, kind)
+        # A subject may name who asks.
+        parts = self._parts(subject, group, kind, f"weft-rpc.*.*.{service}.*")
         return self._registered(RequestSubscriber(*parts, queue=group, kind=kind, around=around))
 
     def events(self, durable: str, filter: str, kind: Any) -> EventSubscriber:
@@ -72,10 +73,10 @@ class Broker(NatsBroker):
         subject = f"weft.{{tenant}}.{{session}}.{direction}.{{event}}"
         return self._registered(EventSubscriber(*self._parts(subject, "", kind), durable=durable))
 
-    def _parts(self, subject: str, queue: str, kind: Any) -> tuple[Any, Any, Any]:
+    def _parts(self, subject: str, queue: str, kind: Any, *others: str) -> tuple[Any, Any, Any]:
         config = NatsSubscriberConfig(
             subject=subject,
-            sub_config=ConsumerConfig(filter_subjects=[]),
+            sub_config=ConsumerConfig(filter_subjects=list(others)),
             no_reply=False,
             _outer_config=cast(NatsBrokerConfig, self.config),
             _ack_policy=AckPolicy.MANUAL,

@@ -21,6 +21,7 @@ from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
+from weft_schemas.ranges import clamped
 from weft_schemas.subjects import STREAM, stored_filter
 
 _DEFAULT = (0, ContextPolicy())
@@ -115,7 +116,7 @@ class Policies:
         try:
             event = record.event()
             if isinstance(event, ContextPolicy):
-                self.learn(record.sequence, record.address().tenant, event)
+                self.learn(record.sequence, record.address().tenant, clamped(event))
         except InvalidInput as error:
             _log.warning("policy %d is malformed: %s", record.sequence, error.code)
 

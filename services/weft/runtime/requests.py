@@ -25,7 +25,7 @@ from weft.log.wire import header_block, headers_of, publish_command, takes_repli
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import VERSION
 from weft_schemas.ranges import check_ranges
-from weft_schemas.subjects import parse_request
+from weft_schemas.subjects import parse_request, requester
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 
@@ -36,6 +36,8 @@ class Asked(msgspec.Struct, Generic[Request], frozen=True):
     tenant: str
     session: str
     request: Request
+    principal: str = ""
+    """Who asks, by the subject, which permissions can pin; empty where it names nobody."""
 
 
 Next = Callable[[StreamMessage[Msg]], Awaitable[Any]]
@@ -52,14 +54,13 @@ class RequestSubscriber(CoreSubscriber):
         self._decode_request = msgspec.json.Decoder(kind).decode
         self._decoder = self._asked
         self._around = around
-        self._listener: Listener | None = None
+        self._listeners: list[Listener] = []
         self._open: set[asyncio.Task[Any]] = set()
 
     async def leave(self) -> None:
         """Take no more requests; what the server sent until it took note is answered."""
-        listener, self._listener = self._listener, None
-        if listener is not None:
-            await listener.close()
+        listeners, self._listeners = self._listeners, []
+        await asyncio.gather(*(listener.close() for listener in listeners))
 
     async def stop(self) -> None:
         """Take no more, and return when those in work are answered."""
@@ -76,9 +77,10 @@ class RequestSubscriber(CoreSubscriber):
         return _Around(msg, context=context, around=self._around)
 
     async def _create_subscription(self) -> None:
-        if self._listener is None:
-            subject = self.subject.broker_address
-            self._listener = await self._shared.listen(subject, self._begin, self.queue)
+        if not self._listeners:
+            for subject in (self.subject.broker_address, *self.filter_subjects):
+                listener = await self._shared.listen(subject, self._begin, self.queue)
+                self._listeners.append(listener)
 
     @property
     def _shared(self) -> Connection:
@@ -100,7 +102,7 @@ class RequestSubscriber(CoreSubscriber):
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise InvalidInput(f"{service} request: {error}; see schemas/jsonschema") from None
         _check(service, request)
-        return Asked(tenant, session, request)
+        return Asked(tenant, session, request, requester(message.raw_message.subject))
 
     def _make_response_publisher(self, message: StreamMessage[Msg]) -> Sequence[Any]:
         replies = cast(ProducerProto[Any], _Replies(self._shared))

@@ -17,7 +17,7 @@ import msgspec
 
 from weft.runtime.deployment import known_secret
 from weft_schemas.errors import ConfigurationError, InvalidInput
-from weft_schemas.ids import encode_token
+from weft_schemas.ids import encode_token, principal_token
 
 SECRETS = frozenset(
     {
@@ -51,6 +51,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     tls_key: Path | None = None
 
     tenant: str = "default"
+    principal: str = ""
+    """Who publishes and asks, within the tenant: stands in the subjects, where permissions can pin
+    it, and is what scopes are granted to; `@operator` may loosen the policy in force."""
     data_dir: Path = Path("weft-data")
     """Holds the embedded server's store and the replica's read model."""
     encoding: str = "cl100k_base"
@@ -208,6 +211,11 @@ def _tenant(text: str) -> str:
     return text
 
 
+def _principal(text: str) -> str:
+    principal_token(text)
+    return text
+
+
 def _address(text: str) -> str:
     for part in text.split(","):
         if not part.strip().startswith(("nats://", "tls://", "ws://", "wss://")):
@@ -254,6 +262,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "tls_cert": _existing_file,
     "tls_key": _existing_file,
     "tenant": _tenant,
+    "principal": _principal,
     "data_dir": Path,
     "encoding": _one_of("cl100k_base", "o200k_base"),
     "http_port": _whole(0, 65_535),

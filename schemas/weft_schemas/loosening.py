@@ -1,0 +1,217 @@
+"""What one policy shows that another does not: a request's own policy may only tighten the one in
+force. Each field of a policy is judged here, or said to show nothing; one that is neither fails
+`tests/unit/test_loosening.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from weft_schemas.items import ItemKind
+from weft_schemas.policy import (
+    ContextPolicy,
+    FirewallRules,
+    Phase,
+    SensitivityAction,
+    most_shown,
+    phase_rule,
+)
+
+Judge = Callable[[ContextPolicy, ContextPolicy], Iterator[str]]
+"""The policy in force and another one → what the other shows more, in words."""
+
+_EVERYTHING = float("inf")
+
+
+def loosened(in_force: ContextPolicy, other: ContextPolicy) -> tuple[str, ...]:
+    """Fields of `other` that show more than the policy in force, each with how; none where it only
+    tightens."""
+    judged = ((path, judge) for path, judge in FIELDS.items() if not isinstance(judge, str))
+    return tuple(f"{path}: {how}" for path, judge in judged for how in judge(in_force, other))
+
+
+def _floor(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
+    was, now = in_force.sensitivity_floor, other.sensitivity_floor
+    if now.level > was.level:
+        yield f"{now.value} is above {was.value}"
+
+
+def _action(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
+    """What is redacted still tells that it is there, whose it is and of what kind."""
+    if _drops(in_force) and not _drops(other):
+        yield "redact shows more than drop"
+
+
+def _hook(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
+    """Of two hooks nobody can tell which shows more; `mask` shows the level alone."""
+    was, now = in_force.redaction_hook, other.redaction_hook
+    if now not in (was, "mask") and not _drops(other):
+        yield f"{now!r} may show more than {was!r}"
+
+
+def _drops(policy: ContextPolicy) -> bool:
+    return policy.sensitivity_action is SensitivityAction.DROP
+
+
+def _untrusted(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
+    fewer = set(in_force.firewall.untrusted_kinds) - set(other.firewall.untrusted_kinds)
+    if fewer:
+        yield f"{_named(fewer)} would be trusted"
+
+
+def _kinds(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
+    for phase in Phase:
+        more = set(phase_rule(other, phase).kinds) - set(phase_rule(in_force, phase).kinds)
+        if more:
+            yield f"{phase.value} would show {_named(more)}"
+
+
+def _limits(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
+    for phase in Phase:
+        limits = phase_rule(other, phase).limits
+        for kind, most in phase_rule(in_force, phase).limits.items():
+            is_shown = kind in phase_rule(other, phase).kinds
+            if is_shown and limits.get(kind, _EVERYTHING) > most:
+                yield f"{phase.value} would show more than {most} of {kind.value}"
+
+
+def _memory(field: str) -> Judge:
+    def judge(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
+        was, now = getattr(in_force.memory, field), getattr(other.memory, field)
+        if not now <= was:
+            yield f"{now} is above {was}"
+
+    return judge
+
+
+def _shown(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
+    """For every tool's name there is one limit in each policy. Globs are compared by what they may
+    match: where nothing proves that the limit stays, it counts as loosened."""
+    for pattern, most, past in _by_pattern(other.firewall):
+        least = _least(in_force.firewall, pattern, past)
+        if most > least:
+            yield f"results of {pattern!r} would be shown beyond {least:g} tokens"
+
+
+def _by_pattern(rules: FirewallRules) -> Iterator[tuple[str, float, tuple[str, ...]]]:
+    """Each glob, its limit, and the globs before it, which take what they match away from it. The
+    last stands for the tools of no rule."""
+    past: list[str] = []
+    for rule in rules.tools:
+        yield rule.tool, _limit(most_shown(rules, rule)), tuple(past)
+        past.append(rule.tool)
+    yield "*", _limit(most_shown(rules, None)), tuple(past)
+
+
+def _least(rules: FirewallRules, pattern: str, past: tuple[str, ...]) -> float:
+    """The lowest limit of what the glob may match and the globs in `past` do not."""
+    least = _EVERYTHING
+    for known, limit, _ in _by_pattern(rules):
+        if any(_covers(one, known) or _covers(one, pattern) for one in past):
+            continue
+        if _may_meet(known, pattern):
+            least = min(least, limit)
+        if _covers(known, pattern):
+            break
+    return least
+
+
+def _limit(most: int | None) -> float:
+    return _EVERYTHING if most is None else most
+
+
+def _covers(one: str, other: str) -> bool:
+    """Whether `one` surely matches all that `other` does."""
+    if one == other or _is_literal(other):
+        return one == other or fnmatchcase(other, one)
+    return one.endswith("*") and _is_literal(one[:-1]) and _start(other).startswith(one[:-1])
+
+
+def _may_meet(one: str, other: str) -> bool:
+    """Whether a name could match both: false only where that is certain."""
+    if _is_literal(one):
+        return fnmatchcase(one, other)
+    if _is_literal(other):
+        return fnmatchcase(other, one)
+    mine, yours = _start(one), _start(other)
+    return mine.startswith(yours) or yours.startswith(mine)
+
+
+def _is_literal(pattern: str) -> bool:
+    return _start(pattern) == pattern
+
+
+def _start(pattern: str) -> str:
+    """What stands before the first character that means others."""
+    return pattern[: min((pattern.find(one) for one in "*?[" if one in pattern), default=None)]
+
+
+def _named(kinds: set[ItemKind]) -> str:
+    return ", ".join(sorted(kind.value for kind in kinds))
+
+
+_NAME = "a name"
+_CALLERS = "how much a prompt holds is the caller's choice: a request has a budget of its own"
+_RANKS = "which of the items that may be shown are shown first"
+_WORKERS = "read where an item is worked, from the policy in the log, and never from a request"
+
+FIELDS: dict[str, Judge | str] = {
+    "name": _NAME,
+    "session": "whose policy it is; a request's is for its own session",
+    "v": "the schema's version",
+    "budgets.route": _CALLERS,
+    "budgets.call": _CALLERS,
+    "budgets.interpret": _CALLERS,
+    "budgets.answer": _CALLERS,
+    "phases.kinds": _kinds,
+    "phases.weights": _RANKS,
+    "phases.limits": _limits,
+    "sensitivity_floor": _floor,
+    "sensitivity_action": _action,
+    "redaction_hook": _hook,
+    "selection.recent": _RANKS,
+    "selection.matches": _RANKS,
+    "selection.neighbours": _RANKS,
+    "selection.duplicate_threshold": "without effect",
+    "memory.fact_tokens": _memory("fact_tokens"),
+    "memory.episode_tokens": _memory("episode_tokens"),
+    "memory.header_share": _memory("header_share"),
+    "firewall.threshold": "judged with `firewall.show`",
+    "firewall.summary_tokens": _WORKERS,
+    "firewall.max_facts": _WORKERS,
+    "firewall.untrusted_kinds": _untrusted,
+    "firewall.pii": _WORKERS,
+    "firewall.pii_sensitivity": _WORKERS,
+    "firewall.tools.tool": "judged with `firewall.show`",
+    "firewall.tools.keep": _WORKERS,
+    "firewall.tools.threshold": "judged with `firewall.show`",
+    "firewall.tools.passthrough": "judged with `firewall.show`",
+    "firewall.tools.always_store": _WORKERS,
+    "firewall.tools.sensitivity": _WORKERS,
+    "firewall.tools.show": "judged with `firewall.show`",
+    "firewall.show": _shown,
+    "summaries.item_threshold": _WORKERS,
+    "summaries.item_tokens": _WORKERS,
+    "summaries.session_tokens": _WORKERS,
+}
+"""Path of a field → what judges it, or why it shows nothing more."""
+
+
+def fields_of(kind: type[msgspec.Struct], path: str = "") -> Iterator[str]:
+    """Paths of all fields, those of structs within lists and objects as well."""
+    for field in msgspec.structs.fields(kind):
+        within = [one for one in _types(field.type) if issubclass(one, msgspec.Struct)]
+        for one in within:
+            yield from fields_of(one, f"{path}{field.name}.")
+        if not within:
+            yield f"{path}{field.name}"
+
+
+def _types(annotation: object) -> Iterator[type]:
+    if isinstance(annotation, type) and not getattr(annotation, "__args__", ()):
+        yield annotation
+    for one in getattr(annotation, "__args__", ()):
+        yield from _types(one)

@@ -1,0 +1,30 @@
+"""What a request may ask for: its own policy, and one of the past, may tighten the policy in force;
+to loosen it is the operator's right."""
+
+from __future__ import annotations
+
+from weft.readmodel.model import ReadModel
+from weft.readmodel.rows import SessionView
+from weft_schemas.compile import CompileRequest
+from weft_schemas.errors import Forbidden
+from weft_schemas.ids import OPERATOR
+from weft_schemas.loosening import loosened
+from weft_schemas.policy import ContextPolicy
+
+
+def policy_of(
+    model: ReadModel, view: SessionView, request: CompileRequest, principal: str
+) -> tuple[ContextPolicy, tuple[str, ...]]:
+    """The policy that a compile over this view goes by, and what of the one in force now it
+    loosens. Raises `Forbidden` where that is not the operator's."""
+    policy = request.policy or view.policy()[1]
+    if request.policy is None and request.as_of is None:
+        return policy, ()
+    more = loosened(model.view(view.tenant, view.session).policy()[1], policy)
+    if more and principal != OPERATOR:
+        whose = "the request's policy" if request.policy else f"the policy as of {request.as_of}"
+        raise Forbidden(
+            f"{whose} shows more than the one in force ({'; '.join(more)}); tighten it, or ask as "
+            f"{OPERATOR} with a credential that may"
+        )
+    return policy, more
