@@ -36,17 +36,18 @@ class Service(click.ParamType[str]):
 
 
 @click.command()
-@click.argument("service", type=Service())
+@click.argument("service", type=Service(), metavar="SERVICE")
 @click.option("--compilers", type=click.IntRange(min=1), default=1, show_default=True,
               help="Of `replica`.")  # fmt: skip
 @connected
 def work(service: str, compilers: int, settings: Settings) -> None:
-    """Run SERVICE until SIGTERM or Ctrl-C, which drain it.
+    """Run SERVICE until SIGTERM or Ctrl-C, which drain it: firewall, summarizer, memory, indexer,
+    compiler, router or replica, or MODULE:WORKER for a worker of your own, from a module that
+    Python finds here (docs/workers.md).
 
     Start more of the same to scale: workers of one kind share their consumer, compilers share
     their requests. `replica` is one indexer with its compilers on one data folder (WEFT_DATA_DIR);
-    a second indexer on the folder stands by. MODULE:WORKER runs a worker of your own, from a module
-    that Python finds here (docs/workers.md). Logs are JSON on stderr; /metrics, /live and /ready
+    a second indexer on the folder stands by. Logs are JSON on stderr; /metrics, /live and /ready
     are served on WEFT_HTTP_PORT.
 
     \b
