@@ -20,6 +20,7 @@ LAYERS = (
     "runtime",
     "readmodel",
     "log",
+    "messages",
     "adapters completion",
     "passages",
     "tokens days bodies bm25 leaves facts",
