@@ -49,7 +49,7 @@ async def served() -> Process:
 
 
 async def request(broker: Any, body: bytes) -> Any:
-    return await broker.request(body, "weft-rpc.acme.s1.echo")
+    return await broker.request(body, "weft-rpc.acme.s1.echo", timeout=60)
 
 
 async def test_a_handler_gets_its_request_and_what_is_injected_without_a_server() -> None:
@@ -68,7 +68,21 @@ async def test_errors_are_replies_with_their_code() -> None:
     assert missing.headers[ERROR_HEADER] == "not_found"
     assert malformed.headers[ERROR_HEADER] == "invalid_input"
     assert "$.text" in msgspec.json.decode(malformed.body)["message"]
-    assert b'code="not_found"' in process.metrics.text()
+    assert b'exception_type="NotFound",handler="weft-rpc.{tenant}.{session}.echo"} 1.0' in (
+        process.metrics.text()
+    )
+
+
+async def test_counters_do_not_grow_with_tenants_and_sessions() -> None:
+    process = await served()
+    async with TestNatsBroker(process.broker) as broker:
+        await request(broker, b"{}")
+        before = process.metrics.text().count(b"\n")
+        for number in range(20):
+            await broker.request(b"{}", f"weft-rpc.t{number}.s{number}.echo", timeout=60)
+    text = process.metrics.text()
+    assert text.count(b"\n") == before
+    assert b'handler="weft-rpc.{tenant}.{session}.echo",status="acked"} 21.0' in text
 
 
 async def test_asyncapi_tells_the_address_and_the_contracts_schema() -> None:

@@ -78,16 +78,20 @@ class Compiler:
         self._connection = process.connection
         self._ask = partial(ask, process.connection)
         self._key = process.settings.fingerprint_key.encode()
+        self._tracing = process.tracing
         self._after_work = crash_point("compiler.after_work")
         self._after_publish = crash_point("compiler.after_publish")
 
     async def compile(self, asked: Asked[CompileRequest]) -> ContextPack:
         """The pack, recorded. Raises `NotFound` for a session that the log does not hold."""
-        compilation = await self._compiled(asked, await self._routed(asked, asked.request))
-        self._after_work()
-        await self._audits.record(compilation.audit)
-        self._after_publish()
-        return compilation.pack
+        with self._tracing.retrieval(asked.session, asked.request.query) as span:
+            compilation = await self._compiled(asked, await self._routed(asked, asked.request))
+            self._after_work()
+            await self._audits.record(compilation.audit)
+            self._after_publish()
+            pack, stats = compilation.pack, compilation.pack.stats
+            span.made(stats.prompt_tokens, pack.sequence, stats.included_count, stats.dropped_count)
+        return pack
 
     async def explain(self, asked: Asked[ExplainRequest]) -> ExplainReply:
         """What the compile would do with one item; nothing is recorded. Raises `NotFound` for a

@@ -59,8 +59,9 @@ class Answering:
         The handler is FastStream's and may ask for what it injects besides. It raises weft's
         errors; any other is reported as internal and logged.
         """
-        around = self._around(service)
-        subscriber = self._process.broker.requests(service, kind, self._group, around)
+        subscriber = self._process.broker.requests(
+            service, kind, self._group, self._replied, self._in_turn(service)
+        )
         subscriber(handler)
         self._subscribers.append(subscriber)
         if self._process.answers:
@@ -83,28 +84,26 @@ class Answering:
         self._process.answers = False
         await asyncio.gather(*(subscriber.stop() for subscriber in self._subscribers))
 
-    def _around(self, service: str) -> Around:
+    async def _replied(self, call_next: Next, message: StreamMessage[Msg]) -> Response:
+        try:
+            body = msgspec.json.encode(await call_next(message))
+            self._check_size(body)
+        except Exception as error:
+            refused = self._refusal(error)
+            return Response(msgspec.json.encode(refused), headers={ERROR_HEADER: refused.code})
+        return Response(body)
+
+    def _in_turn(self, service: str) -> Around:
         shares = Shares(AT_ONCE, OF_TENANT, OF_SESSION, waiting=OF_TENANT)
 
-        async def replied(call_next: Next, message: StreamMessage[Msg]) -> bytes:
+        async def in_turn(call_next: Next, message: StreamMessage[Msg]) -> Any:
             tenant, session, _ = parse_request(message.raw_message.subject)
             async with AsyncExitStack() as stack:
                 with self._waits(service, shares.would_wait(tenant, session), len(message.body)):
                     await stack.enter_async_context(shares.place(tenant, session))
-                body = msgspec.json.encode(await call_next(message))
-            self._check_size(body)
-            return body
+                return await call_next(message)
 
-        async def around(call_next: Next, message: StreamMessage[Msg]) -> Response:
-            with self._process.metrics.request(service) as answer:
-                try:
-                    return Response(await replied(call_next, message))
-                except Exception as error:
-                    refused = self._refusal(error)
-                    answer.code = refused.code
-            return Response(msgspec.json.encode(refused), headers={ERROR_HEADER: refused.code})
-
-        return around
+        return in_turn
 
     @contextmanager
     def _waits(self, service: str, would_wait: bool, size: int) -> Iterator[None]:

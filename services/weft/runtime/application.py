@@ -77,6 +77,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
             if runner.failure is None:
                 raise
     await runner.close()
+    process.tracing.close()
     if runner.failure is not None:
         _logger.error("the process ends", exc_info=runner.failure)
         raise runner.failure

@@ -57,14 +57,17 @@ class Broker(NatsBroker):
         return MOST_BYTES if self._shared is None else self._shared.max_payload
 
     def requests(
-        self, service: str, kind: type[Request], group: str, around: Around
+        self, service: str, kind: type[Request], group: str, replied: Around, in_turn: Around
     ) -> RequestSubscriber:
         """A subscriber for the requests of a service, which decorates its handler. `group` is the
-        queue group; `around` is called around every request, outside of all middlewares."""
+        queue group; `replied` is called around all middlewares, `in_turn` within them."""
         subject = f"weft-rpc.{{tenant}}.{{session}}.{service}"
         # A subject may name who asks.
         parts = self._parts(subject, group, kind, f"weft-rpc.*.*.{service}.*")
-        return self._registered(RequestSubscriber(*parts, queue=group, kind=kind, around=around))
+        subscriber = RequestSubscriber(
+            *parts, queue=group, kind=kind, replied=replied, in_turn=in_turn
+        )
+        return self._registered(subscriber)
 
     def events(self, durable: str, filter: str, kind: Any) -> EventSubscriber:
         """A subscriber for the events that a durable consumer of the log brings, which decorates

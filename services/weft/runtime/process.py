@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable
 from weft.log.connection import Connection
 from weft.runtime.broker import Broker
 from weft.runtime.metrics import Metrics
+from weft.runtime.request_telemetry import measured, traced
 from weft.runtime.settings import Settings
+from weft.runtime.tracing import Tracing
 
 BEHIND_EVENTS = 1_000
 """A process with more unfinished events than this is not ready: about a second of work."""
@@ -26,8 +28,12 @@ class Process:
         self.health = Health()
         self.stopping = asyncio.Event()
         """Set by SIGTERM or SIGINT: finish what was begun, begin nothing."""
+        self.tracing = Tracing(name, settings)
         self.broker = Broker()
         """FastStream's side of the process; shares the log's connection."""
+        self.broker.add_middleware(measured(self.metrics.registry, name))
+        if self.tracing.provider is not None:
+            self.broker.add_middleware(traced(self.tracing.provider))
         self._connection: Connection | None = None
         self.http_port = 0
         """Where its health and metrics are served; known before the service runs."""

@@ -17,7 +17,6 @@ from faststream._internal.producer import ProducerProto
 from faststream.message import StreamMessage
 from faststream.nats.publisher.fake import NatsFakePublisher
 from faststream.nats.subscriber.usecases import CoreSubscriber
-from faststream.response import Response
 from nats.aio.msg import Msg
 
 from weft.log.connection import Connection, Listener
@@ -41,19 +40,22 @@ class Asked(msgspec.Struct, Generic[Request], frozen=True):
 
 
 Next = Callable[[StreamMessage[Msg]], Awaitable[Any]]
-Around = Callable[[Next, StreamMessage[Msg]], Awaitable[Response]]
-"""Called around a request: calls the next to have it worked, and gives what to reply."""
+Around = Callable[[Next, StreamMessage[Msg]], Awaitable[Any]]
+"""Called around a request: calls the next to have it worked, and gives what comes of it."""
 
 
 class RequestSubscriber(CoreSubscriber):
     """Hands each request to its handler as `Asked`, many at once. `start` and `leave` may take
     turns: what came before is answered."""
 
-    def __init__(self, *parts: Any, queue: str, kind: type[msgspec.Struct], around: Around) -> None:
+    def __init__(
+        self, *parts: Any, queue: str, kind: type[msgspec.Struct], replied: Around, in_turn: Around
+    ) -> None:
         super().__init__(*parts, queue=queue)
         self._decode_request = msgspec.json.Decoder(kind).decode
         self._decoder = self._asked
-        self._around = around
+        self._replied = _Middleware(replied)
+        self._in_turn = _Middleware(in_turn)
         self._listeners: list[Listener] = []
         self._open: set[asyncio.Task[Any]] = set()
 
@@ -71,10 +73,8 @@ class RequestSubscriber(CoreSubscriber):
 
     @property
     def _broker_middlewares(self) -> Sequence[Any]:
-        return (self._middleware, *super()._broker_middlewares)
-
-    def _middleware(self, msg: Msg, /, *, context: Any) -> _Around:
-        return _Around(msg, context=context, around=self._around)
+        """Replies are made outside of all others, which see the errors; turns are taken inside."""
+        return (self._replied, *super()._broker_middlewares, self._in_turn)
 
     async def _create_subscription(self) -> None:
         if not self._listeners:
@@ -109,12 +109,20 @@ class RequestSubscriber(CoreSubscriber):
         return (NatsFakePublisher(producer=replies, subject=message.reply_to),)
 
 
+class _Middleware:
+    def __init__(self, around: Around) -> None:
+        self._around = around
+
+    def __call__(self, msg: Msg, /, *, context: Any) -> _Around:
+        return _Around(msg, context=context, around=self._around)
+
+
 class _Around(BaseMiddleware):
     def __init__(self, msg: Msg, /, *, context: Any, around: Around) -> None:
         super().__init__(msg, context=context)
         self._around = around
 
-    async def consume_scope(self, call_next: Next, msg: StreamMessage[Msg]) -> Response:
+    async def consume_scope(self, call_next: Next, msg: StreamMessage[Msg]) -> Any:
         return await self._around(call_next, msg)
 
 

@@ -30,6 +30,7 @@ from weft.runtime.logs import fields, safe_error
 from weft.runtime.making import Maker
 from weft.runtime.policies import following_policies
 from weft.runtime.process import Process
+from weft.runtime.tracing import continued
 from weft.runtime.watchdog import Watchdog
 from weft_schemas.errors import (
     ConfigurationError,
@@ -115,6 +116,9 @@ class WorkerLoop:
         self._publisher = publisher
         self._maker = maker
         self._tasks: asyncio.TaskGroup
+        self._tracing = process.tracing
+        self._spans: dict[int, Any] = {}
+        """Of the events in work, by sequence, where they are traced."""
         self._open = 0
         """Events that were begun and are neither acknowledged nor put off."""
         self._all_closed = asyncio.Event()
@@ -179,6 +183,10 @@ class WorkerLoop:
         begun = perf_counter()
         self._open += 1
         self._after_fetch()
+        span = self._tracing.event(delivery.record)
+        if span is not None:
+            self._spans[delivery.record.sequence] = span
+            delivery.record = continued(delivery.record, span)
         record = delivery.record
         try:
             messages = self._maker.at_once(record)
@@ -238,6 +246,10 @@ class WorkerLoop:
     def _close(self, record: LogRecord, outcome: str, begun: float) -> None:
         event = record.subject.rpartition(".")[2]
         self._process.metrics.event(event, outcome, perf_counter() - begun)
+        span = self._spans.pop(record.sequence, None)
+        if span is not None:
+            span.set_attribute("weft.outcome", outcome)
+            span.end()
         self._open -= 1
         if not self._open:
             self._all_closed.set()
