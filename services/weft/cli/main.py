@@ -64,6 +64,7 @@ _COMMANDS = {
     "graph": ("weft.cli.catalog:graph", "Draw the graph that routing searches."),
     "policy": ("weft.cli.policy:policy", "Publish and show context policies."),
     "config": ("weft.cli.config:config", "Show the settings in force."),
+    "gateway": ("weft.cli.gateway:gateway", "MCP servers behind firewall and log."),
     "eval": ("weft.cli.evaluation:evaluate", "Measure compiles on recorded sessions."),
     "demo": ("weft.cli.demo:demo", "A recorded session through every service."),
 }

@@ -21,7 +21,7 @@ _DESCRIPTION = (
 )
 
 
-_PARAMETERS: dict[str, Any] = {
+PARAMETERS: dict[str, Any] = {
     "type": "object",
     "properties": {
         "handle": {"type": "string", "pattern": "^art:[a-z2-7]{10}$"},
@@ -36,6 +36,7 @@ _PARAMETERS: dict[str, Any] = {
     "required": ["handle"],
     "additionalProperties": False,
 }
+"""JSON Schema of the tool's arguments: those of `DrilldownRequest`."""
 
 
 def drilldown_tool(provider: Provider) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def drilldown_tool(provider: Provider) -> dict[str, Any]:
 
     Raises `InvalidInput` for another provider.
     """
-    return definition(provider, TOOL_NAME, _DESCRIPTION, _PARAMETERS)
+    return definition(provider, TOOL_NAME, _DESCRIPTION, PARAMETERS)
 
 
 def slice_item(reply: DrilldownReply, item_id: str, parent_id: str) -> ContextItem:

@@ -18,7 +18,7 @@ from weft_schemas.items import ContextItem
 
 async def service(process: Process) -> None:
     """Run until the process stops."""
-    tokens.encoding(process.settings.encoding)  # loaded here, not by the first event
+    tokens.counter(process.settings.encoding)  # loaded here, not by the first event
     await run(process, firewall(process.settings))
 
 

@@ -35,7 +35,8 @@ MOST_WAITING = 128 * 1024 * 1024
 _ROOM_FOR_HEADERS = 1_024
 
 Request = TypeVar("Request", bound=msgspec.Struct)
-Handler = Callable[[Asked[Any]], Awaitable[msgspec.Struct]]
+Handler = Callable[[Asked[Any]], Awaitable[msgspec.Struct | msgspec.Raw]]
+"""The reply, or its JSON where that was made in another process."""
 
 _log = logging.getLogger(__name__)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from weft.model_encodings import DEFAULT_ENCODING, encoding_named
 from weft.runtime.deployment import known_secret
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.ids import encode_token, principal_token
@@ -27,6 +28,7 @@ SECRETS = frozenset(
         "summary_api_key",
         "router_api_key",
         "reading_api_key",
+        "gateway_token",
     }
 )
 """Fields that are never shown."""
@@ -56,8 +58,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     it, and is what scopes are granted to; `@operator` may loosen the policy in force."""
     data_dir: Path = Path("weft-data")
     """Holds the embedded server's store and the replica's read model."""
-    encoding: str = "cl100k_base"
-    """In which tokens are counted."""
+    encoding: str = DEFAULT_ENCODING
+    """In which tokens are counted: an encoding, a model or the path of a `tokenizer.json`."""
+    heavy_processes: int = 2
+    """Of a compiler or router, for requests that take longer than some milliseconds; one tenant
+    takes all but one of them."""
+    heavy_seconds: float = 10.0
+    """Longest that such a request may take."""
     http_host: str = "127.0.0.1"
     http_port: int = 0
     """Of /metrics, /live and /ready; 0 takes a free one and logs it."""
@@ -94,6 +101,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     of JSON lines for each process; empty makes none."""
     trace_content: bool = False
     """Whether spans may hold texts, such as a compile's query."""
+    gateway_token: str | None = None
+    """What hosts must send to a gateway that serves HTTP; one on loopback needs none."""
     router_encoder: str = ""
     """Sentence encoder that routing fuses with its own scores; none where empty."""
 
@@ -251,6 +260,13 @@ def _not_negative(text: str) -> float:
     return value
 
 
+def _seconds(text: str) -> float:
+    value = _not_negative(text)
+    if not value:
+        raise ValueError("give more than 0")
+    return value
+
+
 def _one_of(*words: str) -> Callable[[str], str]:
     def check(text: str) -> str:
         if text not in words:
@@ -281,7 +297,9 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "tenant": _tenant,
     "principal": _principal,
     "data_dir": Path,
-    "encoding": _one_of("cl100k_base", "o200k_base"),
+    "encoding": encoding_named,
+    "heavy_processes": _whole(1, 64),
+    "heavy_seconds": _seconds,
     "http_port": _whole(0, 65_535),
     "log_level": _one_of("debug", "info", "warning", "error"),
     "durability": _one_of("process", "power", "cluster"),

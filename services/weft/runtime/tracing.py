@@ -100,13 +100,15 @@ class Retrieval:
     def __init__(self, span: Span | None) -> None:
         self._span = span
 
-    def made(self, tokens: int, sequence: int, included: int, dropped: int) -> None:
-        """Tokens of the prompt, the sequence read, and how many items are in it and were not."""
+    def made(self, pack: bytes) -> None:
+        """The pack, as JSON: tokens of its prompt, the sequence read, and how many items are in it
+        and were not."""
         if self._span is not None:
-            self._span.set_attribute("gen_ai.usage.input_tokens", tokens)
-            self._span.set_attribute("weft.sequence", sequence)
-            self._span.set_attribute("weft.items.included", included)
-            self._span.set_attribute("weft.items.dropped", dropped)
+            made = msgspec.json.decode(pack, type=_Made)
+            self._span.set_attribute("gen_ai.usage.input_tokens", made.stats.prompt_tokens)
+            self._span.set_attribute("weft.sequence", made.sequence)
+            self._span.set_attribute("weft.items.included", made.stats.included_count)
+            self._span.set_attribute("weft.items.dropped", made.stats.dropped_count)
 
 
 def continued(record: LogRecord, span: Span | None) -> LogRecord:
@@ -116,6 +118,17 @@ def continued(record: LogRecord, span: Span | None) -> LogRecord:
     context = span.get_span_context()
     trace = f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
     return msgspec.structs.replace(record, traceparent=trace)
+
+
+class _Stats(msgspec.Struct, frozen=True):
+    prompt_tokens: int = 0
+    included_count: int = 0
+    dropped_count: int = 0
+
+
+class _Made(msgspec.Struct, frozen=True):
+    sequence: int
+    stats: _Stats
 
 
 class _Reserved(msgspec.Struct, frozen=True):

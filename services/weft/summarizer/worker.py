@@ -32,7 +32,7 @@ its connection takes, and the server would cut it off."""
 
 async def service(process: Process) -> None:
     """Run until the process stops."""
-    tokens.encoding(process.settings.encoding)  # loaded here, not by the first event
+    tokens.counter(process.settings.encoding)  # loaded here, not by the first event
     await run(process, summarizer(process.settings, EventLog(process.connection)))
 
 
