@@ -24,6 +24,7 @@ LAYERS = (
     "messages",
     "adapters completion",
     "passages",
+    "secrets",
     "tokens days bodies bm25 leaves facts",
     "model_encodings",
 )
