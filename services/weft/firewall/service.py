@@ -14,11 +14,12 @@ from weft.log.publishing import Publisher
 from weft.readmodel.model import ReadModel
 from weft.readmodel.redaction import redaction_hook
 from weft.readmodel.status import Artifact, artifact
-from weft.runtime.answering import Answering, Asked
+from weft.runtime.answering import Answering
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
+from weft.runtime.requests import Asked
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.errors import Forbidden, NotFound, Unavailable
 from weft_schemas.ids import handle_key
