@@ -20,6 +20,7 @@ from weft.summarizer.covered import NOTHING, Memory
 from weft.summarizer.derive import VERSION, WORKER, is_long, summary_of_item, summary_of_session
 from weft.summarizer.stretch import Stretch, stretch_of
 from weft.summarizer.summarizer import Summarizer, configured
+from weft.summarizer.tainted import repeating
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.events import Event, Origin, SessionClosedEvent, SummaryEvent
 from weft_schemas.items import ContextItem
@@ -140,6 +141,7 @@ class _Summaries:
             lambda sequence, item: context.is_untrusted(item, sequence),
             lambda item: is_long(item, item.text, policy.summaries, self._encoding),
             before,
+            repeating(shown),
         )
         if stretch is None or not _may_wait(stretch, record):
             self._memory.keep(place, before, events, closing)
