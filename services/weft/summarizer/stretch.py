@@ -64,8 +64,9 @@ def stretch_of(
 
     `events` are the session's, in and out, with their sequences, in any order; later ones than
     the closing count only where they derive from an item of the stretch. `is_long` tells which
-    trusted items get a summary, `is_tainted` which repeat what is flagged. `before` is what is known of the session where
-    the events do not begin at its start. None where nothing was published since the closing before.
+    trusted items get a summary, `is_tainted` which repeat what is flagged. `before` is what is
+    known of the session where the events do not begin at its start. None where nothing was
+    published since the closing before.
     """
     ordered = sorted(events, key=lambda pair: pair[0])
     start, last = _bounds(ordered, closing, before.last + 1)
