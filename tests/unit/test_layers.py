@@ -20,7 +20,7 @@ LAYERS = (
     "runtime",
     "readmodel",
     "log",
-    "messages",
+    "messages traces",
     "adapters completion",
     "passages",
     "secrets",

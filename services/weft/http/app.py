@@ -13,13 +13,13 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import msgspec
-from litestar import Litestar, MediaType, Request, Response, get, route
+from litestar import Litestar, MediaType, Request, Response, get, post, route
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 from litestar.response import Stream
 
-from weft.http import openapi, problems, sse
+from weft.http import openapi, problems, sse, tracing
 from weft.http.callers import caller
 from weft.http.clients import Clients
 from weft.http.grants import Grant, Grants
@@ -70,6 +70,7 @@ class Application:
         self.rate = rate
         self.limits = Limits(now)
         self.answers = Answers(now)
+        self.traced = tracing.Published()
         self.metrics = Metrics("serve")
         self.closing = asyncio.Event()
 
@@ -77,7 +78,7 @@ class Application:
         """The application for a server."""
         handlers = [self._route(path, several) for path, several in paths().items()]
         return Litestar(
-            [*handlers, *self._pages()],
+            [*handlers, self._traces(), *self._pages()],
             openapi_config=None,
             logging_config=None,
             request_max_body_size=self.most_bytes,
@@ -164,6 +165,25 @@ class Application:
 
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return Stream(body(), media_type=sse.MEDIA_TYPE, headers=headers)
+
+    def _traces(self) -> HTTPRouteHandler:
+        """OpenTelemetry's own form: its answer is in the form of the question."""
+
+        @post("/v1/traces", status_code=200)
+        async def traces(request: Request[Any, Any, Any]) -> Response[bytes]:
+            with self.metrics.request("traces") as told:
+                try:
+                    grant = self._admitted(request)
+                    content = await self._content(request, tracing.TYPES)
+                    kind = checked_type(request.headers.get("content-type", ""), tracing.TYPES)
+                    client = await self.clients.of(grant)
+                    answer = await tracing.take(client, self.traced, content, kind)
+                except (WeftError, Refused) as error:
+                    told.code = error.code
+                    raise
+            return Response(answer, media_type=kind)
+
+        return traces
 
     def _pages(self) -> list[HTTPRouteHandler]:
         """What is for people and for whoever looks after the process; nobody needs a token."""
