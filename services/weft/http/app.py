@@ -22,6 +22,7 @@ from litestar.response import Stream
 from weft.http import openapi, problems, sse, tracing
 from weft.http.callers import caller
 from weft.http.clients import Clients
+from weft.http.counting import RequestCounts
 from weft.http.grants import Grant, Grants
 from weft.http.handlers import HANDLERS, STREAMS, Call, problem_event
 from weft.http.idempotency import Answers, checked_key
@@ -72,6 +73,7 @@ class Application:
         self.answers = Answers(now)
         self.traced = tracing.Published()
         self.metrics = Metrics("serve")
+        self.counts = RequestCounts(self.metrics.registry, "serve")
         self.closing = asyncio.Event()
 
     def asgi(self) -> Litestar:
@@ -96,7 +98,7 @@ class Application:
 
         async def handle(request: Request[Any, Any, Any]) -> Response[Any]:
             operation = by_method[request.method]
-            with self.metrics.request(operation.name) as told:
+            with self.counts.request(operation.name) as told:
                 try:
                     return await self._answer(operation, request)
                 except (WeftError, Refused) as error:
@@ -171,7 +173,7 @@ class Application:
 
         @post("/v1/traces", status_code=200)
         async def traces(request: Request[Any, Any, Any]) -> Response[bytes]:
-            with self.metrics.request("traces") as told:
+            with self.counts.request("traces") as told:
                 try:
                     grant = self._admitted(request)
                     content = await self._content(request, tracing.TYPES)
@@ -184,6 +186,15 @@ class Application:
             return Response(answer, media_type=kind)
 
         return traces
+
+    async def _is_ready(self) -> bool:
+        """Whether the log can be reached: with tokens, by whom somebody asked as."""
+        try:
+            if isinstance(self.grants, Grant):
+                await self.clients.of(self.grants)
+        except WeftError:
+            return False
+        return self.clients.are_up() and not self.closing.is_set()
 
     def _pages(self) -> list[HTTPRouteHandler]:
         """What is for people and for whoever looks after the process; nobody needs a token."""
@@ -204,7 +215,7 @@ class Application:
 
         @get("/ready")
         async def ready() -> Response[bytes]:
-            if self.clients.are_up() and not self.closing.is_set():
+            if await self._is_ready():
                 return Response(b"ready\n", media_type=MediaType.TEXT)
             complaint = b"not ready: the connection to the log is down\n"
             return Response(complaint, media_type=MediaType.TEXT, status_code=503)
