@@ -10,7 +10,7 @@ from tests.data import ROOT
 
 SERVICES = "firewall summarizer memory compiler router"
 LAYERS = (
-    "cli",
+    "cli testing",
     "gateway",
     "client replica_service",
     "audit",

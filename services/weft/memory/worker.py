@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import msgspec
 
-from weft.log.connection import Connection
+from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
-from weft.log.reading import read
 from weft.log.record import LogRecord
 from weft.memory.derive import VERSION, WORKER, episode_of, facts_of_envelope, facts_of_item
 from weft.runtime.artifacts import ArtifactStore
@@ -36,18 +35,18 @@ async def service(process: Process) -> None:
     """Run until the process stops."""
     async with Publisher(process.connection) as publisher:
         artifacts = ArtifactStore(process.connection, publisher)
-        await run_worker(process, memory(process.connection, artifacts))
+        await run_worker(process, memory(EventLog(process.connection), artifacts))
 
 
-def memory(connection: Connection, artifacts: ArtifactStore) -> Worker:
+def memory(log: EventLog, artifacts: ArtifactStore) -> Worker:
     """The worker; it alone reports malformed `out` events."""
-    memories = _Memories(connection, artifacts)
+    memories = _Memories(log, artifacts)
     return Worker(WORKER, VERSION, memories.derive, memories.at_once, reports="out")
 
 
 class _Memories:
-    def __init__(self, connection: Connection, artifacts: ArtifactStore) -> None:
-        self._connection = connection
+    def __init__(self, log: EventLog, artifacts: ArtifactStore) -> None:
+        self._log = log
         self._artifacts = artifacts
 
     def at_once(
@@ -91,7 +90,7 @@ class _Memories:
         if not _tells(event):
             return None
         try:
-            record = await read(self._connection, event.origin.sequence)
+            record = await self._log.read(event.origin.sequence)
         except NotFound:
             return None  # erased since
         source = record.event()

@@ -107,7 +107,7 @@ async def _rework(connection: Connection, settings: Settings, name: str) -> Asyn
         worker = {
             "firewall": lambda: firewall(settings, artifacts),
             "summarizer": lambda: summarizer(settings, EventLog(connection), artifacts),
-            "memory": lambda: memory(connection, artifacts),
+            "memory": lambda: memory(EventLog(connection), artifacts),
         }[name]()
         worker = worker.keyed(settings.fingerprint_key)
         model = (settings.summary_model or "") if name == "summarizer" else ""
