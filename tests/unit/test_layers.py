@@ -11,7 +11,7 @@ from tests.data import ROOT
 SERVICES = "firewall summarizer memory compiler router"
 LAYERS = (
     "cli testing",
-    "gateway",
+    "http gateway",
     "client replica_service",
     "audit",
     "indexer evaluation",

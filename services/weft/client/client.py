@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -52,7 +52,15 @@ from weft_schemas.routing import (
     RouteReply,
     RouteRequest,
 )
-from weft_schemas.status import ASKED, ProcessState, StatusReply, StatusRequest
+from weft_schemas.status import (
+    ASKED,
+    LISTED,
+    ProcessState,
+    SessionsReply,
+    SessionsRequest,
+    StatusReply,
+    StatusRequest,
+)
 from weft_schemas.subjects import stored_filter
 
 if TYPE_CHECKING:
@@ -467,6 +475,12 @@ class Client:
         """What a replica has folded of a session, or of the whole tenant."""
         return await self._ask(session or TENANT_SESSION, "status", StatusRequest(), StatusReply)
 
+    async def sessions(self, *, beyond: str = "", limit: int = LISTED) -> SessionsReply:
+        """The tenant's sessions by name, a page of them; `reply.next` is the `beyond` of the
+        following one."""
+        asked = SessionsRequest(beyond, limit)
+        return await self._ask(TENANT_SESSION, "sessions", asked, SessionsReply)
+
     async def processes(self) -> tuple[ProcessState, ...]:
         """How every process of weft is, by its own account; who does not answer is not there, or
         does nothing at the moment. A compiler asks them all; where none answers, this client does,
@@ -487,13 +501,16 @@ class Client:
         namespaces: Sequence[str] = (),
         tags: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        failed: Sequence[str] = (),
+        used: Sequence[str] = (),
         session: str | None = None,
         after: int = 0,
         timeout: float = 2.0,
     ) -> RouteReply:
         """The cards of the tools that fit a routing query best, best first.
 
-        With a `session`, what it used and what failed there counts. `after` waits for a version of
+        With a `session`, what it used and what failed there counts, besides the ids in `used` and
+        `failed`. `after` waits for a version of
         the catalogue. Raises `NotFound` for an unknown catalogue.
         """
         asked = RouteRequest(
@@ -503,6 +520,8 @@ class Client:
             namespaces=tuple(namespaces),
             tags=tuple(tags),
             exclude=tuple(exclude),
+            failed=tuple(failed),
+            used=tuple(used),
             after=after,
             timeout=timeout,
         )
@@ -518,10 +537,12 @@ class Client:
         return OfferedTools(decision, tuple(one.tool for one in await asyncio.gather(*asked)))
 
     async def choose(
-        self, decision: RouteReply, item_id: str, session: str | None = None
+        self, decision: RouteReply | str, item_id: str, session: str | None = None
     ) -> ChoiceReply:
-        """Record which card of a decision the model took; empty where it took none."""
-        asked = ChoiceRequest(decision.id, item_id)
+        """Record which card of a decision (or of its id) the model took; empty where it took
+        none."""
+        named = decision if isinstance(decision, str) else decision.id
+        asked = ChoiceRequest(named, item_id)
         return await self._ask(session or TENANT_SESSION, "choose", asked, ChoiceReply)
 
     async def hydrate(
@@ -540,7 +561,7 @@ class Client:
 
     async def events(
         self, session: str, *, first: int = 1, follow: bool = False
-    ) -> AsyncIterator[LogRecord]:
+    ) -> AsyncGenerator[LogRecord, None]:
         """The session's events as the log holds them, from sequence `first` on; with `follow` it
         goes on with new ones. Needs a credential that may read the log."""
         await self._connected()
