@@ -7,7 +7,7 @@ permissions, several processes, bodies apart, and the audit of compiles, so that
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
 from typing import Any, Self
 
 import msgspec
@@ -151,7 +151,7 @@ class MemoryClient(Client):
 
     async def events(
         self, session: str, *, first: int = 1, follow: bool = False
-    ) -> AsyncIterator[LogRecord]:
+    ) -> AsyncGenerator[LogRecord, None]:
         if follow:
             raise InvalidInput("a log in memory cannot be followed; ask for events again")
         async for record in self._working.log.session(self.tenant, session, after=first - 1):
