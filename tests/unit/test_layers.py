@@ -17,6 +17,7 @@ LAYERS = (
     "indexer evaluation",
     "replay",
     SERVICES,
+    "workers",
     "runtime",
     "readmodel",
     "log",

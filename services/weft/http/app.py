@@ -22,6 +22,7 @@ from litestar.response import Stream
 from weft.http import openapi, problems, sse
 from weft.http.callers import caller
 from weft.http.clients import Clients
+from weft.http.counting import RequestCounts
 from weft.http.grants import Grant, Grants
 from weft.http.handlers import HANDLERS, STREAMS, Call, problem_event
 from weft.http.idempotency import Answers, checked_key
@@ -71,6 +72,7 @@ class Application:
         self.limits = Limits(now)
         self.answers = Answers(now)
         self.metrics = Metrics("serve")
+        self.counts = RequestCounts(self.metrics.registry, "serve")
         self.closing = asyncio.Event()
 
     def asgi(self) -> Litestar:
@@ -95,7 +97,7 @@ class Application:
 
         async def handle(request: Request[Any, Any, Any]) -> Response[Any]:
             operation = by_method[request.method]
-            with self.metrics.request(operation.name) as told:
+            with self.counts.request(operation.name) as told:
                 try:
                     return await self._answer(operation, request)
                 except (WeftError, Refused) as error:

@@ -7,7 +7,14 @@ permissions, several processes, bodies apart, and the audit of compiles, so that
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Sequence,
+)
 from typing import Any, Self
 
 import msgspec
@@ -30,6 +37,7 @@ from weft.runtime.asking import Reply
 from weft.runtime.settings import Settings, read_settings
 from weft.testing.log import MemoryLog
 from weft.testing.working import Working
+from weft.workers.deriver import Deriver
 from weft_schemas.compile import CompileRequest, DrilldownRequest, ExplainRequest
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.events import Event, SessionClosedEvent
@@ -52,26 +60,40 @@ KEY = "weft.testing"
 
 
 def in_memory(
-    tenant: str = "test", *, policy: ContextPolicy | None = None, encoding: str = "cl100k_base"
+    tenant: str = "test",
+    *,
+    policy: ContextPolicy | None = None,
+    workers: Sequence[Deriver] = (),
+    encoding: str = "cl100k_base",
 ) -> MemoryClient:
     """`async with weft.testing.in_memory() as client:`, a client with an empty log of its own; a
-    `policy` is in force from the start."""
+    `policy` is in force from the start, and `workers` of your own work beside weft's."""
     settings = read_settings({}, tenant=tenant, encoding=encoding, fingerprint_key=KEY)
-    return MemoryClient(settings, policy)
+    return MemoryClient(settings, policy, workers)
 
 
 def in_memory_sync(
-    tenant: str = "test", *, policy: ContextPolicy | None = None, encoding: str = "cl100k_base"
+    tenant: str = "test",
+    *,
+    policy: ContextPolicy | None = None,
+    workers: Sequence[Deriver] = (),
+    encoding: str = "cl100k_base",
 ) -> SyncClient:
     """The same without an event loop, as `weft.connect_sync`."""
-    return SyncClient(in_memory(tenant, policy=policy, encoding=encoding))
+    return SyncClient(in_memory(tenant, policy=policy, workers=workers, encoding=encoding))
 
 
 class MemoryClient(Client):
     """A `Client` over a log in memory."""
 
-    def __init__(self, settings: Settings, policy: ContextPolicy | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        policy: ContextPolicy | None = None,
+        workers: Sequence[Deriver] = (),
+    ) -> None:
         super().__init__(settings)
+        self._own_workers = workers
         self._first_policy = policy
         self._key = settings.fingerprint_key.encode()
         self._working: Working
@@ -80,7 +102,7 @@ class MemoryClient(Client):
         self._decisions = 0
 
     async def __aenter__(self) -> Self:
-        self._working = Working(self.settings, MemoryLog(self.settings.encoding))
+        self._working = Working(self.settings, MemoryLog(self.settings.encoding), self._own_workers)
         if self._first_policy is not None:
             await self.publish_policy(self._first_policy)
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -18,6 +18,7 @@ from weft.runtime.policies import Policies
 from weft.runtime.settings import Settings
 from weft.summarizer.worker import summarizer
 from weft.testing.log import MemoryLog
+from weft.workers.deriver import Deriver
 from weft_schemas.errors import Unavailable
 from weft_schemas.events import Event
 
@@ -33,17 +34,14 @@ class _Here(Lane):
 
 
 class Working:
-    """The firewall, the summarizer and the memory-updater over one log."""
+    """The firewall, the summarizer, the memory-updater and a user's own workers over one log."""
 
-    def __init__(self, settings: Settings, log: MemoryLog) -> None:
+    def __init__(self, settings: Settings, log: MemoryLog, workers: Sequence[Deriver]) -> None:
         self.log = log
         nothing = cast(Any, None)  # bodies stand in their events here, and are not fetched
         artifacts = ArtifactStore(cast(Connection, nothing), cast(Publisher, nothing))
-        self._workers = (
-            firewall(settings, artifacts),
-            summarizer(settings, log, artifacts),
-            memory(log, artifacts),
-        )
+        own = (firewall(settings), summarizer(settings, log), memory(log))
+        self._workers = [one.worker(artifacts) for one in (*own, *workers)]
         self._policies = Policies()
         self._lane = _Here()
 
