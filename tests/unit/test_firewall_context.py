@@ -82,6 +82,9 @@ FORMS = {
     "key of a service": "GITLAB_KEY={k}",
     "letters alone": '"api_key": "{k}"',
     "property": "api.key={t}",
+    "name in a quoted value": '"password": "{w}Pass"',
+    "salts": "define('AUTH_SALT', '{t}(>M%0Vl {t}');",
+    "element named pass": '<Pass encoding="base64">{t}</Pass>',
     "recovery codes": "Recovery codes: {c}, {c}",
 }
 SAID = (
