@@ -106,6 +106,7 @@ SAID = (
     "tool --token TOKEN --password PASSWORD",
     "<title>Password managers compared</title>",
     "password: str = Field(...)\npassword: string\npassword: required\n",
+    "hashed_password = argon2.hash_password(password)\npassword = pbkdf2_sha256.hash(x)",
     "const password = userPassword;\npassword = new_password",
     "type User = { password: string; apiKey: string; token: Token }",
     "the password field, the password reset page and the password policy",

@@ -132,7 +132,7 @@ def _passes(rule: SecretRule, value: bytes) -> bool:
     if told in _SAID or _CODE.search(value):
         return False
     if rule.check == "mixed":
-        return _MIXED.search(value) is not None and _PLACE.search(value) is None
+        return is_mixed(value) and _PLACE.search(value) is None
     return rule.check == "word" or not is_plain(value)
 
 
@@ -144,6 +144,8 @@ def _assigned(data: bytes, limit: int) -> list[Finding]:
         name, value = match.group(1), match.group(group).rstrip(b" \\")
         if group == _BARE and data[match.start() - 1 : match.start()] in (b"?", b"&"):
             value = value.partition(b"&")[0]
+        elif group == _BARE and data[match.end(group) : match.end(group) + 1] in (b"(", b"["):
+            continue  # what a program does with one
         alone = group != _BARE or _is_field(data, match.start(), match.end(group))
         if _is_secret_value(name, value, alone, group != _BARE):
             start = match.start(group)
@@ -193,7 +195,7 @@ def _is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bo
         return _KEYS_NAME.search(name) is not None
     if plain:
         return _KEYS_NAME.search(name) is not None and is_word_of_secrecy(value, quoted)
-    return _MIXED.search(value) is not None and _PLACE.search(value) is None
+    return is_mixed(value) and _PLACE.search(value) is None
 
 
 _LONG_NUMBER = 16
@@ -201,7 +203,7 @@ _LONG_NUMBER = 16
 _KEYS_NAME = re.compile(
     rb"(?i)(?:(?:api|access|secret|private|signing|encryption)[ _-]?key|secret|auth_?token)$"
 )
-_MIXED = re.compile(rb"[A-Za-z][^\s]*[0-9]|[0-9][^\s]*[A-Za-z]")
+_LETTERS = re.compile(rb"[A-Za-z]")
 _PLACE = re.compile(
     rb"(?i)[/\\.:]|\A[0-9]{4}-[0-9]{2}|\A[0-9]+(?:ms|s|m|h|d|k|mb|gb|px|%)?\Z|\Av[0-9]"
 )
@@ -235,6 +237,11 @@ def looks_random(value: bytes) -> bool:
     if value.replace(b".", b"").replace(b"-", b"").replace(b":", b"").isdigit():
         return False
     return entropy(value[:256]) >= 3.0
+
+
+def is_mixed(value: bytes) -> bool:
+    """Whether letters and digits stand in it."""
+    return _LETTERS.search(value) is not None and _DIGITS.search(value) is not None
 
 
 def is_plain(value: bytes) -> bool:

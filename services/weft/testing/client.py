@@ -25,7 +25,7 @@ from weft.client.checking import checked
 from weft.client.client import Client
 from weft.client.outgoing import Items, PublishAck
 from weft.compiler.attempt import Wanted, attempt
-from weft.firewall.service import allowed, reply_of, slice_of
+from weft.firewall.service import allowed, reply_of, signals_of, slice_of
 from weft.firewall.views.drill import Slice
 from weft.log.message import Ack
 from weft.log.record import LogRecord
@@ -247,8 +247,9 @@ class MemoryClient(Client):
         source = (await self._working.log.read(found.sequence)).event()
         assert isinstance(source, ContextItem)
         return slice_of(
-            self.tenant, found, request, self._key, self.settings.encoding, rules, source.text
-        )
+            self.tenant, found, request, self._key, self.settings.encoding, rules, source.text,
+            signals_of(found),
+        )  # fmt: skip
 
     async def _route(self, session: str, request: RouteRequest) -> RouteReply:
         held = await self._catalogues.held(self.tenant, request.catalog, request.after, 0.0)
