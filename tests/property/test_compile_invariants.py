@@ -10,7 +10,7 @@ from tests.compile_invariants import check_pack
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.rendering.fencing import unbroken
+from weft.compiler.rendering.chat_tokens import unbroken
 from weft.model_encodings import ENCODINGS, ESTIMATES
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity

@@ -11,7 +11,7 @@ from tests.data import ROOT
 SERVICES = "firewall summarizer memory compiler router"
 LAYERS = (
     "cli testing",
-    "gateway",
+    "http gateway",
     "client replica_service",
     "audit",
     "indexer evaluation",
@@ -24,6 +24,7 @@ LAYERS = (
     "messages",
     "adapters completion",
     "passages",
+    "secrets",
     "tokens days bodies bm25 leaves facts",
     "model_encodings",
 )

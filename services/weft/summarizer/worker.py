@@ -10,6 +10,7 @@ from weft.log.event_log import EventLog
 from weft.runtime.deriving import WorkContext
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
+from weft.secrets.items import masked_item
 from weft.summarizer.covered import NOTHING, Memory
 from weft.summarizer.derive import VERSION, WORKER, is_long, summary_of_item, summary_of_session
 from weft.summarizer.stretch import Stretch, stretch_of
@@ -20,6 +21,7 @@ from weft.workers.source import Source
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.events import Event, SessionClosedEvent, SummaryEvent
 from weft_schemas.items import ContextItem
+from weft_schemas.policy import FirewallRules
 
 PATIENT_ATTEMPTS = 4
 """How often a closed session waits for envelopes and summaries that are not there yet, some 3 s in
@@ -97,10 +99,11 @@ class _Sessions:
             before, events = NOTHING, await self._events(place, 0)
         policy = source.policy
         # In a thread: it counts the tokens of what has no summary yet.
+        shown = await asyncio.to_thread(_shown, events, policy.firewall)
         stretch = await asyncio.to_thread(
             stretch_of,
             source.session,
-            events,
+            shown,
             closing,
             policy.sensitivity_floor,
             lambda sequence, item: context.is_untrusted(item, sequence),
@@ -120,6 +123,14 @@ class _Sessions:
             except InvalidInput:
                 continue  # parked by who reports it
         return events
+
+
+def _shown(events: list[tuple[int, Event]], rules: FirewallRules) -> list[tuple[int, Event]]:
+    """The events with every item as it may be shown."""
+    return [
+        (at, masked_item(event, rules) if isinstance(event, ContextItem) else event)
+        for at, event in events
+    ]
 
 
 def _may_wait(stretch: Stretch, source: Source) -> bool:

@@ -7,6 +7,7 @@ where the event is huge or was delivered again and again. An async function may 
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -19,7 +20,7 @@ from weft.log.record import LogRecord
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.deriving import HUGE_BYTES, Derived, WorkContext, Worker
 from weft.workers.injecting import injected
-from weft.workers.source import Source
+from weft.workers.source import Source, as_shown
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.events import EVENT_TYPES, Event
 from weft_schemas.items import ContextItem, ItemKind
@@ -84,8 +85,9 @@ class Deriver:
     ) -> Callable[[Function], Function]:
         """Decorates a derive function for events of types, or items of kinds.
 
-        `when` says of a source, without its body, whether it is worked. With `whole`, a body that
-        lies in the object store comes as a file, else as its first megabyte of text.
+        `when` says of a source, without its body, whether it is worked. An item comes as it may be
+        shown, with credentials masked; a body that lies in the object store as its first megabyte
+        of text. With `whole` it comes as it is, and such a body as a file.
         """
         types, kinds = _told_apart(taken)
 
@@ -156,7 +158,7 @@ class _Run:
             if event.body is not None or len(event.text) > HUGE_BYTES:
                 return None
             source = msgspec.structs.replace(source, body=event.text)
-        return _derived(address, rule.function(source))
+        return _derived(address, _called(rule.function, source, rule.whole))
 
     async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
@@ -167,8 +169,13 @@ class _Run:
         async with self._with_body(rule, source) as whole:
             if rule.is_async:
                 given = {"context": context} if rule.wants_context else {}
-                return _derived(address, await rule.function(whole, **given))
-            return _derived(address, await context.compute(_size(event), rule.function, whole))
+                seen = whole
+                if isinstance(event, ContextItem) and not rule.whole:
+                    seen = await asyncio.to_thread(as_shown, whole)
+                return _derived(address, await rule.function(seen, **given))
+            size = _size(event)
+            made = await context.compute(size, _called, rule.function, whole, rule.whole)
+            return _derived(address, made)
 
     def _found(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
@@ -217,6 +224,12 @@ class _Named:
 
     def __reduce__(self) -> Any:
         return _named, (self._function.__module__, self._function.__qualname__)
+
+
+def _called(function: Function, source: Source, whole: bool) -> Any:
+    """What a function derives of a source as it may be shown, or of the raw one where it takes
+    bodies whole."""
+    return function(source if whole else as_shown(source))
 
 
 def _named(module: str, name: str) -> Function:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from weft import tokens
+from weft.secrets.items import masked_item
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import (
     Event,
@@ -77,3 +78,13 @@ class Source(msgspec.Struct, frozen=True):
         if self.item.sensitivity.reaches(level):
             return None
         return SensitivityEvent(self.origin, level)
+
+
+def as_shown(source: Source) -> Source:
+    """With an item as it may be shown: credentials masked in its text and metadata, since what is
+    derived of it may stand in a prompt or go to a model."""
+    event = source.event
+    if not isinstance(event, ContextItem):
+        return source
+    item = masked_item(msgspec.structs.replace(event, text=source.text), source.policy.firewall)
+    return msgspec.structs.replace(source, event=item, body=item.text)
