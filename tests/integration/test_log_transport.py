@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 import nats.errors
 import pytest
 from nats.aio.client import Client
-
 from tests.integration.conftest import empty
 
 from weft.log import connection as connecting
