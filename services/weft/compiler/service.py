@@ -176,7 +176,9 @@ class Compiler:
         while True:
             if self._replica.is_late(deadline):
                 wanted = msgspec.structs.replace(wanted, is_late=True)
-            outcome = await self._replica.read_here(tenant, partial(self._here, wanted))
+            outcome: Answer | _Not = _Not.SHORT
+            if not self._pool.is_apart(tenant, self._replica.crowds(tenant)):
+                outcome = await self._replica.read_here(tenant, partial(self._here, wanted))
             if outcome is _Not.SHORT:
                 work = apart(self._data_dir, attempt, wanted)
                 outcome = await self._pool.run(tenant, session, work) or _Not.SETTLED
@@ -188,7 +190,7 @@ class Compiler:
         ready = ready_for(model, wanted)
         if ready is None:
             return _Not.SETTLED
-        if self._pool.is_apart(wanted.tenant) or not is_short_work(ready, wanted):
+        if not is_short_work(ready, wanted):
             return _Not.SHORT
         with self._pool.noted(wanted.tenant):
             return answered(ready, wanted)
