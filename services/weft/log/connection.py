@@ -112,8 +112,10 @@ class Connection(Client):
             self._hand_on(handler, subject, reply, message.data, block_of(message.headers))
 
         # Without a limit: pulls bound what comes, and nats-py would drop what is above one.
-        unbounded = {"pending_msgs_limit": 0, "pending_bytes_limit": 0}
-        return Listener(self, await self.subscribe(subject, queue, cb=take, **unbounded))
+        subscription = await self.subscribe(
+            subject, queue, cb=take, pending_msgs_limit=0, pending_bytes_limit=0
+        )
+        return Listener(self, subscription)
 
     async def unlisten(self, subscription: Any) -> None:
         """End a subscription of `listen`, when its handler has had what came."""
