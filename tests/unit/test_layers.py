@@ -21,7 +21,7 @@ LAYERS = (
     "runtime",
     "readmodel",
     "log",
-    "messages",
+    "messages traces",
     "adapters completion",
     "passages",
     "secrets",

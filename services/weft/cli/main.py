@@ -66,6 +66,7 @@ _COMMANDS = {
     "policy": ("weft.cli.policy:policy", "Publish and show context policies."),
     "config": ("weft.cli.config:config", "Show the settings in force."),
     "gateway": ("weft.cli.gateway:gateway", "MCP servers behind firewall and log."),
+    "mcp": ("weft.cli.mcp:mcp", "Weft itself as an MCP server."),
     "eval": ("weft.cli.evaluation:evaluate", "Measure compiles on recorded sessions."),
     "demo": ("weft.cli.demo:demo", "A recorded session through every service."),
 }
