@@ -58,7 +58,7 @@ class _Drilldowns:
         request = asked.request
         found, rules, redacted = await self._replica.read_here(
             asked.tenant,
-            lambda model: _allowed(model, asked.tenant, request.handle, self._handles),
+            lambda model: allowed(model, asked.tenant, request.handle, self._handles),
         )
         if found.untrusted and found.envelope is None:
             raise Unavailable(
@@ -136,7 +136,7 @@ def encoded_slice(shown: partial[DrilldownReply], body: Body) -> bytes:
     return msgspec.json.encode(shown(body))
 
 
-def _allowed(
+def allowed(
     model: ReadModel, tenant: str, handle: str, key: bytes
 ) -> tuple[Artifact, FirewallRules, str | None]:
     """The artifact, the rules that hold in its session now, and what stands for it where the policy
