@@ -89,7 +89,7 @@ class _Memories:
                 f"{address.session!r}, which holds no such item; look at who published it"
             )
         origin = context.origin(source.id, event.origin.sequence, event.origin.run)
-        return facts_of_envelope(address.session, source, event, origin)
+        return facts_of_envelope(address.session, source, event, origin, context.policy.memory)
 
 
 def _is_heard(item: ContextItem, context: WorkContext) -> bool:
