@@ -7,6 +7,7 @@ import msgspec
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.faults import fault_of
+from weft_schemas.grants import ScopeGrants
 from weft_schemas.items import ContextItem, Sensitivity, check_item
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
@@ -177,6 +178,7 @@ Event = (
     | ErasureReceiptEvent
     | ContextPolicy
     | Catalog
+    | ScopeGrants
 )
 
 EVENT_TYPES: dict[str, type[msgspec.Struct]] = {
@@ -184,7 +186,7 @@ EVENT_TYPES: dict[str, type[msgspec.Struct]] = {
 }
 
 
-_OPERATORS = frozenset({"context_policy", "catalog"})
+_OPERATORS = frozenset({"context_policy", "catalog", "scope_grants"})
 
 
 class _Peek(msgspec.Struct):

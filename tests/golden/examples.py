@@ -37,6 +37,7 @@ from weft_schemas.events import (
     SessionClosedEvent,
     SummaryEvent,
 )
+from weft_schemas.grants import Grant, ScopeGrants
 from weft_schemas.items import BodyRef, ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import (
     ContextBudget,
@@ -169,6 +170,10 @@ EXAMPLES: dict[str, msgspec.Struct] = {
         firewall=FirewallRules(tools=(ToolRule("hr.*", show="always_summary"),), show="up_to:4000")
     ),
     "context_policy.bare": ContextPolicy(),
+    "scope_grants.full": ScopeGrants(
+        (Grant("", ("project:*",)), Grant("u*", ("user:{principal}", "team:blue")))
+    ),
+    "scope_grants.bare": ScopeGrants(),
     "catalog.full": Catalog(
         "default",
         (

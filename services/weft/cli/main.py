@@ -63,6 +63,7 @@ _COMMANDS = {
     "hydrate": ("weft.cli.routing:hydrate", "A tool with the session's values for it."),
     "graph": ("weft.cli.catalog:graph", "Draw the graph that routing searches."),
     "policy": ("weft.cli.policy:policy", "Publish and show context policies."),
+    "grants": ("weft.cli.grants:grants", "Publish and show whose memory who may use."),
     "config": ("weft.cli.config:config", "Show the settings in force."),
     "eval": ("weft.cli.evaluation:evaluate", "Measure compiles on recorded sessions."),
     "demo": ("weft.cli.demo:demo", "A recorded session through every service."),

@@ -86,11 +86,7 @@ def show(
 
 def read_policy(file: Path) -> ContextPolicy:
     """A policy from a JSON or YAML file. Raises `InvalidInput` with file and field."""
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{file}: {error.strerror}") from None
-    value = _parsed(file, content)
+    value = parsed(file)
     if isinstance(value, dict):
         value = {"type": "context_policy", **value}
     try:
@@ -99,7 +95,12 @@ def read_policy(file: Path) -> ContextPolicy:
         raise InvalidInput(f"{file}: {error}; see schemas/jsonschema/context_policy.json") from None
 
 
-def _parsed(file: Path, content: bytes) -> Any:
+def parsed(file: Path) -> Any:
+    """What a JSON or YAML file holds. Raises `InvalidInput`."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{file}: {error.strerror}") from None
     try:
         if file.suffix in (".yaml", ".yml"):
             import yaml

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from weft.compiler.compile import Compilation, budget_of, compile_pack
-from weft.compiler.rights import policy_of
+from weft.compiler.rights import policy_of, within_grants
 from weft.log.connection import Connection
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
@@ -204,6 +204,7 @@ class Compiler:
         policy, loosened = policy_of(model, view, request, asked.principal)
         if short and budget_of(request, policy) > SHORT_BUDGET:
             return _Again.IN_A_THREAD
+        request = within_grants(model, view, request, asked.principal)
         compilation = compile_pack(view, request, key=self._key, base=base)
         compilation = _with_rights(compilation, asked.principal, loosened)
         return _with_unfolded(compilation, request.after)

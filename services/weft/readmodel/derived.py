@@ -133,9 +133,10 @@ class DerivedFold:
         kind = f"fact of {source.type}"
         if not self._counts(version, kind, source, event.origin, event.scope, self._withdraw):
             return False
+        scope = self._scope_of_facts(event.scope, address.session, source)
         for fact in event.facts:
             memory = Memory(
-                "fact", address.tenant, event.scope, fact.key, source.anchor, version,
+                "fact", address.tenant, scope, fact.key, source.anchor, version,
                 state.number, 0, msgspec.json.encode(fact),
             )  # fmt: skip
             remember(self._db, memory)
@@ -150,12 +151,30 @@ class DerivedFold:
         if not self._counts(version, kind, source, event.origin, part, self._withdraw):
             return False
         count = self._tokens(event)
+        scope = self._scope_of_session(event.scope, address.session, state)
         memory = Memory(
-            "episode", address.tenant, event.scope, event.episode_id, source.anchor, version,
+            "episode", address.tenant, scope, event.episode_id, source.anchor, version,
             state.number, count, encode_event(event),
         )  # fmt: skip
         remember(self._db, memory)
         return True
+
+    def _scope_of_facts(self, scope: str, session: str, source: _Source) -> str:
+        """Of what an item teaches: the scope that a worker read from it, or, where the item's
+        publisher may not use that one, its session's own."""
+        if scope.startswith("session:"):
+            return f"session:{session}"
+        refused = self._db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
+        return f"session:{session}" if refused and refused[0] == scope else scope
+
+    def _scope_of_session(self, scope: str, session: str, state: SessionState) -> str:
+        """Of what a session comes to: a scope that an item of it may use, or its own."""
+        own, place = f"session:{session}", (state.number, scope)
+        if scope.startswith("session:"):
+            return own
+        if self._db.execute(_sql.has_scope, place).fetchone():
+            return scope
+        return own if self._db.execute(_sql.refuses_scope, place).fetchone() else scope
 
     def _parked(
         self, version: int, address: Stored, state: SessionState, event: ParkedEvent

@@ -23,7 +23,7 @@ _episode = msgspec.json.Decoder(EpisodeEvent)
 _OF_SESSION = (
     "items", "envelopes", "summaries", "closings", "conflicts", "waiting", "facts", "parked",
 )  # fmt: skip
-_OF_TENANT = ("policies", "catalogs", "tombstones", "faults")
+_OF_TENANT = ("policies", "catalogs", "grants", "tombstones", "faults")
 
 
 def content_digest(

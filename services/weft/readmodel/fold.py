@@ -31,6 +31,7 @@ from weft_schemas.events import (
     SessionClosedEvent,
     encode_event,
 )
+from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy
@@ -185,6 +186,9 @@ class Fold:
                 if (tenant, session) not in self._tombstones:
                     policy = (version, tenant, session, encode_event(event))
                     self._db.execute(_sql.add_policy, policy)
+                self._items.forget()
+            case ScopeGrants():
+                self._db.execute(_sql.add_grants, (version, tenant, encode_event(event)))
                 self._items.forget()
             case Catalog():
                 catalog = (version, tenant, event.name, encode_event(event))

@@ -94,6 +94,21 @@ SELECT version, body FROM policies
 WHERE tenant = ?1 AND session IN (?2, '') AND version <= ?3
 ORDER BY session = '', version DESC LIMIT 1
 
+-- name: add_grants
+INSERT INTO grants (version, tenant, body) VALUES (?, ?, ?)
+
+-- name: grants
+SELECT body FROM grants WHERE tenant = ? ORDER BY version DESC LIMIT 1
+
+-- name: has_scope
+SELECT 1 FROM scopes WHERE session = ? AND scope = ?
+
+-- name: refuses_scope
+SELECT 1 FROM items WHERE session = ? AND metadata ->> '$.refused_scope' = ? LIMIT 1
+
+-- name: refused_scope
+SELECT metadata ->> '$.refused_scope' FROM items WHERE sequence = ?
+
 -- name: add_catalog
 INSERT INTO catalogs (version, tenant, name, body) VALUES (?, ?, ?, ?)
 

@@ -21,6 +21,7 @@ from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
 from weft_schemas.events import encode_event
+from weft_schemas.grants import ScopeGrants, may_use
 from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import Stored
@@ -29,6 +30,8 @@ _sql = statements("fold")
 _json = msgspec.json.Encoder(order="deterministic")
 _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments"}
 """Metadata kept of an untrusted item: short keys whose meaning weft fixes."""
+REFUSED_SCOPE = "refused_scope"
+"""Where a scope stands that an item named and its publisher may not use."""
 _MOST_SESSIONS = 20_000
 """Whose policy is remembered between records."""
 
@@ -49,10 +52,12 @@ class ItemFold:
         self._documents = documents
         self._bodies = bodies
         self._untrusted: dict[tuple[str, str], tuple[ItemKind, ...]] = {}
+        self._grants: dict[str, ScopeGrants | None] = {}
 
     def forget(self) -> None:
-        """Policies may have changed."""
+        """Policies or grants may have changed."""
         self._untrusted.clear()
+        self._grants.clear()
 
     def apply(
         self, record: LogRecord, address: Stored, state: SessionState, item: ContextItem
@@ -62,12 +67,12 @@ class ItemFold:
         untrusted = item.kind in self._untrusted_kinds(address, sequence)
         text = "" if untrusted else shown_text(item)
         outline = outline_of(text)
-        row = self._row(record, state, item, untrusted, content_hash, outline)
+        row = self._row(record, address, state, item, untrusted, content_hash, outline)
         if not self._db.execute(_sql.add_item, row).rowcount:
             return self._collision(sequence, state, item, content_hash)
         state.add_item(sequence, record.published_ns)
         scope = item.metadata.get("scope")
-        if scope:
+        if scope and self._may_use(address, scope):
             self._db.execute(_sql.add_scope, (state.number, scope, sequence))
         if item.metadata.get("pin") is True:
             self._db.execute(_sql.add_pin, (state.number, sequence))
@@ -82,6 +87,7 @@ class ItemFold:
     def _row(
         self,
         record: LogRecord,
+        address: Stored,
         state: SessionState,
         item: ContextItem,
         untrusted: bool,
@@ -91,6 +97,11 @@ class ItemFold:
         metadata = item.metadata
         if untrusted:
             metadata = {key: metadata[key] for key in metadata if key in _STUB_METADATA}
+        scope = metadata.get("scope")
+        if scope and not self._may_use(address, scope):
+            # It stays an item of its session, and names nobody's memory.
+            metadata = {**metadata, REFUSED_SCOPE: scope}
+            del metadata["scope"]
         text = "" if untrusted else item.text
         size = bounded(item.body.size) if item.body else len(item.text.encode())
         return (
@@ -123,6 +134,14 @@ class ItemFold:
             return "conflict"
         state.add_duplicate()
         return "duplicate"
+
+    def _may_use(self, address: Stored, scope: str) -> bool:
+        """By the grants that stand in the log before the item."""
+        tenant = address.tenant
+        if tenant not in self._grants:
+            row = self._db.execute(_sql.grants, (tenant,)).fetchone()
+            self._grants[tenant] = row and msgspec.json.decode(row[0], type=ScopeGrants)
+        return may_use(self._grants[tenant], address.principal, address.session, scope)
 
     def _untrusted_kinds(self, address: Stored, at: int) -> tuple[ItemKind, ...]:
         key = (address.tenant, address.session)

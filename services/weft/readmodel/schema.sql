@@ -183,6 +183,13 @@ CREATE TABLE policies (
 );
 CREATE INDEX policies_tenant ON policies (tenant, session, version);
 
+CREATE TABLE grants (
+    version INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    body BLOB NOT NULL
+);
+CREATE INDEX grants_tenant ON grants (tenant, version);
+
 CREATE TABLE catalogs (
     version INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,

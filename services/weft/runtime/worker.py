@@ -39,6 +39,7 @@ from weft_schemas.errors import (
     Overloaded,
     Unavailable,
 )
+from weft_schemas.subjects import event_of
 
 _log = logging.getLogger(__name__)
 
@@ -227,7 +228,7 @@ class WorkerLoop:
         self._close(delivery.record, outcome, begun)
 
     def _close(self, record: LogRecord, outcome: str, begun: float) -> None:
-        event = record.subject.rpartition(".")[2]
+        event = event_of(record.subject)
         self._process.metrics.event(event, outcome, perf_counter() - begun)
         self._open -= 1
         if not self._open:
