@@ -1,20 +1,26 @@
-"""What the two providers' APIs refuse, as checks: role order, answered calls, names, ids, blanks.
-And what a request of either holds of calls and results, for tests that look at both alike.
+"""What the providers' APIs refuse, as checks: role order, answered calls, names, ids, blanks.
+And what a request of any holds of texts, calls and results, for tests that look at all alike.
 
 Sources: OpenAI's Chat Completions reference and error messages (`tool_calls must be followed by
 tool messages`, `string too long. Expected … 40`), Anthropic's Messages reference and error messages
 (`tool_use ids were found without tool_result blocks immediately after`, `text content blocks must
-be non-empty`, `tool_use ids must be unique`, `content cannot be empty if is_error is true`).
+be non-empty`, `tool_use ids must be unique`, `content cannot be empty if is_error is true`),
+OpenAI's Responses reference (`No tool output found for function call`), Gemini's reference and
+error messages (`function call turn comes immediately after a user turn or after a function response
+turn`, `the number of function response parts is equal to the number of function call parts`,
+`Invalid function name. Must start with a letter or an underscore`).
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 OPENAI_ID = re.compile(r".{1,40}\Z")
+GEMINI_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}\Z")
 ANTHROPIC_ID = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
@@ -107,10 +113,88 @@ def _check_block(block: dict[str, Any], role: str, seen: set[str]) -> set[str]:
     return set()
 
 
+def check_responses(arguments: dict[str, Any]) -> None:
+    """Raise AssertionError where the API would answer 400."""
+    assert set(arguments) <= {"input", "instructions"}
+    assert arguments.get("instructions", "x").strip()
+    waiting: list[str] = []
+    seen: set[str] = set()
+    for item in arguments["input"]:
+        match item.get("type"):
+            case "function_call":
+                assert set(item) == {"type", "call_id", "name", "arguments"}
+                assert OPENAI_ID.match(item["call_id"])
+                assert item["call_id"] not in seen
+                assert NAME.match(item["name"])
+                assert isinstance(json.loads(item["arguments"]), dict)
+                seen.add(item["call_id"])
+                waiting.append(item["call_id"])
+            case "function_call_output":
+                assert set(item) == {"type", "call_id", "output"}
+                assert item["call_id"] in waiting, "an output without its call before"
+                waiting.remove(item["call_id"])
+                assert item["output"].strip()
+            case None:
+                assert set(item) == {"role", "content"}
+                assert not waiting, f"calls {waiting} are not answered at once"
+                assert item["role"] in ("user", "assistant")
+                assert item["content"].strip()
+            case other:
+                raise AssertionError(other)
+    assert not waiting, f"calls {waiting} are never answered"
+    json.dumps(arguments, allow_nan=False).encode()
+
+
+def check_gemini(arguments: dict[str, Any]) -> None:
+    """Raise AssertionError where the API would answer 400."""
+    assert set(arguments) == {"contents", "config"}
+    assert set(arguments["config"]) <= {"system_instruction"}
+    assert arguments["config"].get("system_instruction", "x").strip()
+    waiting: list[str] = []
+    for at, content in enumerate(arguments["contents"]):
+        assert set(content) == {"role", "parts"}
+        assert content["role"] == ("user", "model")[at % 2], "roles must alternate"
+        assert content["parts"]
+        answered = [part["function_response"] for part in content["parts"] if _answers(part)]
+        assert [one["name"] for one in answered] == waiting, "all responses, in order, and at once"
+        assert all(map(_answers, content["parts"][: len(answered)])), "responses stand first"
+        waiting = []
+        for part in content["parts"]:
+            assert len(part) == 1
+            if "function_call" in part:
+                call = part["function_call"]
+                assert content["role"] == "model"
+                assert set(call) == {"name", "args"}
+                assert GEMINI_NAME.match(call["name"]), call["name"]
+                assert isinstance(call["args"], dict)
+                waiting.append(call["name"])
+            elif _answers(part):
+                assert content["role"] == "user"
+                assert set(part["function_response"]) == {"name", "response"}
+                ((outcome, text),) = part["function_response"]["response"].items()
+                assert outcome in ("output", "error")
+                assert text.strip()
+            else:
+                assert part["text"].strip()
+    assert not waiting, f"calls {waiting} are never answered"
+    if arguments["contents"]:
+        assert arguments["contents"][-1]["role"] == "user"
+    json.dumps(arguments, allow_nan=False).encode()
+
+
+def _answers(part: dict[str, Any]) -> bool:
+    return "function_response" in part
+
+
 def made_calls(arguments: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Id, name and arguments of each call in a request of either provider, in order."""
+    """Id, name and arguments of each call in a request of any provider, in order."""
     found = []
-    for message in arguments["messages"]:
+    for item in arguments.get("input", ()):
+        if item.get("type") == "function_call":
+            found.append((item["call_id"], item["name"], json.loads(item["arguments"])))
+    for part in _parts(arguments, "function_call"):
+        found.append(("", part["name"], part["args"]))
+    for message in arguments.get("messages", ()):
         for call in message.get("tool_calls") or ():
             function = call["function"]
             found.append((call["id"], function["name"], json.loads(function["arguments"])))
@@ -120,14 +204,41 @@ def made_calls(arguments: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]
 
 
 def results_of(arguments: dict[str, Any]) -> dict[str, str]:
-    """By call id, the result in a request of either provider."""
+    """By call id, the result in a request of any provider; Gemini's by their number."""
     found = {}
-    for message in arguments["messages"]:
+    for item in arguments.get("input", ()):
+        if item.get("type") == "function_call_output":
+            found[item["call_id"]] = item["output"]
+    for at, part in enumerate(_parts(arguments, "function_response")):
+        found[str(at)] = next(iter(part["response"].values()))
+    for message in arguments.get("messages", ()):
         if message["role"] == "tool":
             found[message["tool_call_id"]] = message["content"]
         for block in _blocks(message, "tool_result"):
             found[block["tool_use_id"]] = block["content"]
     return found
+
+
+def texts_of(made: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Role and text of what is neither a call nor a result, in a request of any provider."""
+    system = made.get("system") or made.get("instructions")
+    system = system or made.get("config", {}).get("system_instruction")
+    if system:
+        yield "system", system
+    for content in made.get("contents", ()):
+        role = "assistant" if content["role"] == "model" else "user"
+        yield from ((role, part["text"]) for part in content["parts"] if "text" in part)
+    for message in (*made.get("messages", ()), *made.get("input", ())):
+        content = message.get("content")
+        if message.get("role") in (None, "tool") or content is None:
+            continue
+        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        yield from ((message["role"], one["text"]) for one in blocks if one["type"] == "text")
+
+
+def _parts(arguments: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    contents = arguments.get("contents", ())
+    return [part[key] for content in contents for part in content["parts"] if key in part]
 
 
 def _blocks(message: dict[str, Any], kind: str) -> list[dict[str, Any]]:

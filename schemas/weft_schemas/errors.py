@@ -57,6 +57,12 @@ class Overloaded(WeftError):
     retryable = True
 
 
+class TooCostly(WeftError):
+    """A request took more time or memory than one may take, and was ended: ask for less."""
+
+    code = "too_costly"
+
+
 class Conflict(WeftError):
     """The log moved in between, or holds something else under this id."""
 
@@ -85,6 +91,7 @@ _BY_CODE = {
         Forbidden,
         Unavailable,
         Overloaded,
+        TooCostly,
         Conflict,
         ConfigurationError,
         Corrupt,

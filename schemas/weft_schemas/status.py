@@ -11,6 +11,9 @@ are of all."""
 ASKED = 1_000
 """Most ids of one request."""
 
+HISTORY = 10_000
+"""Most ids that a reply lists of a session's history."""
+
 
 class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Tenant and session stand in the subject; the reserved session asks for the whole tenant."""
@@ -29,6 +32,8 @@ class StatusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     newest: bool | msgspec.UnsetType = msgspec.UNSET
     """Wait until all is folded that the log holds when this request comes."""
     v: int = 1
+    history: bool | msgspec.UnsetType = msgspec.UNSET
+    """Of a session: list the ids of the items that were made of messages, see `weft.messages`."""
 
 
 class Collision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,3 +114,6 @@ class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rebuilt: str | msgspec.UnsetType = msgspec.UNSET
     """Why the replica that answers last built its read model anew; unset where it never had to."""
     v: int = 1
+    history: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """The latest `HISTORY` ids of items that were made of messages, in order, where they are asked
+    for."""

@@ -11,13 +11,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from weft import messages as messages
     from weft.client import Client as Client
     from weft.client import connect as connect
+    from weft.client.blocking import SyncClient as SyncClient
+    from weft.client.blocking import SyncSession as SyncSession
+    from weft.client.blocking import connect_sync as connect_sync
     from weft.client.confirming import Confirmation as Confirmation
     from weft.client.drilldown import drilldown_tool as drilldown_tool
     from weft.client.drilldown import slice_item as slice_item
+    from weft.client.histories import ChangedMessage as ChangedMessage
+    from weft.client.histories import PublishedMessages as PublishedMessages
     from weft.client.outgoing import PublishAck as PublishAck
     from weft.client.pack import Pack as Pack
+    from weft.client.session import Session as Session
     from weft_schemas.errors import Conflict as Conflict
     from weft_schemas.errors import Forbidden as Forbidden
     from weft_schemas.errors import InvalidInput as InvalidInput
@@ -37,6 +44,12 @@ _HOMES = {
     "Confirmation": "weft.client.confirming",
     "drilldown_tool": "weft.client.drilldown",
     "slice_item": "weft.client.drilldown",
+    "ChangedMessage": "weft.client.histories",
+    "PublishedMessages": "weft.client.histories",
+    "Session": "weft.client.session",
+    "connect_sync": "weft.client.blocking",
+    "SyncClient": "weft.client.blocking",
+    "SyncSession": "weft.client.blocking",
     "PublishAck": "weft.client.outgoing",
     "Pack": "weft.client.pack",
     "ContextItem": "weft_schemas.items",
@@ -53,12 +66,17 @@ _HOMES = {
     "Conflict": "weft_schemas.errors",
 }
 
-__all__ = list(_HOMES)
+_MODULES = ("messages",)
+"""Loaded when they are first used, too: `weft.messages.read`."""
+
+__all__ = [*_HOMES, *_MODULES]
 
 
 if not TYPE_CHECKING:  # else every misspelt name would type-check
 
     def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(f"weft.{name}")
         home = _HOMES.get(name)
         if home is None:
             raise AttributeError(f"module 'weft' has no attribute {name!r}")
@@ -66,4 +84,4 @@ if not TYPE_CHECKING:  # else every misspelt name would type-check
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_HOMES]
+    return [*globals(), *_HOMES, *_MODULES]

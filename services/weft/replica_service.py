@@ -8,13 +8,17 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+from functools import partial
 
 from weft.compiler import service as compiler
 from weft.compiler.warm_up import rehearse, rehearse_recent
 from weft.firewall import service as firewall
+from weft.firewall.views.registry import registry
 from weft.log.publishing import Publisher
 from weft.runtime.answering import Answering
 from weft.runtime.attendance import Attendance
+from weft.runtime.nursery import Nursery
+from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
 from weft_schemas.errors import Unavailable
@@ -30,18 +34,23 @@ COLLECTED = (5_000, 20, 10)
 no collector; Python's 700 would look ten times in each, a twentieth of its time."""
 
 
-async def service(process: Process) -> None:
-    """Run until the process stops, and answer what was asked until then."""
-    rehearse(process.settings.encoding)
+async def service(process: Process, nursery: Nursery | None = None) -> None:
+    """Run until the process stops, and answer what was asked until then. `nursery` was forked with
+    `warm`."""
+    settings = process.settings
+    if nursery is None:
+        rehearse(settings.encoding)
+        nursery = Nursery(partial(warm, settings.encoding))
     async with (
-        Replica(process.settings.data_dir) as replica,
+        Replica(settings.data_dir) as replica,
+        Pool(nursery, settings.heavy_processes, settings.heavy_seconds) as pool,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
     ):
         await _check(replica)
         await _rehearse_recent(replica)
         answering = Answering(process, GROUP, joins=False)
-        await compiler.answer(process, replica, publisher, answering)
-        await firewall.answer(process, replica, publisher, answering)
+        await compiler.answer(process, replica, pool, publisher, answering)
+        await firewall.answer(process, replica, pool, publisher, answering)
         gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
         gc.set_threshold(*COLLECTED)
         process.started()
@@ -51,6 +60,13 @@ async def service(process: Process) -> None:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
         await answering.drain()
+
+
+def warm(encoding: str) -> None:
+    """What the processes of the pool are forked with."""
+    rehearse(encoding)
+    registry()
+    gc.set_threshold(*COLLECTED)
 
 
 async def _check(replica: Replica) -> None:

@@ -56,8 +56,8 @@ async def test_what_was_just_published_is_compiled_at_once(client: weft.Client) 
     assert pack.stats.included_count + pack.stats.dropped_count == pack.stats.total_candidates
     check_openai(pack.request("openai"))
     check_anthropic(pack.request("anthropic"))
-    with pytest.raises(weft.InvalidInput, match="provider 'gemini' is unknown"):
-        pack.request("gemini")  # type: ignore[arg-type]
+    with pytest.raises(weft.InvalidInput, match="provider 'mistral' is unknown"):
+        pack.request("mistral")  # type: ignore[arg-type]
 
 
 async def test_an_unknown_session_is_not_found(client: weft.Client) -> None:

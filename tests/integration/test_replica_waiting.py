@@ -49,7 +49,7 @@ async def test_short_reads_take_turns_with_everything_else(tmp_path: Path) -> No
         names.append(threading.current_thread().name)
 
     async with Replica(tmp_path) as replica:
-        reads = [asyncio.create_task(replica.read(work, short=True)) for _ in range(5)]
+        reads = [asyncio.create_task(replica.read_here("acme", work)) for _ in range(5)]
         turns = 0
         while not all(read.done() for read in reads):
             await asyncio.sleep(0)

@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.provider_rules import check_anthropic, check_openai, made_calls, results_of
+from tests.provider_rules import (
+    check_anthropic,
+    check_gemini,
+    check_openai,
+    check_responses,
+    made_calls,
+    results_of,
+    texts_of,
+)
 
-from weft.adapters import anthropic, openai
+from weft.adapters import anthropic, gemini, openai, responses
 from weft.adapters.conversation import CONTINUE, NO_RESULT, OPENING
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
@@ -63,10 +71,25 @@ def sessions(draw: st.DrawFn) -> list[PackEntry]:
 
 @on_any_machine
 @given(sessions())
-def test_both_providers_take_any_session(entries: list[PackEntry]) -> None:
+def test_every_provider_takes_any_session(entries: list[PackEntry]) -> None:
+    check_responses(responses.messages(entries))
+    check_gemini(gemini.messages(entries))
     check_openai(openai.messages(entries))
     check_anthropic(anthropic.messages(entries))
     assert openai.messages(entries) == openai.messages(list(entries))
+
+
+@on_any_machine
+@given(sessions())
+def test_the_other_forms_of_each_provider_hold_the_same(entries: list[PackEntry]) -> None:
+    """Gemini's rules are Anthropic's, so that what is shown of either is shown of both."""
+    for like, other in (
+        (openai.messages(entries), responses.messages(entries)),
+        (anthropic.messages(entries), gemini.messages(entries)),
+    ):
+        assert list(texts_of(other)) == list(texts_of(like))
+        assert [call[2] for call in made_calls(other)] == [call[2] for call in made_calls(like)]
+        assert list(results_of(other).values()) == list(results_of(like).values())
 
 
 @both_providers
@@ -121,7 +144,7 @@ def test_what_is_remembered_and_what_tools_gave_is_no_system_message_and_no_user
     make: Make, entries: list[PackEntry]
 ) -> None:
     made = make(entries)
-    for role, text in _texts(made):
+    for role, text in texts_of(made):
         for entry in entries:
             if entry.text.strip() and entry.text in text and entry.section == "header":
                 assert role == "user"
@@ -137,7 +160,7 @@ def test_what_is_remembered_and_what_tools_gave_is_no_system_message_and_no_user
 @given(sessions())
 def test_all_that_is_left_out_is_marked(make: Make, entries: list[PackEntry]) -> None:
     said = PackEntry("last", ItemKind.USER_TURN, "and now?", "latest")
-    texts = "\n".join(text for _, text in _texts(make([*entries, said])))
+    texts = "\n".join(text for _, text in texts_of(make([*entries, said])))
     marks = re.findall(r"^… (\d+) …$", texts, re.MULTILINE)
     shown = [entry for entry in entries if entry.section != "header"]
     assert sum(map(int, marks)) == sum(entry.omitted_before for entry in shown)
@@ -151,7 +174,7 @@ def test_the_last_message_is_the_users_where_the_user_came_last(
 ) -> None:
     said = PackEntry("last", ItemKind.USER_TURN, "and now?", "latest")
     made = make([*entries, said])
-    role, text = list(_texts(made))[-1]
+    role, text = list(texts_of(made))[-1]
     assert role == "user"
     assert text.endswith("and now?")
     assert CONTINUE not in text
@@ -169,7 +192,7 @@ def test_nothing_is_put_in_where_the_user_came_first(make: Make, entries: list[P
 @on_any_machine
 @given(sessions())
 def test_each_entry_starts_on_a_line_of_its_own(make: Make, entries: list[PackEntry]) -> None:
-    for _, text in _texts(make(entries)):
+    for _, text in texts_of(make(entries)):
         for entry in entries:
             if entry.text.strip() and _in_context(entry) and entry.text in text:
                 [line] = [line for line in text.splitlines() if entry.text in line]
@@ -188,20 +211,6 @@ def _is_real_call(entry: PackEntry) -> bool:
 
 def _in_context(entry: PackEntry) -> bool:
     return entry.section in ("context", "latest") and entry.kind is not ItemKind.POLICY
-
-
-def _texts(made: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Role and text of what is neither a call nor a result."""
-    if "system" in made:
-        yield "system", made["system"]
-    for message in made["messages"]:
-        content = message["content"]
-        if message["role"] == "tool" or content is None:
-            continue
-        if isinstance(content, str):
-            yield message["role"], content
-        else:
-            yield from ((message["role"], b["text"]) for b in content if b["type"] == "text")
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -43,7 +43,30 @@ async def agent(url: str) -> None:
         assert_type(slice_.text, str)
         async for record in client.events("s1", follow=True):
             assert_type(record.sequence, int)
+        published = await client.publish_messages("s1", [{"role": "user", "content": "hi"}])
+        assert_type(published, weft.PublishedMessages)
+        assert_type(published.conflicts[0], weft.ChangedMessage)
+        assert_type(pack.request("gemini"), dict[str, Any])
+        assert_type(weft.messages.read([]).items, tuple[weft.ContextItem, ...])
+        async with client.session("s1", phase="call", budget=32_000) as s:
+            assert_type(s, weft.Session)
+            s.add({"role": "user", "content": "hi"}, item)
+            assert_type(await s.request("openai-responses", tools=[{}]), dict[str, Any])
+            assert_type(await s.run({}, {"f": len}), bool)
+            assert_type(s.pack, weft.Pack | None)
         await client.close_session("s1")
+
+
+def blocking(url: str) -> None:
+    with weft.connect_sync(url, tenant="acme") as client:
+        assert_type(client, weft.SyncClient)
+        ack = client.publish("s1", weft.ContextItem("m1", weft.ItemKind.USER_TURN, "hello"))
+        assert_type(ack, weft.PublishAck)
+        assert_type(client.compile("s1", phase="call", after=ack.sequence), weft.Pack)
+        assert_type(client.publish_messages("s1", []).sequence, int)
+        with client.session("s1") as s:
+            assert_type(s, weft.SyncSession)
+            assert_type(s.request("anthropic"), dict[str, Any])
 
 
 async def stream() -> AsyncIterator[weft.ContextItem]:

@@ -38,7 +38,7 @@ def test_the_tool_names_every_built_in_view() -> None:
 
 
 def test_another_provider_has_no_tool() -> None:
-    with pytest.raises(InvalidInput, match="use 'openai' or 'anthropic'"):
+    with pytest.raises(InvalidInput, match="use openai, openai-responses, anthropic, gemini"):
         drilldown_tool("nobody")  # type: ignore[arg-type]
 
 

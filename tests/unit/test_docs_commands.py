@@ -39,6 +39,8 @@ def test_a_shown_command_exists_with_its_options(document, line):
         if word in ("|", ">", "&&"):
             break
         if word.startswith("-"):
+            if isinstance(command, click.Group):  # `weft gateway --config` serves
+                command = command.commands.get("serve", command)
             known = {flag for parameter in command.params for flag in parameter.opts}
             assert word.partition("=")[0] in {*known, "-"}, f"{command.name} has no {word}"
         elif isinstance(command, click.Group):

@@ -11,6 +11,7 @@ from tests.data import ROOT
 SERVICES = "firewall summarizer memory compiler router"
 LAYERS = (
     "cli",
+    "gateway",
     "client replica_service",
     "audit",
     "indexer evaluation",
@@ -19,6 +20,7 @@ LAYERS = (
     "runtime",
     "readmodel",
     "log",
+    "messages",
     "adapters completion",
     "passages",
     "tokens days bodies bm25 leaves facts",

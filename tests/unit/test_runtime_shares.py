@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from weft.runtime.shares import Shares
+from weft.runtime.shares import Shares, Turns
 from weft_schemas.errors import Overloaded
 
 
@@ -43,3 +43,40 @@ async def test_a_session_that_waits_keeps_no_other_of_its_tenant_waiting() -> No
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_tenants_take_turns_however_many_wait() -> None:
+    turns, order = Turns(), list[str]()
+
+    async def work(tenant: str) -> None:
+        async with turns.turn(tenant):
+            order.append(tenant)
+
+    async with turns.turn("acme"):
+        tenants = ["acme"] * 4 + ["rival", "third", "rival"]
+        asked = [asyncio.create_task(work(tenant)) for tenant in tenants]
+        await asyncio.sleep(0)
+    await asyncio.gather(*asked)
+    assert order == ["acme", "rival", "third", "acme", "rival", "acme", "acme"]
+
+
+async def test_who_leaves_while_waiting_keeps_no_turn() -> None:
+    turns = Turns()
+    async with turns.turn("acme"):
+        waiting = [asyncio.create_task(begun_turn(turns, name)) for name in ("acme", "rival")]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        await asyncio.sleep(0)
+        assert waiting[0].cancelled()
+    await asyncio.wait_for(waiting[1], 10)
+    async with turns.turn("acme"):
+        late = asyncio.create_task(begun_turn(turns, "rival"))
+        await asyncio.sleep(0)
+    late.cancel()  # in the moment in which it is given the turn
+    await asyncio.gather(late, return_exceptions=True)
+    await asyncio.wait_for(begun_turn(turns, "acme"), 10)
+
+
+async def begun_turn(turns: Turns, tenant: str) -> None:
+    async with turns.turn(tenant):
+        pass

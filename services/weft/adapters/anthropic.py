@@ -9,13 +9,11 @@ import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
 from weft.adapters.conversation import (
-    CONTINUE,
-    OPENING,
     Answered,
     Conversation,
     Step,
     conversation,
-    with_memory,
+    steps_between_users,
 )
 from weft.adapters.drafting import Draft, Reading
 from weft.adapters.records import Record, Source
@@ -47,8 +45,8 @@ SYSTEM_INDEX = -1
 def read(source: Source) -> Reading:
     """The items of a conversation; `system` becomes the first, a policy item.
 
-    Thinking blocks are the model's own and are left out. Raises `InvalidInput` with file, line and
-    field.
+    Thinking blocks are the model's own and are left out, counted. Raises `InvalidInput` with file,
+    line and field.
     """
     draft = Draft()
     system = source.around.get("system")
@@ -103,7 +101,7 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
 def written(talk: Conversation) -> dict[str, Any]:
     """`messages` of what is a conversation already."""
     turns: list[tuple[str, list[dict[str, Any]]]] = []
-    for step in _steps(talk):
+    for step in steps_between_users(talk):
         for role, blocks in _blocks(step):
             if turns and turns[-1][0] == role:
                 turns[-1][1].extend(blocks)
@@ -112,20 +110,6 @@ def written(talk: Conversation) -> dict[str, Any]:
     out: dict[str, Any] = {"system": talk.system} if talk.system else {}
     out["messages"] = [{"role": role, "content": _content(blocks)} for role, blocks in turns]
     return out
-
-
-def _steps(talk: Conversation) -> list[Step]:
-    """From the user to the user, as the API wants it (newer models refuse a prefilled answer), with
-    what is remembered on top."""
-    steps = list(talk.steps)
-    if steps and steps[0].role == "assistant":
-        steps.insert(0, Step("user", OPENING))
-    last = steps[-1] if steps else None
-    if (last.role == "assistant" and not last.calls) if last else talk.system or talk.memory:
-        steps.append(Step("user", CONTINUE))
-    if talk.memory:
-        steps[0] = Step("user", with_memory(talk.memory, steps[0].text))
-    return steps
 
 
 def _blocks(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:

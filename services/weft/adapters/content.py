@@ -19,14 +19,16 @@ _PLAIN = {"type", "text", "cache_control", "citations", "annotations", "_meta"}
 
 
 def text_of(record: Record, content: Content, left_out: LeftOut, path: str = "$.content") -> str:
-    """What a person or an agent said; media become placeholders, counted in `left_out`."""
+    """What a person or an agent said; media become placeholders. They and the model's thoughts are
+    counted in `left_out`."""
     if content is None or isinstance(content, str):
         return content or ""
-    parts = (
-        _part(record, part, left_out, f"{path}[{at}]")
-        for at, part in enumerate(content)
-        if not is_thought(part)
-    )
+    parts = []
+    for at, part in enumerate(content):
+        if is_thought(part):
+            left_out["reasoning"] += 1
+        else:
+            parts.append(_part(record, part, left_out, f"{path}[{at}]"))
     return "\n".join(parts)
 
 

@@ -128,6 +128,35 @@ def with_memory(memory: str, text: str) -> str:
     return f"{memory}\n\n{text}" if memory else text
 
 
+def steps_with_memory(talk: Conversation) -> list[Step]:
+    """With what is remembered on top of the user's first words. Only where the user says nothing
+    is there a message that begins with it."""
+    steps = list(talk.steps)
+    if talk.memory:
+        words = (at for at, step in enumerate(steps) if step.role == "user")
+        at = next(words, None)
+        if at is None:
+            filler = OPENING if steps else CONTINUE
+            steps.insert(0, Step("user", with_memory(talk.memory, filler)))
+        else:
+            steps[at] = Step("user", with_memory(talk.memory, steps[at].text))
+    return steps
+
+
+def steps_between_users(talk: Conversation) -> list[Step]:
+    """From the user to the user, as some APIs want it (newer models refuse a prefilled answer),
+    with what is remembered on top."""
+    steps = list(talk.steps)
+    if steps and steps[0].role == "assistant":
+        steps.insert(0, Step("user", OPENING))
+    last = steps[-1] if steps else None
+    if (last.role == "assistant" and not last.calls) if last else talk.system or talk.memory:
+        steps.append(Step("user", CONTINUE))
+    if talk.memory:
+        steps[0] = Step("user", with_memory(talk.memory, steps[0].text))
+    return steps
+
+
 def _is_system(entry: PackEntry) -> bool:
     return entry.section in SYSTEM_SECTIONS or entry.kind is ItemKind.POLICY
 
@@ -271,11 +300,16 @@ def _answered(
     answers = [entries[place] for place in results]
     return Answered(
         ids.take(entry),
-        _NAME.sub("_", entry.tool_name or "")[:MAX_NAME],
+        function_name(entry.tool_name or ""),
         entry.arguments or {},
         _result(entry, answers),
         any(answer.is_error for answer in answers),
     )
+
+
+def function_name(name: str) -> str:
+    """A tool's name as providers take it, in calls and in definitions alike."""
+    return _NAME.sub("_", name)[:MAX_NAME]
 
 
 def _result(call: PackEntry, answers: Sequence[PackEntry]) -> str:

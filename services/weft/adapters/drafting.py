@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from weft.adapters.media import LeftOut
+from weft.adapters.media import UNREAD, LeftOut
 from weft.adapters.records import Record
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
@@ -25,6 +25,9 @@ class Reading(msgspec.Struct, frozen=True):
     items: tuple[ContextItem, ...]
     left_out: dict[str, int] = {}
     """How many media of each kind are not carried along, see `weft.adapters.media`."""
+    unread: dict[str, int] = {}
+    """How many parts of reasoning there were, and references to what lies at the provider alone:
+    neither stands in any item."""
 
 
 class Draft:
@@ -41,7 +44,9 @@ class Draft:
 
     def reading(self) -> Reading:
         """All that was read."""
-        return Reading(tuple(self.items), dict(self.left_out))
+        unread = {kind: self.left_out[kind] for kind in UNREAD if self.left_out[kind]}
+        media = {kind: count for kind, count in self.left_out.items() if kind not in UNREAD}
+        return Reading(tuple(self.items), media, unread)
 
     def add(
         self,
@@ -68,9 +73,11 @@ class Draft:
         arguments: Any,
         call_id: str | None,
         said: str | None = None,
+        waits_as: str | None = None,
         **metadata: Any,
     ) -> str:
-        """Append a tool call; `said` is the id of the message that it came with, if any.
+        """Append a tool call; `said` is the id of the message that it came with, if any, and
+        `waits_as` by what its result finds it where that is not the call id.
 
         `arguments` may be an object or its JSON text; text that is no object is kept in the item's
         text alone.
@@ -86,7 +93,7 @@ class Draft:
             arguments=parsed,
             **metadata,
         )
-        self._open.setdefault(call_id or "", []).append(item_id)
+        self._open.setdefault(waits_as or call_id or "", []).append(item_id)
         self._names[item_id] = name
         return item_id
 
@@ -97,13 +104,14 @@ class Draft:
         call_id: str | None,
         tool_name: str | None = None,
         parent_id: str | None = None,
+        waits_as: str | None = None,
         **metadata: Any,
     ) -> str:
         """Append a result under the oldest call of its `call_id` that still waits for one.
 
         Providers' call ids repeat within long sessions, so an id alone does not name a call.
         """
-        parent = parent_id or self._answer(call_id)
+        parent = parent_id or self._answer(waits_as or call_id)
         if parent is not None and tool_name is None:
             tool_name = self._names.get(parent)
         return self.add(

@@ -7,21 +7,32 @@ from typing import Any
 
 import msgspec
 
-from weft.adapters import anthropic, contextweaver, locomo, openai, openhands, weft
+from weft.adapters import (
+    anthropic,
+    contextweaver,
+    gemini,
+    locomo,
+    openai,
+    openhands,
+    responses,
+    weft,
+)
 from weft.adapters.drafting import Reading
 from weft.adapters.records import LIST_KEYS, Record, Source, read_source
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
-_READERS: dict[str, Callable[[Source], Reading]] = {
+READERS: dict[str, Callable[[Source], Reading]] = {
     "weft": weft.read,
     "openai": openai.read,
     "anthropic": anthropic.read,
+    "openai-responses": responses.read,
+    "gemini": gemini.read,
     "contextweaver": contextweaver.read,
     "openhands": openhands.read,
 }
 
-FORMATS = tuple(_READERS)
+FORMATS = tuple(READERS)
 
 _NAME_KEYS = ("sample_id", "instance_id", "task_id", "id")
 
@@ -59,7 +70,7 @@ def read_transcripts(content: bytes, format: str = "auto", file: str = "-") -> l
 
     Raises `InvalidInput` with file, line and field.
     """
-    if format != "auto" and format not in _READERS:
+    if format != "auto" and format not in READERS:
         raise InvalidInput(f"format {format!r} is unknown; use auto or {', '.join(FORMATS)}")
     source = read_source(content, file)
     if source.lines and source.records and _inner(source.records[0]) is not None:
@@ -75,6 +86,10 @@ def detect(source: Source) -> str:
         if not isinstance(record.value, dict):
             record.fail(f"expected an object, got `{type(record.value).__name__}`")
     first: dict[str, Any] = source.records[0].value
+    if "parts" in first and _has(source, "parts"):
+        return "gemini"
+    if any(_is_responses(record.value) for record in source.records):
+        return "openai-responses"
     if "role" in first:
         return "anthropic" if _is_anthropic(source) else "openai"
     if "action" in first or "observation" in first:
@@ -92,7 +107,7 @@ def detect(source: Source) -> str:
 
 def _transcript(name: str, source: Source, format: str, value: Any = None) -> Transcript:
     chosen = detect(source) if format == "auto" else format
-    return _made(name, chosen, _READERS[chosen](source), value)
+    return _made(name, chosen, READERS[chosen](source), value)
 
 
 def _made(name: str, format: str, reading: Reading, value: Any) -> Transcript:
@@ -139,6 +154,24 @@ def _name(record: Record) -> str:
             trial = value.get("trial")
             return f"{value[key]}-{trial}" if isinstance(trial, int) else str(value[key])
     return str(record.index)
+
+
+def _has(source: Source, key: str) -> bool:
+    """Whether any record holds a list under the key."""
+    return any(isinstance(record.value.get(key), list) for record in source.records)
+
+
+_RESPONSES_PARTS = {"input_text", "output_text", "input_image", "input_file"}
+
+
+def _is_responses(item: dict[str, Any]) -> bool:
+    """Whether only the Responses API has such items. A message with plain text any chat has."""
+    kind, content = item.get("type"), item.get("content")
+    if kind == "message" or kind is None:
+        return isinstance(content, list) and any(
+            isinstance(part, dict) and part.get("type") in _RESPONSES_PARTS for part in content
+        )
+    return "role" not in item and kind in responses.TYPES
 
 
 _ANTHROPIC_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking"}

@@ -23,7 +23,11 @@ from weft.adapters.dimensions import dimensions
 Block = Mapping[str, Any]
 
 LeftOut = Counter[str]
-"""How many media of each kind were left out: `image`, `audio`, `video`, `file`, `part`."""
+"""How many of each kind were left out: `image`, `audio`, `video`, `file`, `part`, each of which has
+a placeholder; and those of `UNREAD`, which have none."""
+
+UNREAD = ("reasoning", "reference")
+"""What a model thought, and what lies at the provider alone."""
 
 LONGEST_NAME = 120
 """Characters of a file's name or address that a placeholder shows; the middle is cut out."""
@@ -36,8 +40,10 @@ _PLURALS = {
     "video": "videos",
     "file": "files",
     "part": "other parts",
+    "reasoning": "parts of reasoning",
+    "reference": "references",
 }
-_SINGULARS = {"audio": "recording", "part": "other part"}
+_SINGULARS = {"audio": "recording", "part": "other part", "reasoning": "part of reasoning"}
 
 _UNSAFE = re.compile(r"[\[\]\s\x00-\x1f\x7f]+")
 """What could end a placeholder, or begin a line of its own."""

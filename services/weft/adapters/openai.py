@@ -8,14 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
-from weft.adapters.conversation import (
-    CONTINUE,
-    OPENING,
-    Conversation,
-    Step,
-    conversation,
-    with_memory,
-)
+from weft.adapters.conversation import Conversation, Step, conversation, steps_with_memory
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text
 from weft.adapters.records import Record, Source
@@ -28,9 +21,16 @@ class _Function(msgspec.Struct, frozen=True):
     arguments: str | dict[str, Any] = "{}"
 
 
+class _Custom(msgspec.Struct, frozen=True):
+    name: str
+    input: str = ""
+
+
 class _ToolCall(msgspec.Struct, frozen=True):
-    function: _Function
+    function: _Function | None = None
     id: str | None = None
+    custom: _Custom | None = None
+    """A call of a tool that takes text instead of JSON."""
 
 
 class _Audio(msgspec.Struct, frozen=True):
@@ -48,6 +48,8 @@ class _Message(msgspec.Struct, frozen=True):
     function_call: _Function | None = None
     audio: _Audio | None = None
     """A spoken answer: its transcript is read."""
+    reasoning_content: str | None = None
+    """Some servers put the model's thoughts here."""
 
 
 def read(source: Source) -> Reading:
@@ -80,6 +82,8 @@ def _say(draft: Draft, record: Record, message: _Message, kind: ItemKind) -> Non
 
 
 def _assistant(draft: Draft, record: Record, message: _Message) -> None:
+    if message.reasoning_content:
+        draft.left_out["reasoning"] += 1
     calls = message.tool_calls or ()
     if message.function_call is not None:
         calls = (*calls, _ToolCall(message.function_call))
@@ -92,16 +96,26 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
     said = None
     if text.strip():
         said = draft.add(record, ItemKind.AGENT_MSG, text, author=message.name, turn_id=turn_id)
-    for call in calls:
+    for at, call in enumerate(calls):
+        name, arguments = _named(record, call, at)
         draft.call(
             record,
-            call.function.name,
-            call.function.arguments,
+            name,
+            arguments,
             call.id,
             said,
             turn_id=turn_id,
             author=message.name,
         )
+
+
+def _named(record: Record, call: _ToolCall, at: int) -> tuple[str, str | dict[str, Any]]:
+    """Name and arguments of a call."""
+    if call.function is not None:
+        return call.function.name, call.function.arguments
+    if call.custom is not None:
+        return call.custom.name, call.custom.input
+    record.fail(f"$.tool_calls[{at}]: a call needs `function` or `custom`")
 
 
 FAILED = "[the call failed]"
@@ -121,27 +135,12 @@ def written(talk: Conversation) -> dict[str, Any]:
     out: list[dict[str, Any]] = []
     if talk.system:
         out.append({"role": "system", "content": talk.system})
-    for step in _steps(talk):
+    for step in steps_with_memory(talk):
         if step.calls:
             out.extend(_called(step, _said_before(out)))
         else:
             out.append({"role": step.role, "content": step.text})
     return {"messages": out}
-
-
-def _steps(talk: Conversation) -> list[Step]:
-    """With what is remembered on top of the user's first words. Only where the user says nothing
-    is there a message that begins with it."""
-    steps = list(talk.steps)
-    if talk.memory:
-        words = (at for at, step in enumerate(steps) if step.role == "user")
-        at = next(words, None)
-        if at is None:
-            filler = OPENING if steps else CONTINUE
-            steps.insert(0, Step("user", with_memory(talk.memory, filler)))
-        else:
-            steps[at] = Step("user", with_memory(talk.memory, steps[at].text))
-    return steps
 
 
 def _said_before(out: list[dict[str, Any]]) -> str | None:

@@ -15,9 +15,9 @@ from weft_schemas.errors import InvalidInput
 
 T = TypeVar("T")
 
-LIST_KEYS = ("messages", "traj", "history", "items", "events", "trajectory")
+LIST_KEYS = ("messages", "traj", "history", "items", "events", "trajectory", "contents", "input")
 """Keys under which the formats that we read keep their list: chat requests and LiveMCPBench,
-tau-bench, OpenHands, weft."""
+tau-bench, OpenHands, weft, requests of Gemini and of OpenAI's Responses API."""
 
 _SPACE = " \t\n\r"
 
@@ -28,15 +28,16 @@ class Record(msgspec.Struct, frozen=True):
     index: int
     """Place among the records, from 0: what its item's id is made of."""
     line: int
-    """Line on which it starts, from 1."""
+    """Line on which it starts, from 1; 0 where it was handed over and stands in no file."""
     value: Any
     file: str = "-"
     start: int = 0
     """Character of the file at which it starts."""
 
     def fail(self, what: str) -> NoReturn:
-        """Raise `InvalidInput` that names file and line."""
-        raise InvalidInput(f"{self.file}, line {self.line}: {what}; nothing was published")
+        """Raise `InvalidInput` that names file and line, or the place in what was handed over."""
+        place = f"{self.file}, line {self.line}" if self.line else f"{self.file}[{self.index}]"
+        raise InvalidInput(f"{place}: {what}; nothing was published")
 
     def to(self, kind: type[T], value: Any = None, path: str = "$") -> T:
         """The record (or `value`, which stands at `path` in it) as a Struct."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -45,12 +46,20 @@ def work(service: str, compilers: int, settings: Settings) -> None:
         return
     from weft.runtime.application import serve
 
-    asyncio.run(serve(service, settings, _loaded(SERVICES[service])))
+    asyncio.run(serve(service, settings, _loaded(SERVICES[service], settings)))
 
 
-def _loaded(path: str) -> Any:
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+def _loaded(path: str, settings: Settings) -> Any:
+    """The service; one with a pool gets the nursery of its processes, which is forked now, before
+    there are threads and a loop."""
+    path, _, name = path.partition(":")
+    module = import_module(path)
+    service, warm = getattr(module, name), getattr(module, "warm", None)
+    if warm is None:
+        return service
+    from weft.runtime.nursery import Nursery
+
+    return partial(service, nursery=Nursery.first(partial(warm, settings.encoding)))
 
 
 async def _replica(settings: Settings, compilers: int) -> None:

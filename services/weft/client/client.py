@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from weft.client.confirming import Confirmation, confirmation, distinct, settlement
+from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.operator import Operator
 from weft.client.outgoing import Items, Outgoing, PublishAck
 from weft.client.pack import Pack
@@ -22,6 +23,7 @@ from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
+from weft.messages.reading import Format, Messages, draft
 from weft.runtime.asking import Reply, ask
 from weft.runtime.catalogues import newest_catalogue
 from weft.runtime.crashpoints import crash_point
@@ -35,10 +37,10 @@ from weft_schemas.compile import (
     ExplainReply,
     ExplainRequest,
 )
-from weft_schemas.errors import InvalidInput, Unavailable, WeftError
+from weft_schemas.errors import Forbidden, InvalidInput, Unavailable, WeftError
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION, derived_key
-from weft_schemas.items import BodyRef
+from weft_schemas.items import BodyRef, ContextItem
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import (
     Catalog,
@@ -54,11 +56,14 @@ from weft_schemas.subjects import stored_filter
 
 if TYPE_CHECKING:
     from weft.audit.reproduce import Reproduction
+    from weft.client.session import Session
 
 MOST = 2**63 - 1
 """After every sequence."""
 CONFIRM_SECONDS = 10.0
 """How long a confirmation may wait for the items to be folded."""
+HISTORY_SECONDS = 2.0
+"""How long a session's history may wait for what is not folded; then it is read from the log."""
 
 
 def connect(
@@ -111,6 +116,8 @@ class Client:
         self._sending: Sending
         self._outgoing: Outgoing
         self._open = AsyncExitStack()
+        self.histories = Histories(self.publish, self._message_ids)
+        """What the sessions of this client hold of messages."""
         self._after_publish = crash_point("publisher.after_publish")
 
     async def __aenter__(self) -> Self:
@@ -157,6 +164,77 @@ class Client:
         return PublishAck(
             session, done.sequence, done.first, done.count, done.duplicates, tuple(ids)
         )
+
+    async def publish_messages(
+        self,
+        session: str,
+        messages: Messages,
+        *,
+        format: Format = "auto",
+        on_edit: OnEdit = "report",
+    ) -> PublishedMessages:
+        """Publish what is new of a whole history, which may be handed over again at every step.
+
+        `messages` are those of any provider, see `weft.messages`: dicts, objects of the provider's
+        library, or a whole request with its system prompt. Nothing doubles: not when the history is
+        handed over again, by another process or after a restart, not when its beginning or its
+        middle was cut out, and equal messages stay several. A message of the past that was changed
+        is not published: it is told in `conflicts`, or, with `on_edit="raise"`, as a `Conflict`
+        before anything is published. The user's last message, when it is the last of all, is never
+        past. A history of which nothing is known is taken for another conversation in the session.
+
+        The first call for a session asks a service what the session holds, or reads it from the
+        log. Raises as `publish` does.
+        """
+        return await self.histories.hand_over(session, draft(messages, format), on_edit)
+
+    def session(
+        self,
+        name: str,
+        *,
+        phase: Phase | str = Phase.CALL,
+        budget: int | None = None,
+        reserve: int = 0,
+        timeout: float = 10.0,
+        drilldown: bool = True,
+        stable: bool = False,
+    ) -> Session:
+        """`async with client.session("s1", budget=32_000) as s:` the loop of one agent; see
+        `weft.Session`."""
+        from weft.client.session import Session
+
+        return Session(
+            self,
+            name,
+            phase=_phase(phase),
+            budget=budget,
+            reserve=reserve,
+            timeout=timeout,
+            drilldown=drilldown,
+            stable=stable,
+        )
+
+    async def _message_ids(self, session: str) -> tuple[int, Sequence[str]]:
+        """Ids of a session's items that were made of messages, and where that was read."""
+        asked = StatusRequest(timeout=HISTORY_SECONDS, newest=True, history=True)
+        try:
+            reply = await self._ask(session, "status", asked, StatusReply, HISTORY_SECONDS)
+            return reply.sequence, reply.history or ()
+        except Unavailable as unavailable:
+            try:
+                return await self._logged_ids(session)
+            except Forbidden:
+                raise unavailable from None
+
+    async def _logged_ids(self, session: str) -> tuple[int, Sequence[str]]:
+        """The same out of the log, which needs no service and a credential that may read it."""
+        found: dict[str, int] = {}
+        async for record in self.events(session):
+            if record.subject.startswith("w.in."):
+                event = record.event()
+                if isinstance(event, ContextItem):
+                    found.setdefault(event.id, record.sequence)
+        return max(found.values(), default=0), tuple(found)
 
     async def close_session(self, session: str, reason: str = "closed") -> Ack:
         """Say that the session has ended: it is summarised, and its memory kept."""

@@ -3,10 +3,11 @@ item of the log."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
+from weft.messages.definitions import definition
+from weft.messages.writing import Provider
 from weft_schemas.compile import DrilldownReply
-from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 
 TOOL_NAME = "weft_drilldown"
@@ -20,7 +21,7 @@ _DESCRIPTION = (
 )
 
 
-_PARAMETERS: dict[str, Any] = {
+PARAMETERS: dict[str, Any] = {
     "type": "object",
     "properties": {
         "handle": {"type": "string", "pattern": "^art:[a-z2-7]{10}$"},
@@ -35,19 +36,15 @@ _PARAMETERS: dict[str, Any] = {
     "required": ["handle"],
     "additionalProperties": False,
 }
+"""JSON Schema of the tool's arguments: those of `DrilldownRequest`."""
 
 
-def drilldown_tool(provider: Literal["openai", "anthropic"]) -> dict[str, Any]:
-    """The tool for a request's `tools`: OpenAI's chat completions, or Anthropic's messages.
+def drilldown_tool(provider: Provider) -> dict[str, Any]:
+    """The tool for a request's `tools` (Gemini: for those of its `config`).
 
     Raises `InvalidInput` for another provider.
     """
-    if provider == "openai":
-        function = {"name": TOOL_NAME, "description": _DESCRIPTION, "parameters": _PARAMETERS}
-        return {"type": "function", "function": function}
-    if provider == "anthropic":
-        return {"name": TOOL_NAME, "description": _DESCRIPTION, "input_schema": _PARAMETERS}
-    raise InvalidInput(f"no tool description for {provider!r}; use 'openai' or 'anthropic'")
+    return definition(provider, TOOL_NAME, _DESCRIPTION, PARAMETERS)
 
 
 def slice_item(reply: DrilldownReply, item_id: str, parent_id: str) -> ContextItem:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
-from weft.adapters import anthropic, openai
+from weft.messages import writing
+from weft.messages.writing import Provider as Provider
 from weft_schemas.compile import ContextPack
-from weft_schemas.errors import InvalidInput
-
-Provider = Literal["openai", "anthropic"]
-
-_MESSAGES = {"openai": openai.messages, "anthropic": anthropic.messages}
 
 
 class Pack(ContextPack, frozen=True):
@@ -22,13 +18,11 @@ class Pack(ContextPack, frozen=True):
     """
 
     def request(self, provider: Provider) -> dict[str, Any]:
-        """Keyword arguments for the provider's call: `messages`, and for Anthropic `system`.
+        """Keyword arguments for the provider's call, such as `messages`; `weft.messages.request`
+        says which for each.
 
         Within the budget, valid in role order. Add your own model, tools and system prompt:
         `client.messages.create(model=…, tools=…, **pack.request("anthropic"))`. Raises
         `InvalidInput` for another provider.
         """
-        make = _MESSAGES.get(provider)
-        if make is None:
-            raise InvalidInput(f"provider {provider!r} is unknown; use openai or anthropic")
-        return make(self.entries)
+        return writing.request(self, provider)

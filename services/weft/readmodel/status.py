@@ -15,6 +15,7 @@ from weft_schemas.errors import NotFound
 from weft_schemas.ids import artifact_handle
 from weft_schemas.items import BodyRef, ItemKind, Sensitivity
 from weft_schemas.status import (
+    HISTORY,
     LISTED,
     Collision,
     DeadLetter,
@@ -119,6 +120,7 @@ def status(
                 )
             ),
             places=_places(db, tenant, session, request.ids),
+            history=_history(db, tenant, session) if request.history else msgspec.UNSET,
         )
 
 
@@ -127,6 +129,11 @@ def _places(
 ) -> dict[str, int]:
     found = ((id, db.execute(_sql.place, (tenant, session, id)).fetchone()) for id in ids)
     return {id: row[0] for id, row in found if row is not None}
+
+
+def _history(db: sqlite3.Connection, tenant: str, session: str | None) -> tuple[str, ...]:
+    rows = db.execute(_sql.history, (tenant, session, HISTORY)).fetchall()
+    return tuple(row[0] for row in reversed(rows))
 
 
 def sessions(db: sqlite3.Connection, limit: int) -> list[SessionRow]:

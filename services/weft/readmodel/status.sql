@@ -91,3 +91,9 @@ FROM items i JOIN sessions s ON s.number = i.session WHERE i.sequence = ?
 -- name: place
 SELECT i.sequence FROM sessions s JOIN items i ON i.session = s.number
 WHERE s.tenant = ? AND s.session = ? AND i.id = ?
+
+-- name: history
+-- Ids as `weft.messages.identity` makes them: a kind's letter, a place, sixteen digits of a hash.
+SELECT i.id FROM sessions s JOIN items i ON i.session = s.number
+WHERE s.tenant = ? AND s.session = ? AND i.id GLOB '[uacrpdfs][1-9]*-????????????????'
+ORDER BY i.ordinal DESC LIMIT ?

@@ -123,6 +123,25 @@ class View:
     def item_count(self) -> int:
         return self._count
 
+    @property
+    def words(self) -> int:
+        """Length of the session's text index, as of now."""
+        return self._begin.words
+
+    def has_few_passages(self, items: int, most: int) -> bool:
+        """Whether the newest `items` have at most about so many passages: how large they are,
+        without reading them. As of now, whatever sequence is read."""
+        begin = self._begin
+        if begin.documents <= most:
+            return True
+        if begin.items <= items:
+            return False
+        first = (self._number, begin.items - items)
+        place = (self._number, begin.documents - most - 1)
+        oldest = self._db.execute(_sql.sequence_of_ordinal, first).fetchone()
+        item = self._db.execute(_sql.item_of_document, place).fetchone()
+        return bool(oldest and item and item < oldest)
+
     def erased(self) -> int:
         """Sequence at which the session, or its whole tenant, was erased last; 0 where it was
         not."""

@@ -74,6 +74,9 @@ ORDER BY i.sequence
 -- name: sequence_of_ordinal
 SELECT sequence FROM items WHERE session = ? AND ordinal = ?
 
+-- name: item_of_document
+SELECT item FROM documents WHERE session = ? AND document = ?
+
 -- name: erased
 SELECT max(version) FROM tombstones
 WHERE tenant = :tenant AND session IN (:session, '') AND version <= :at

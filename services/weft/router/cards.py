@@ -41,20 +41,25 @@ _WARNINGS = {
 _WITHHELD = "part of the description is withheld: it gives orders"
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")  # noqa: RUF001
-_ORDER = re.compile(
+_ATTACK = (
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|rules?|prompts?|above|earlier"
     r"|previous|prior|other tools?)\b"
-    r"|\b(?:always|must|never|only)\b.{0,20}\b(?:choose|pick|select|prefer|use|call|invoke)\b"
+    r"|\b(?:do not|don't|never)\b.{0,20}\b(?:tell|inform|mention|reveal|show)\b.{0,20}"
+    r"\b(?:user|anyone)\b"
+    r"|\byou are now\b|\bnew instructions?\b|<important>"
+)
+"""No description that only describes says these."""
+_ORDER = re.compile(
+    _ATTACK
+    + r"|\b(?:always|must|never|only)\b.{0,20}\b(?:choose|pick|select|prefer|use|call|invoke)\b"
     r".{0,20}\b(?:this|me|first|other|instead|tool)\b"
     r"|\b(?:before|instead of)\b.{0,20}\b(?:using|calling|any other)\b.{0,20}\btools?\b"
     r"|\b(?:system|assistant|user|human|developer)\s*:|<\||\|>|\[/?INST\]"
-    r"|\b(?:do not|don't|never)\b.{0,20}\b(?:tell|inform|mention|reveal|show)\b.{0,20}"
-    r"\b(?:user|anyone)\b"
     r"|\b(?:send|forward|post|pass|include|reveal|read)\b.{0,60}\b(?:passwords?|secrets?|credentials?"
-    r"|api.?keys?|private keys?|system prompt|conversation|chat history|\.env|id_rsa)\b"
-    r"|\byou are now\b|\bnew instructions?\b|<important>",
+    r"|api.?keys?|private keys?|system prompt|conversation|chat history|\.env|id_rsa)\b",
     re.I,
 )
+_ATTACKED = re.compile(_ATTACK, re.I)
 _MARKS = str.maketrans(
     {"<": "‹", ">": "›", "`": "'", "{": "(", "}": ")", "|": "/", "\\": "/", "#": "＃"}  # noqa: RUF001
 )
@@ -89,6 +94,11 @@ def line_of(card: ChoiceCard) -> str:
     tags = f" [{', '.join(card.tags)}]" if card.tags else ""
     text = f": {card.description}" if card.description else ""
     return f"- {card.id}{name}{text}{tags}" + (f" — {extras}" if extras else "")
+
+
+def gives_orders(text: str) -> bool:
+    """Whether a description says what only one says that is meant to take a model over."""
+    return _ATTACKED.search(text) is not None
 
 
 def plain(text: str) -> str:

@@ -10,6 +10,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable
+from enum import Enum
+from functools import partial
+from pathlib import Path
 
 import msgspec
 
@@ -21,20 +24,20 @@ from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.readmodel.model import ReadModel
-from weft.readmodel.rows import ItemRow
-from weft.router.experience import experience_of, with_experience
+from weft.router.experience import Experience, experience_of, with_experience
 from weft.router.fusion import encoder_named
 from weft.router.holding import FOLLOWED, Catalogues, Held, newest
 from weft.router.hydration import hydrate
 from weft.router.router import SCORER_VERSION
 from weft.router.transform import Transformer, configured, identity
 from weft.runtime.answering import Answering, Asked
+from weft.runtime.nursery import Nursery
+from weft.runtime.pool import Pool
 from weft.runtime.process import Process
-from weft.runtime.replica import Replica
+from weft.runtime.replica import Replica, apart
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import BodyRef
-from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import (
     ChoiceAudit,
     ChoiceReply,
@@ -56,11 +59,17 @@ _LOOKED_BACK = 400
 """Newest items of a session that experience and values are taken from."""
 _LOOK_SECONDS = 0.02
 """Between two looks at whether the items that a hydration waits for are settled."""
+_SHORT_HYDRATION = 40
+"""Passages of these items that are searched for values here: 3 to 8 ms. More is done in a process,
+as 400 items of 20 KB, which take a second."""
+_SHORT_LOOK = 800
+"""Passages of these items that are read here to see which tools were used: 2 to 5 ms."""
 
 
-async def service(process: Process) -> None:
-    """Run until the process stops."""
+async def service(process: Process, nursery: Nursery | None = None) -> None:
+    """Run until the process stops. `nursery` was forked with `warm`."""
     settings = process.settings
+    nursery = nursery or Nursery(partial(warm, settings.encoding))
     tokens.encoding(settings.encoding)  # loaded here, not by the first request
     transformer = configured(
         settings.router_transformer,
@@ -71,6 +80,7 @@ async def service(process: Process) -> None:
     encoder = encoder_named(settings.router_encoder) if settings.router_encoder else None
     async with (
         Replica(settings.data_dir) as replica,
+        Pool(nursery, settings.heavy_processes, settings.heavy_seconds) as pool,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
     ):
 
@@ -87,7 +97,7 @@ async def service(process: Process) -> None:
             process.connection, after=through, known=known, subjects=FOLLOWED
         ) as follower:
             following = asyncio.create_task(_follow(follower, catalogues))
-            routing = Routing(catalogues, replica, publisher, transformer)
+            routing = Routing(catalogues, replica, pool, publisher, transformer, settings.data_dir)
             answering = Answering(process, GROUP)
             await answering.answer("route", RouteRequest, routing.route)
             await answering.answer("hydrate", HydrateRequest, routing.hydrate)
@@ -104,6 +114,34 @@ async def service(process: Process) -> None:
             await asyncio.gather(following, stopping, return_exceptions=True)
 
 
+def warm(encoding: str) -> None:
+    """What the processes of the pool are forked with, besides this module."""
+    tokens.encoding(encoding)
+
+
+class _Not(Enum):
+    """Why something was not done here and now."""
+
+    SETTLED = "what it waits for is not folded"
+    SHORT = "it is for a process of the pool"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A session."""
+
+    tenant: str
+    session: str
+
+
+class Hydrating(msgspec.Struct, frozen=True):
+    """A hydration to be done."""
+
+    tenant: str
+    session: str
+    tool: SelectableItem
+    request: HydrateRequest
+
+
 class Routing:
     """Answers over catalogues and a replica."""
 
@@ -111,11 +149,15 @@ class Routing:
         self,
         catalogues: Catalogues,
         replica: Replica,
+        pool: Pool,
         publisher: Publisher,
         transformer: Transformer,
+        data_dir: Path,
     ) -> None:
         self._catalogues = catalogues
         self._replica = replica
+        self._pool = pool
+        self._data_dir = data_dir
         self._publisher = publisher
         self._transformer = transformer
 
@@ -135,25 +177,36 @@ class Routing:
         await self._record("routed", _audit(asked, request, reply), reply.id)
         return reply
 
-    async def hydrate(self, asked: Asked[HydrateRequest]) -> HydrationResult:
+    async def hydrate(self, asked: Asked[HydrateRequest]) -> HydrationResult | msgspec.Raw:
         """The tool and the session's values for it. Raises `NotFound` for an unknown catalogue or
         tool, `Unavailable` without a replica."""
         request = asked.request
         held = await self._catalogues.held(asked.tenant, request.catalog, 0, 0.0)
-        tool = _tool(held, request)
+        wanted = Hydrating(asked.tenant, asked.session, _tool(held, request), request)
         deadline = self._replica.deadline(request.timeout)
         await self._replica.reach(request.after, deadline)
         while True:
-            sequence, rows, policy = await self._replica.read(
-                lambda model: _read(model, asked.tenant, asked.session), short=True
+            is_late = self._replica.is_late(deadline)
+            found = await self._replica.read_here(
+                asked.tenant, partial(self._here, wanted, is_late)
             )
-            waiting = any(row.pending and row.sequence <= request.after for row in rows)
-            if not waiting or self._replica.is_late(deadline):
-                break
+            if isinstance(found, HydrationResult):
+                return found
+            if found is _Not.SHORT:
+                work = apart(self._data_dir, encoded_hydration, wanted)
+                return msgspec.Raw(await self._pool.run(asked.tenant, asked.session, work))
             await asyncio.sleep(_LOOK_SECONDS)
-        return await asyncio.to_thread(
-            hydrate, tool, rows, request.query, sequence, policy.sensitivity_floor
-        )
+
+    def _here(self, wanted: Hydrating, is_late: bool, model: ReadModel) -> HydrationResult | _Not:
+        view = model.view(wanted.tenant, wanted.session)
+        after = wanted.request.after
+        if not is_late and any(row.sequence <= after for row in view.pending()):
+            return _Not.SETTLED
+        is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_HYDRATION)
+        if not is_short or self._pool.is_apart(wanted.tenant):
+            return _Not.SHORT
+        with self._pool.noted(wanted.tenant):
+            return hydration(model, wanted)
 
     async def choose(self, asked: Asked[ChoiceRequest]) -> ChoiceReply:
         """Record what was taken of a decision."""
@@ -169,13 +222,24 @@ class Routing:
     async def _experienced(self, asked: Asked[RouteRequest], held: Held) -> RouteRequest:
         if asked.session == TENANT_SESSION:
             return asked.request
+        place = Place(asked.tenant, asked.session)
         try:
-            _, rows, _ = await self._replica.read(
-                lambda model: _read(model, asked.tenant, asked.session), short=True
-            )
+            known = await self._replica.read_here(asked.tenant, partial(self._known, place))
+            if known is None:
+                work = apart(self._data_dir, experience, place)
+                known = await self._pool.run(asked.tenant, asked.session, work)
         except Unavailable:
             return asked.request
-        return with_experience(asked.request, experience_of(rows), held.router.ids_named)
+        return with_experience(asked.request, known, held.router.ids_named)
+
+    def _known(self, place: Place, model: ReadModel) -> Experience | None:
+        """None where it would take too long here."""
+        view = model.view(place.tenant, place.session)
+        is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_LOOK)
+        if not is_short or self._pool.is_apart(place.tenant):
+            return None
+        with self._pool.noted(place.tenant):
+            return experience(model, place)
 
     async def _record(self, event: str, audit: RouteAudit | ChoiceAudit, message_id: str) -> int:
         subject = audit_subject(audit.tenant, audit.session, event)
@@ -191,10 +255,23 @@ async def _follow(follower: Follower, catalogues: Catalogues) -> None:
             await catalogues.take(record)
 
 
-def _read(model: ReadModel, tenant: str, session: str) -> tuple[int, list[ItemRow], ContextPolicy]:
-    """The sequence read, the newest items in order, the policy in force."""
-    view = model.view(tenant, session, None)
-    return view.sequence, view.recent(_LOOKED_BACK)[::-1], view.policy()[1]
+def hydration(model: ReadModel, wanted: Hydrating) -> HydrationResult:
+    """The session's values for a tool, from its newest items."""
+    view = model.view(wanted.tenant, wanted.session)
+    floor = view.policy()[1].sensitivity_floor
+    rows = view.recent(_LOOKED_BACK)[::-1]
+    return hydrate(wanted.tool, rows, wanted.request.query, view.sequence, floor)
+
+
+def encoded_hydration(model: ReadModel, wanted: Hydrating) -> bytes:
+    """The same as JSON, as a process gives it back."""
+    return msgspec.json.encode(hydration(model, wanted))
+
+
+def experience(model: ReadModel, place: Place) -> Experience:
+    """What a session tells a router."""
+    view = model.view(place.tenant, place.session)
+    return experience_of(view.recent(_LOOKED_BACK)[::-1])
 
 
 def _tool(held: Held, request: HydrateRequest) -> SelectableItem:

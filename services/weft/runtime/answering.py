@@ -58,7 +58,8 @@ class Asked(msgspec.Struct, Generic[Request], frozen=True):
 
 
 Taker = Callable[[bytes, bytes, bytes, bytes | None], None]
-Handler = Callable[[Asked[Any]], Awaitable[msgspec.Struct]]
+Handler = Callable[[Asked[Any]], Awaitable[msgspec.Struct | msgspec.Raw]]
+"""The reply, or its JSON where that was made in another process."""
 
 
 class Answering:
@@ -85,7 +86,7 @@ class Answering:
         decode = msgspec.json.Decoder(kind).decode
         shares = Shares(AT_ONCE, OF_TENANT, OF_SESSION, waiting=OF_TENANT)
 
-        async def reply(message: _Message) -> msgspec.Struct:
+        async def reply(message: _Message) -> msgspec.Struct | msgspec.Raw:
             tenant, session, _ = parse_request(message.subject)
             async with AsyncExitStack() as stack:
                 with self._waits(service, shares.would_wait(tenant, session), len(message.body)):
@@ -143,7 +144,9 @@ class Answering:
             self._waiting -= size
 
     async def _replied(
-        self, message: _Message, reply: Callable[[_Message], Awaitable[msgspec.Struct]]
+        self,
+        message: _Message,
+        reply: Callable[[_Message], Awaitable[msgspec.Struct | msgspec.Raw]],
     ) -> tuple[bytes, str]:
         """The body and how it went: `ok`, or the error's code."""
         try:

@@ -1,7 +1,8 @@
-"""A subprocess for work that must not hold others up, or must not take the worker down with it.
+"""A subprocess for work that must not hold others up, or must not take the process down with it.
 
-Huge items go here, and every redelivered one: if the work kills its process, exactly one message is
-to blame, since the lane takes one at a time.
+A worker's huge items go here, and every redelivered one: if the work kills its process, exactly one
+message is to blame, since the lane takes one at a time. Heavy requests go to a pool of them
+(`runtime/pool.py`).
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import asyncio
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from typing import ParamSpec, TypeVar, cast
+from typing import ParamSpec, Protocol, TypeVar, cast
 
 from weft.runtime.logs import safe_error
 from weft.runtime.parent import die_with_parent
@@ -35,63 +37,106 @@ class WorkDied(WeftError):
     code = "work_died"
 
 
+class TookTooLong(WorkDied):
+    """The work was ended at its deadline."""
+
+
 class WorkFailed(WeftError):
     """The work raised something that is not weft's own: type and place."""
 
     code = "failed"
 
 
+class Child(Protocol):
+    """A process that serves calls."""
+
+    @property
+    def pipe(self) -> Connection:
+        """To send calls and receive their outcomes."""
+
+    def kill(self) -> None:
+        """End it, whatever it does."""
+
+
 class Lane:
     """One subprocess, started when first needed and again after it was lost."""
 
-    def __init__(self) -> None:
-        self._process: SpawnProcess | None = None
-        self._pipe: Connection | None = None
+    def __init__(
+        self,
+        start: Callable[[], Awaitable[Child]] | None = None,
+        seconds: float = LANE_SECONDS,
+    ) -> None:
+        """`start` gives the process, by default a spawned one; `seconds`: longest that one piece of
+        work may take."""
+        self._start = start or _spawned
+        self._seconds = seconds
+        self._child: Child | None = None
         self._turn = asyncio.Lock()
+        # Of its own: asyncio's few are for everybody, and this one waits as long as the work takes.
+        self._thread = ThreadPoolExecutor(1, "lane")
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """`work(*args)` in the subprocess; function, arguments and result are picklable.
 
         Raises weft's errors as the work raised them, `WorkFailed` for any other, and `WorkDied`
-        where it killed its process or took longer than `LANE_SECONDS`.
+        where it killed its process, `TookTooLong` where it took longer than it may.
         """
         async with self._turn:
-            pipe = self._started()
-            call = asyncio.ensure_future(asyncio.to_thread(_ask, pipe, (work, args, kwargs)))
+            if self._child is None:
+                self._child = await self._start()
+            pipe, loop = self._child.pipe, asyncio.get_running_loop()
+            call = loop.run_in_executor(self._thread, _ask, pipe, (work, args, kwargs))
             try:
-                done, _ = await asyncio.wait([call], timeout=LANE_SECONDS)
+                done, _ = await asyncio.wait([call], timeout=self._seconds)
             except asyncio.CancelledError:
-                self.close()  # else the next to come would be given this one's outcome
+                self._end()  # else the next to come would be given this one's outcome
                 await asyncio.gather(call, return_exceptions=True)
                 raise
             if not done:
-                self.close()
+                self._end()
             try:
                 outcome = await call
             except (EOFError, OSError):
-                self.close()
-                how = "ended its process" if done else f"took more than {LANE_SECONDS:.0f} s"
-                raise WorkDied(f"the work {how}; look at the item") from None
+                self._end()
+                if not done:
+                    took = f"the work took more than {self._seconds:g} s; look at the item"
+                    raise TookTooLong(took) from None
+                raise WorkDied("the work ended its process; look at the item") from None
         if isinstance(outcome, WeftError):
             raise outcome
         return cast(T, outcome)
 
     def close(self) -> None:
         """End the subprocess, whatever it does."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-        self._process = None
+        self._end()
+        self._thread.shutdown(wait=False)
 
-    def _started(self) -> Connection:
-        if self._process is None or self._pipe is None:
-            # spawn: a fork of a process with a running event loop and threads is not safe.
-            context = multiprocessing.get_context("spawn")
-            self._pipe, theirs = context.Pipe()
-            self._process = context.Process(target=_serve, args=(theirs, os.getpid()), daemon=True)
-            self._process.start()
-            theirs.close()
-        return self._pipe
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+        self._child = None
+
+
+class _Spawned:
+    """A process of its own."""
+
+    def __init__(self) -> None:
+        # spawn: a fork of a process with a running event loop and threads is not safe.
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self._process: SpawnProcess = context.Process(
+            target=_serve, args=(theirs, os.getpid()), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+async def _spawned() -> Child:
+    return _Spawned()
 
 
 def _ask(pipe: Connection, call: object) -> object:
@@ -104,6 +149,11 @@ def _serve(pipe: Connection, parent: int) -> None:
     os.nice(NICENESS)
     # Ctrl-C reaches the whole group; the worker decides when its lane ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    serve_calls(pipe)
+
+
+def serve_calls(pipe: Connection) -> None:
+    """Do what comes through the pipe until its other end is closed."""
     while True:
         try:
             work, args, kwargs = pipe.recv()

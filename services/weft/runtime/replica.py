@@ -7,17 +7,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
+
+import msgspec
 
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import snapshot
+from weft.runtime.shares import Turns
 from weft_schemas.errors import Unavailable, WeftError
 
 T = TypeVar("T")
+W = TypeVar("W", bound=msgspec.Struct)
 
 READERS = 4
 """Threads that read at once; more would only contend for the interpreter's lock."""
@@ -32,6 +38,33 @@ HELD_UP_SECONDS = 0.1
 so that nobody's wait is over for that."""
 
 
+def apart(data_dir: Path, work: Callable[[ReadModel, W], T], wanted: W) -> Callable[[], T]:
+    """`work` over one consistent state of the current generation, as another process does it.
+
+    What is wanted goes there as JSON: pickled, a float that is left out because it has not been set
+    would have been set, and be written.
+    """
+    return partial(_read_apart, data_dir, work, type(wanted), msgspec.json.encode(wanted))
+
+
+def _read_apart(
+    data_dir: Path, work: Callable[[ReadModel, W], T], kind: type[W], packed: bytes
+) -> T:
+    """It opens the generation each time, 1 ms, so that no idle process keeps a file that was
+    replaced."""
+    wanted = msgspec.json.decode(packed, type=kind)
+    with Reader(data_dir) as reader:
+        model = reader.model()
+        try:
+            with snapshot(model.db):
+                return work(model, wanted)
+        except WeftError:
+            raise
+        except Exception:
+            reader.check()  # whatever fails may fail for a damaged row
+            raise
+
+
 class Replica:
     """`async with Replica(data_dir) as replica:`, for any number of tasks at once."""
 
@@ -39,7 +72,7 @@ class Replica:
         self._data_dir = data_dir
         self._generations = Generations(data_dir)
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
-        self._turn = asyncio.Lock()
+        self._turns = Turns()
         self._has_read = False
         """Whether a short read was done in this turn of the event loop."""
         self._idle: list[Reader] = []
@@ -100,19 +133,27 @@ class Replica:
             self._note_hold_up()
         return folded if folded >= 0 else self.watermark()
 
-    async def read(self, work: Callable[[ReadModel], T], short: bool = False) -> T:
-        """`work` over one consistent state of the current generation, in a reader thread. What is
-        `short`, a few tens of milliseconds at most, is done here instead, one after the other, with
-        a look at the connection between two: threads that wait for the interpreter's lock and for
-        each other take a third of what a process can do, and 5 % of a single compile's time."""
-        if short:
-            async with self._turn:
-                if self._has_read:
-                    await asyncio.sleep(0)
-                self._has_read = True
-                asyncio.get_running_loop().call_soon(self._begin_turn)
-                return self._read(work)
+    async def read(self, work: Callable[[ReadModel], T]) -> T:
+        """`work` over one consistent state of the current generation, in a reader thread."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, work)
+
+    async def read_here(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
+        """The same for what takes some milliseconds, in the loop: threads that wait for the
+        interpreter's lock and for each other take a third of what a process can do, and 5 % of a
+        single compile's time."""
+        async with self.turn(tenant):
+            return self._read(work)
+
+    @asynccontextmanager
+    async def turn(self, tenant: str) -> AsyncIterator[None]:
+        """Hold the loop within the block, for some milliseconds: one after the other, the tenants
+        in turn, with a look at the connection between two."""
+        async with self._turns.turn(tenant):
+            if self._has_read:
+                await asyncio.sleep(0)
+            self._has_read = True
+            asyncio.get_running_loop().call_soon(self._begin_turn)
+            yield
 
     def _begin_turn(self) -> None:
         self._has_read = False

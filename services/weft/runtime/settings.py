@@ -27,6 +27,7 @@ SECRETS = frozenset(
         "summary_api_key",
         "router_api_key",
         "reading_api_key",
+        "gateway_token",
     }
 )
 """Fields that are never shown."""
@@ -58,6 +59,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Holds the embedded server's store and the replica's read model."""
     encoding: str = "cl100k_base"
     """In which tokens are counted."""
+    heavy_processes: int = 2
+    """Of a compiler or router, for requests that take longer than some milliseconds; one tenant
+    takes all but one of them."""
+    heavy_seconds: float = 10.0
+    """Longest that such a request may take."""
     http_host: str = "127.0.0.1"
     http_port: int = 0
     """Of /metrics, /live and /ready; 0 takes a free one and logs it."""
@@ -89,6 +95,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """OpenAI-compatible endpoint that `weft eval reading ask` puts its cases to."""
     reading_model: str | None = None
     reading_api_key: str | None = None
+    gateway_token: str | None = None
+    """What hosts must send to a gateway that serves HTTP; one on loopback needs none."""
     router_encoder: str = ""
     """Sentence encoder that routing fuses with its own scores; none where empty."""
 
@@ -246,6 +254,13 @@ def _not_negative(text: str) -> float:
     return value
 
 
+def _seconds(text: str) -> float:
+    value = _not_negative(text)
+    if not value:
+        raise ValueError("give more than 0")
+    return value
+
+
 def _one_of(*words: str) -> Callable[[str], str]:
     def check(text: str) -> str:
         if text not in words:
@@ -265,6 +280,8 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "principal": _principal,
     "data_dir": Path,
     "encoding": _one_of("cl100k_base", "o200k_base"),
+    "heavy_processes": _whole(1, 64),
+    "heavy_seconds": _seconds,
     "http_port": _whole(0, 65_535),
     "log_level": _one_of("debug", "info", "warning", "error"),
     "durability": _one_of("process", "power", "cluster"),

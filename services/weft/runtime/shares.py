@@ -1,4 +1,5 @@
-"""Fair turns: how much of a service one tenant and one of its sessions can take at a time.
+"""Fair shares and turns: how much of a service one tenant and one of its sessions can take at a
+time, and who is next where only one can be.
 
 Who has taken its share waits at its own door and holds no place at the others', so that no number
 of requests keeps another tenant's from being begun.
@@ -7,6 +8,7 @@ of requests keeps another tenant's from being begun.
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -49,6 +51,47 @@ class Shares:
         if door is None:
             door = self._doors[name] = _Door(places, lambda: self._doors.pop(name))
         return door
+
+
+class Turns:
+    """One at a time. However many of a tenant's wait, another tenant's comes after one of them."""
+
+    def __init__(self) -> None:
+        self._is_taken = False
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        """By tenant; whose turn is next stands first."""
+
+    @asynccontextmanager
+    async def turn(self, tenant: str) -> AsyncIterator[None]:
+        """Hold the turn within the block."""
+        if self._is_taken:
+            await self._wait(tenant)
+        self._is_taken = True
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, tenant: str) -> None:
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(tenant, deque()).append(mine)
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if mine.done() and not mine.cancelled():
+                self._pass_on()  # it was given the turn all the same
+            raise
+
+    def _pass_on(self) -> None:
+        while self._waiting:
+            tenant, queue = self._waiting.popitem(last=False)
+            mine = queue.popleft()
+            if queue:
+                self._waiting[tenant] = queue
+            if not mine.cancelled():
+                mine.set_result(None)
+                return
+        self._is_taken = False
 
 
 class _Door:

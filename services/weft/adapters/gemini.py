@@ -1,0 +1,221 @@
+"""Gemini's contents to items and back: parts, function calls and their responses.
+
+Names of keys come as the API writes them (`functionCall`) and as its Python library does
+(`function_call`); both are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.adapters.conversation import Answered, Conversation, Step, conversation
+from weft.adapters.conversation import steps_between_users as steps_of
+from weft.adapters.drafting import Draft, Reading, compact
+from weft.adapters.media import block_text, unknown_block
+from weft.adapters.records import Record, Source
+from weft_schemas.compile import PackEntry
+from weft_schemas.items import ItemKind
+
+_KINDS = {"user": ItemKind.USER_TURN, "model": ItemKind.AGENT_MSG, "system": ItemKind.POLICY}
+_ANSWERED_AS = ("output", "result")
+"""Under one of these a response that is nothing but a text holds it."""
+_FIRST = re.compile(r"[^A-Za-z_]")
+
+
+def read(source: Source) -> Reading:
+    """The items of a conversation; `system_instruction` becomes the first, a policy item.
+
+    Thoughts are the model's own and are left out, counted. A response without an id answers the
+    oldest call of its name that waits. Raises `InvalidInput` with the place and the field.
+    """
+    draft = Draft()
+    system = _key(source.around, "system_instruction")
+    if system:
+        file = source.records[0].file if source.records else "-"
+        record = Record(-1, 0, _as_content(system), file)
+        _read(draft, record, ItemKind.POLICY)
+    for record in source.records:
+        role = record.to(dict[str, Any]).get("role") or "user"
+        # Older examples give a response the role `function`.
+        kind = _KINDS["user"] if role in ("function", "tool") else _KINDS.get(role)
+        if kind is None:
+            record.fail(f"$.role: {role!r} is unknown; use user or model")
+        _read(draft, record, kind)
+    return draft.reading()
+
+
+def _as_content(system: Any) -> dict[str, Any]:
+    """An instruction may be a content, one part or several, or a text."""
+    if isinstance(system, Mapping) and "parts" in system:
+        return dict(system)
+    parts = system if isinstance(system, list) else [system]
+    return {"parts": [{"text": part} if isinstance(part, str) else part for part in parts]}
+
+
+def _read(draft: Draft, record: Record, kind: ItemKind) -> None:
+    parts = record.value.get("parts") or []
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        record.fail("$.parts: expected an array of objects")
+    used = any(_key(part, "function_call") for part in parts)
+    turn_id = f"m{record.index}" if used else None
+    said: str | None = None
+    texts: list[str] = []
+
+    def say() -> None:
+        nonlocal said
+        text = "\n".join(texts)
+        texts.clear()
+        if text.strip():
+            said = draft.add(record, kind, text, turn_id=turn_id)
+
+    for at, part in enumerate(parts):
+        called, answered = _key(part, "function_call"), _key(part, "function_response")
+        if called:
+            say()
+            _call(draft, record, called, f"$.parts[{at}].functionCall", said, turn_id)
+        elif answered:
+            say()
+            _result(draft, record, answered, f"$.parts[{at}].functionResponse")
+        elif part.get("thought"):
+            draft.left_out["reasoning"] += 1
+        else:
+            text = _text(part, draft)
+            if text:
+                texts.append(text)
+    say()
+
+
+def _call(
+    draft: Draft,
+    record: Record,
+    called: dict[str, Any],
+    path: str,
+    said: str | None,
+    turn_id: str | None,
+) -> None:
+    name, arguments = _name(record, called, path), called.get("args") or {}
+    draft.call(
+        record, name, arguments, called.get("id"), said, waits_as=_waits(called), turn_id=turn_id
+    )
+
+
+def _result(draft: Draft, record: Record, answered: dict[str, Any], path: str) -> None:
+    response = answered.get("response")
+    failed = isinstance(response, dict) and set(response) == {"error"}
+    text, content_type = _response(response)
+    texts = [text] if text else []
+    for part in answered.get("parts") or ():
+        if isinstance(part, dict):
+            texts.append(_text(part, draft))
+    draft.result(
+        record,
+        "\n".join(texts),
+        answered.get("id"),
+        _name(record, answered, path),
+        waits_as=_waits(answered),
+        content_type=content_type,
+        is_error=True if failed else None,
+    )
+
+
+def _waits(called: dict[str, Any]) -> str:
+    """By what a response finds its call: the id, else the name, which no id can look like."""
+    return called.get("id") or f"\0{called.get('name')}"
+
+
+def _response(response: Any) -> tuple[str, str | None]:
+    """A response's text; JSON where it is more than one text."""
+    if isinstance(response, dict) and len(response) == 1:
+        ((key, value),) = response.items()
+        if key in (*_ANSWERED_AS, "error") and isinstance(value, str):
+            return value, None
+    return ("", None) if not response else (compact(response), "application/json")
+
+
+def _name(record: Record, called: dict[str, Any], path: str) -> str:
+    name = called.get("name")
+    if not isinstance(name, str) or not name:
+        record.fail(f"{path}.name: a call needs the name of its function")
+    return name
+
+
+def _text(part: dict[str, Any], draft: Draft) -> str:
+    """A part's text; media as placeholders, code and its outcome as they stand."""
+    if isinstance(part.get("text"), str):
+        text: str = part["text"]
+        return text
+    inline, linked = _key(part, "inline_data"), _key(part, "file_data")
+    held = inline or linked
+    if held:
+        media_type = _key(held, "mime_type") or ""
+        block = {"type": "resource", "resource": _resource(held, media_type)}
+        return block_text(block, draft.left_out) or unknown_block({"type": "file"}, draft.left_out)
+    code, outcome = _key(part, "executable_code"), _key(part, "code_execution_result")
+    if code:
+        return str(code.get("code") or "")
+    if outcome:
+        return str(outcome.get("output") or "")
+    named = next((key for key, value in part.items() if isinstance(value, dict)), None)
+    return unknown_block({"type": named}, draft.left_out) if named else ""
+
+
+def _resource(held: dict[str, Any], media_type: str) -> dict[str, Any]:
+    name = _key(held, "display_name") or ""
+    data, uri = held.get("data"), _key(held, "file_uri") or ""
+    where = {"blob": data} if isinstance(data, str) else {"uri": uri}
+    return {"mimeType": media_type, "name": name, **where}
+
+
+def _key(held: Mapping[str, Any], name: str) -> Any:
+    """The value under a name, which the API writes without underscores."""
+    if name in held:
+        return held[name]
+    first, *others = name.split("_")
+    return held.get(first + "".join(word.capitalize() for word in others))
+
+
+def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
+    """A pack's entries as keyword arguments for `models.generate_content`: `contents`, and `config`
+    with `system_instruction` where there is anything for one.
+
+    Roles alternate from the user on; each turn's calls are followed at once by all their responses,
+    in their order. Your own `tools` go into `config`.
+    """
+    return written(conversation(entries))
+
+
+def written(talk: Conversation) -> dict[str, Any]:
+    """`messages` of what is a conversation already."""
+    turns: list[tuple[str, list[dict[str, Any]]]] = []
+    for step in steps_of(talk):
+        for role, parts in _parts(step):
+            if turns and turns[-1][0] == role:
+                turns[-1][1].extend(parts)
+            else:
+                turns.append((role, parts))
+    return {
+        "contents": [{"role": role, "parts": parts} for role, parts in turns],
+        "config": {"system_instruction": talk.system} if talk.system else {},
+    }
+
+
+def _parts(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
+    if not step.calls:
+        return [("user" if step.role == "user" else "model", [{"text": step.text}])]
+    calls = [
+        {"function_call": {"name": function_name(call.name), "args": call.arguments}}
+        for call in step.calls
+    ]
+    return [("model", calls), ("user", [_answer(call) for call in step.calls])]
+
+
+def _answer(call: Answered) -> dict[str, Any]:
+    response = {"error" if call.is_error else "output": call.result}
+    return {"function_response": {"name": function_name(call.name), "response": response}}
+
+
+def function_name(name: str) -> str:
+    """A name as Gemini takes it: it begins with a letter or an underscore."""
+    return f"_{name}"[:64] if _FIRST.match(name) else name

@@ -1,0 +1,206 @@
+"""Items of OpenAI's Responses API to items of the log and back: messages, calls and their outputs.
+
+A turn is a run of items here, and no message: what the assistant says, and the calls behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from weft.adapters.content import result_text, text_of
+from weft.adapters.conversation import Conversation, Step, conversation, steps_with_memory
+from weft.adapters.drafting import Draft, Reading, compact
+from weft.adapters.media import block_text
+from weft.adapters.openai import FAILED
+from weft.adapters.records import Record, Source
+from weft_schemas.compile import PackEntry
+from weft_schemas.items import ItemKind
+
+TYPES = frozenset(
+    {
+        *("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"),
+        *("reasoning", "compaction", "item_reference", "web_search_call", "file_search_call"),
+        *("computer_call", "computer_call_output", "code_interpreter_call"),
+        *("image_generation_call", "local_shell_call", "local_shell_call_output", "shell_call"),
+        *("shell_call_output", "apply_patch_call", "apply_patch_call_output", "mcp_call"),
+        *("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "tool_search_call"),
+    }
+)
+"""Of items that no other format has. A `message` has a role and is told by its parts."""
+
+_KINDS = {
+    "user": ItemKind.USER_TURN,
+    "assistant": ItemKind.AGENT_MSG,
+    "system": ItemKind.POLICY,
+    "developer": ItemKind.POLICY,
+}
+_THE_PROVIDERS = frozenset(
+    {"type", "id", "call_id", "status", "created_by", "encrypted_content", "name", "server_label"}
+)
+"""Keys of a call that say nothing of what was asked."""
+_ANSWERS = ("output", "outputs", "results", "result", "error", "tools")
+"""Keys under which a tool that runs at the provider answers in the call itself."""
+
+
+class _Turn:
+    """What the assistant says and does until somebody answers."""
+
+    def __init__(self) -> None:
+        self.id: str | None = None
+        self.said: str | None = None
+
+    def joined(self, record: Record) -> str:
+        """The id that the calls of this turn share: that of its first item."""
+        self.id = self.id or f"m{record.index}"
+        return self.id
+
+
+def read(source: Source) -> Reading:
+    """The items of a conversation; `instructions` become the first, a policy item.
+
+    Reasoning is the model's own: it is left out and counted, and so is what lies at the provider
+    alone (`item_reference`, `compaction`). Raises `InvalidInput` with the place and the field.
+    """
+    draft = Draft()
+    instructions = source.around.get("instructions")
+    if isinstance(instructions, str) and instructions.strip():
+        file = source.records[0].file if source.records else "-"
+        draft.add(Record(-1, 0, {}, file), ItemKind.POLICY, instructions)
+    turn = _Turn()
+    for record in source.records:
+        turn = _read(draft, record, record.to(dict[str, Any]), turn)
+    return draft.reading()
+
+
+def _read(draft: Draft, record: Record, item: dict[str, Any], turn: _Turn) -> _Turn:
+    """Add what the item says; returns the turn that goes on."""
+    kind = item.get("type") or "message"
+    if kind == "message":
+        return _message(draft, record, item, turn)
+    if kind == "reasoning":
+        draft.left_out["reasoning"] += 1
+    elif not isinstance(kind, str) or kind not in TYPES:
+        record.fail(f"$.type: {kind!r} is no item of the Responses API that we know")
+    elif kind.endswith("_output"):
+        text, content_type = _output(item.get("output"), draft)
+        draft.result(record, text, _word(item, "call_id"), content_type=content_type)
+        return _Turn()
+    elif kind.endswith("_call"):
+        _call(draft, record, item, kind, turn)
+    else:
+        draft.left_out["reference"] += 1
+    return turn
+
+
+def _message(draft: Draft, record: Record, item: dict[str, Any], turn: _Turn) -> _Turn:
+    role = item.get("role")
+    if not isinstance(role, str) or role not in _KINDS:
+        record.fail(f"$.role: {role!r} is unknown; use {', '.join(_KINDS)}")
+    content = item.get("content")
+    if content is not None and not isinstance(content, str | list):
+        record.fail(f"$.content: expected `str` or `array`, got `{type(content).__name__}`")
+    text = text_of(record, content, draft.left_out)
+    if role != "assistant":
+        if text.strip():
+            draft.add(record, _KINDS[role], text)
+        return _Turn()
+    # A message behind calls begins a turn of its own: what it says is not said with them.
+    begun = turn if turn.id is None else _Turn()
+    if text.strip():
+        begun.said = draft.add(record, ItemKind.AGENT_MSG, text, turn_id=begun.joined(record))
+    return begun
+
+
+def _call(draft: Draft, record: Record, item: dict[str, Any], kind: str, turn: _Turn) -> None:
+    """A call, and its result where the provider ran it and the item holds both."""
+    named = _word(item, "name")
+    name = named or kind.removesuffix("_call")
+    if kind in ("function_call", "custom_tool_call"):
+        if not named:
+            record.fail("$.name: a call needs the name of its tool")
+        arguments = item.get("arguments" if kind == "function_call" else "input") or ""
+    else:
+        arguments = _word(item, "arguments") or {
+            key: value
+            for key, value in item.items()
+            if key not in _THE_PROVIDERS and key not in _ANSWERS and value is not None
+        }
+    call_id = _word(item, "call_id") or _word(item, "id")
+    draft.call(record, name, arguments, call_id, turn.said, turn_id=turn.joined(record))
+    answered = [key for key in _ANSWERS if item.get(key)]
+    if answered:
+        key = answered[0]
+        text, content_type = _answer(item[key], kind, draft)
+        failed = True if key == "error" else None
+        draft.result(record, text, call_id, content_type=content_type, is_error=failed)
+
+
+def _answer(answer: Any, kind: str, draft: Draft) -> tuple[str, str | None]:
+    if kind == "image_generation_call" and isinstance(answer, str):
+        block = {"type": "image", "data": answer, "mimeType": "image/png"}
+        return block_text(block, draft.left_out) or "", None
+    return _output(answer, draft)
+
+
+def _output(output: Any, draft: Draft) -> tuple[str, str | None]:
+    """An output as text, and its type where it is JSON."""
+    if output is None or isinstance(output, str):
+        return result_text(output, draft.left_out)
+    if isinstance(output, list) and all(isinstance(part, dict) for part in output):
+        return result_text([_as_text_part(part) for part in output], draft.left_out)
+    if isinstance(output, dict):
+        placed = block_text(_as_screenshot(output), draft.left_out)
+        if placed is not None:
+            return placed, None
+    return compact(output), "application/json"
+
+
+def _as_text_part(part: dict[str, Any]) -> dict[str, Any]:
+    """`input_text` and `output_text` are what other formats call `text`."""
+    if part.get("type") in ("input_text", "output_text") and isinstance(part.get("text"), str):
+        return {"type": "text", "text": part["text"]}
+    return part
+
+
+def _as_screenshot(output: dict[str, Any]) -> dict[str, Any]:
+    """A computer's screen is an image that says so by another name."""
+    known = output.get("type") == "computer_screenshot"
+    return {**output, "type": "input_image"} if known else output
+
+
+def _word(item: dict[str, Any], key: str) -> str | None:
+    value = item.get(key)
+    return value if isinstance(value, str) and value else None
+
+
+def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
+    """A pack's entries as keyword arguments for `responses.create`: `input`, and `instructions`
+    where there is anything for a system prompt.
+
+    Every call is answered at once, parallel calls together, and stands without the provider's own
+    ids, so that no reasoning has to stand before it. Give your own `tools` beside them.
+    """
+    return written(conversation(entries))
+
+
+def written(talk: Conversation) -> dict[str, Any]:
+    """`messages` of what is a conversation already."""
+    out: dict[str, Any] = {"instructions": talk.system} if talk.system else {}
+    out["input"] = [item for step in steps_with_memory(talk) for item in _items(step)]
+    return out
+
+
+def _items(step: Step) -> Iterator[dict[str, Any]]:
+    if not step.calls:
+        yield {"role": step.role, "content": step.text}
+    for call in step.calls:
+        yield {
+            "type": "function_call",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": compact(call.arguments),
+        }
+    for call in step.calls:
+        result = f"{FAILED}\n{call.result}" if call.is_error else call.result
+        yield {"type": "function_call_output", "call_id": call.id, "output": result}

@@ -1,0 +1,223 @@
+"""`weft gateway`: a host's tools through the firewall and the log; `status` and `approve`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from weft.cli.connecting import connected, json_option
+from weft.cli.output import hint, print_json
+from weft.runtime.settings import Settings
+from weft_schemas.errors import ConfigurationError, NotFound
+
+if TYPE_CHECKING:
+    from weft.gateway.config import GatewayConfig
+
+DATA = Path.home() / ".weft"
+"""Hosts start their servers in any folder, so the data lies in one that is always the same."""
+
+_data = click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
+                     help="Data folder.  [WEFT_DATA_DIR, else ~/.weft]")  # fmt: skip
+
+
+class _Serves(click.Group):
+    """`weft gateway --config FILE` is `weft gateway serve --config FILE`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in ("--help", "-h"):
+            args = ["serve", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Serves)
+def gateway() -> None:
+    """Stand between MCP hosts and MCP servers: tools found by routing, results through the
+    firewall, everything in the log. Without a subcommand it serves."""
+
+
+@gateway.command()
+@click.option("--config", "file", type=click.Path(path_type=Path), required=True, metavar="FILE",
+              help="mcp.json, claude_desktop_config.json or VS Code's file.")  # fmt: skip
+@click.option("--http", "port", type=click.IntRange(0, 65_535), metavar="PORT",
+              help="Serve HTTP at /mcp instead of stdio; 0 takes a free port.")  # fmt: skip
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address for --http.")
+@click.option("--mode", type=click.Choice(["pass", "search", "auto"]), help="Not the file's.")
+@click.option("--limit", type=click.IntRange(100, 1_000_000), metavar="TOKENS",
+              help="Of a result that is shown at once, instead of the file's.")  # fmt: skip
+@click.option("--session", default="", metavar="ID", help="The log's session; else one per host.")
+@_data
+@connected
+def serve(
+    file: Path,
+    port: int | None,
+    host: str,
+    mode: str | None,
+    limit: int | None,
+    session: str,
+    data_dir: Path | None,
+    settings: Settings,
+) -> None:
+    """Serve the servers of FILE to one host on stdio, or to any number over HTTP.
+
+    A running weft is used where --nats or WEFT_NATS_URL names one or one runs on the usual port;
+    else one is started in the data folder. WEFT_GATEWAY_TOKEN is what HTTP hosts must send.
+
+    \b
+    Examples:
+      weft gateway --config ~/.claude/mcp.json
+      weft gateway --config mcp.json --http 8700 --mode search
+    """
+    _needed()
+    from weft.gateway.config import read_config
+
+    named = bool(click.get_current_context().params["nats_url"] or os.environ.get("WEFT_NATS_URL"))
+    token = settings.gateway_token or ""
+    if port is not None and host not in ("127.0.0.1", "localhost", "::1") and not token:
+        raise ConfigurationError(
+            f"--host {host} lets others reach your tools; set WEFT_GATEWAY_TOKEN, which hosts then "
+            "send as a bearer token"
+        )
+    config = read_config(file)
+    serving = (config, str(file), port, host, token, mode, limit, session)
+    asyncio.run(_serve(_located(settings, data_dir), named, *serving))
+
+
+async def _serve(
+    settings: Settings,
+    named: bool,
+    config: GatewayConfig,
+    source: str,
+    port: int | None,
+    host: str,
+    token: str,
+    mode: str | None,
+    limit: int | None,
+    session: str,
+) -> None:
+    import msgspec
+
+    from weft.gateway.behind import Behind
+    from weft.gateway.gateway import Gateway
+    from weft.gateway.service import serve_stdio, serving_http
+    from weft.gateway.state import Folder
+    from weft.runtime.logs import set_up_logging
+
+    set_up_logging("gateway", settings.log_level)
+    given = {"mode": mode, "limit": limit}
+    changes = {key: value for key, value in given.items() if value is not None}
+    options = msgspec.structs.replace(config.options, **changes)
+    config = msgspec.structs.replace(config, options=options)
+    for left_out in config.left_out:
+        hint(f"left out: {left_out}")
+    behind = Behind(settings, named=named)
+    folder = Folder(settings.data_dir)
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    address = f"http://{host}:{port}/mcp" if port is not None else ""
+    async with Gateway(
+        config, behind, folder, session=session, source=source, address=address
+    ) as running:
+        if port is None:
+            serving = asyncio.create_task(serve_stdio(running))
+            waiting = asyncio.create_task(stop.wait())
+            await asyncio.wait([serving, waiting], return_when=asyncio.FIRST_COMPLETED)
+            for task in (serving, waiting):
+                task.cancel()
+            # A thread may wait for the host's next line: it ends with the process.
+            await asyncio.wait([serving, waiting], timeout=1.0)
+        else:
+            async with serving_http(running, host, port, token) as taken:
+                hint(f"serving http://{host}:{taken}/mcp, data in {settings.data_dir}")
+                await stop.wait()
+
+
+@gateway.command()
+@json_option
+@_data
+def status(data_dir: Path | None, as_json: bool) -> None:
+    """What each gateway of the data folder has configured, known, started and called, and which
+    tools are set apart."""
+    _needed()
+    from weft.gateway.state import Folder
+
+    folder = Folder(_folder(data_dir))
+    running, pinned = folder.running(), folder.pinned()
+    if as_json:
+        apart = list(pinned.quarantined.values())
+        print_json({"gateways": running, "pinned": len(pinned.pins), "quarantined": apart})
+        return
+    for one in running:
+        where = one.address or "stdio"
+        click.echo(f"gateway {one.pid}: {one.config}, {where}, mode {one.mode}, log {one.log}")
+        for name in one.hosts:
+            click.echo(f"  host {name}")
+        for server in one.servers:
+            told = f", {server.last_error}" if server.last_error else ""
+            click.echo(
+                f"  {server.name:<20} {server.state:<10} {server.tools} tools, "
+                f"{server.calls} calls, {server.failures} failures{told}"
+            )
+    if not running:
+        hint("no gateway runs on this data folder")
+    click.echo(f"{len(pinned.pins)} tools pinned, {len(pinned.quarantined)} set apart")
+    for one_apart in pinned.quarantined.values():
+        click.echo(f"  {one_apart.id}#{one_apart.hash}: {one_apart.reason}")
+
+
+@gateway.command()
+@click.argument("pattern")
+@_data
+def approve(data_dir: Path | None, pattern: str) -> None:
+    """Let tools through that are set apart: `server:tool`, `server:tool#hash`, or a glob such as
+    `server:*`. Running gateways take note within a second.
+
+    \b
+    Example:
+      weft gateway approve 'github:*'
+    """
+    _needed()
+    from weft.gateway.state import Folder, Pinned
+    from weft.gateway.trust import approved
+
+    folder = Folder(_folder(data_dir))
+    with folder.locked():
+        pinned = folder.pinned()
+        pins, let = approved(pattern, pinned.quarantined, pinned.pins)
+        left = {key: one for key, one in pinned.quarantined.items() if one not in let}
+        folder.keep_pinned(Pinned(pins, left))
+    if not let:
+        raise NotFound(f"nothing that is set apart matches {pattern!r}; see weft gateway status")
+    for one in let:
+        click.echo(f"approved {one.id}#{one.hash} ({one.reason})")
+
+
+def _folder(data_dir: Path | None) -> Path:
+    return data_dir or Path(os.environ.get("WEFT_DATA_DIR") or DATA)
+
+
+def _located(settings: Settings, data_dir: Path | None) -> Settings:
+    """With the data folder of gateways, and the secret of that folder."""
+    import msgspec
+
+    from weft.runtime.deployment import known_secret
+
+    data_dir = _folder(data_dir)
+    key = os.environ.get("WEFT_FINGERPRINT_KEY", "") or known_secret(data_dir)
+    return msgspec.structs.replace(settings, data_dir=data_dir, fingerprint_key=key)
+
+
+def _needed() -> None:
+    with contextlib.suppress(ModuleNotFoundError):
+        import mcp  # noqa: F401
+
+        return
+    raise ConfigurationError(
+        "the gateway needs the mcp package; install it: pip install 'weft[workers,gateway]'"
+    )

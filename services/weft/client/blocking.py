@@ -1,0 +1,236 @@
+"""The client for programs without an event loop, such as notebooks and synchronous frameworks.
+
+    with weft.connect_sync("nats://127.0.0.1:4222", tenant="acme") as client:
+        client.publish("s1", weft.ContextItem("m1", weft.ItemKind.USER_TURN, "Hello"))
+
+The same names with the same arguments. The client itself lives in an event loop of its own, in a
+thread of its own, so that a call may block within a running loop, too: a notebook has one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from weft.client.client import Client, connect
+from weft.client.pack import Pack
+from weft.client.session import Session
+from weft.log.record import LogRecord
+from weft.messages.reading import Format
+from weft.messages.writing import Provider
+from weft_schemas.compile import DrilldownReply
+from weft_schemas.errors import Unavailable
+from weft_schemas.policy import Phase
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Loop:
+    """An event loop in a thread that ends with its process."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="weft", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What the work gives; called from any other thread."""
+        if self._loop.is_closed():
+            work.close()
+            raise Unavailable("this client is closed; connect again")
+        done = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return done.result()
+        except BaseException:
+            done.cancel()  # where the wait was interrupted
+            raise
+
+    def close(self) -> None:
+        """End the loop and its thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+def _of_client(
+    method: Callable[Concatenate[Client, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[SyncClient, P], T]:
+    """The same, waited for."""
+
+    def blocking(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._loop.run(method(self._client, *args, **kwargs))
+
+    functools.update_wrapper(blocking, method)
+    return blocking
+
+
+def _of_session(
+    method: Callable[Concatenate[Session, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[SyncSession, P], T]:
+    def blocking(self: SyncSession, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._loop.run(method(self._session, *args, **kwargs))
+
+    functools.update_wrapper(blocking, method)
+    return blocking
+
+
+class SyncClient:
+    """A `Client` whose methods return when they are done; for any number of threads at once."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._loop: Loop
+        self.settings, self.tenant = client.settings, client.tenant
+
+    def __enter__(self) -> Self:
+        self._loop = Loop()
+        try:
+            self._loop.run(self._client.__aenter__())
+        except BaseException:
+            self._loop.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """What leaving the `with` does, for who did not write one."""
+        try:
+            self._loop.run(self._client.__aexit__(None, None, None))
+        finally:
+            self._loop.close()
+
+    publish = _of_client(Client.publish)
+    publish_messages = _of_client(Client.publish_messages)
+    close_session = _of_client(Client.close_session)
+    publish_policy = _of_client(Client.publish_policy)
+    policy = _of_client(Client.policy)
+    publish_catalog = _of_client(Client.publish_catalog)
+    catalog = _of_client(Client.catalog)
+    confirm = _of_client(Client.confirm)
+    compile = _of_client(Client.compile)
+    reproduce = _of_client(Client.reproduce)
+    explain = _of_client(Client.explain)
+    status = _of_client(Client.status)
+    processes = _of_client(Client.processes)
+    route = _of_client(Client.route)
+    choose = _of_client(Client.choose)
+    hydrate = _of_client(Client.hydrate)
+
+    def drilldown(
+        self,
+        handle: str,
+        view: str = "head",
+        *,
+        max_tokens: int = 1_000,
+        **args: str | int | float | bool | None,
+    ) -> DrilldownReply:
+        """As `Client.drilldown`."""
+        return self._loop.run(self._client.drilldown(handle, view, max_tokens=max_tokens, **args))
+
+    def session(
+        self,
+        name: str,
+        *,
+        phase: Phase | str = Phase.CALL,
+        budget: int | None = None,
+        reserve: int = 0,
+        timeout: float = 10.0,
+        drilldown: bool = True,
+        stable: bool = False,
+    ) -> SyncSession:
+        """`with client.session("s1", budget=32_000) as s:`, as `Client.session`."""
+        session = self._client.session(
+            name,
+            phase=phase,
+            budget=budget,
+            reserve=reserve,
+            timeout=timeout,
+            drilldown=drilldown,
+            stable=stable,
+        )
+        return SyncSession(self._loop, session)
+
+    def events(self, session: str, *, first: int = 1, follow: bool = False) -> Iterator[LogRecord]:
+        """The session's events, as `Client.events` gives them; with `follow` without an end."""
+        records = self._client.events(session, first=first, follow=follow)
+
+        async def following() -> LogRecord | None:
+            return await anext(records, None)
+
+        while (record := self._loop.run(following())) is not None:
+            yield record
+
+
+class SyncSession:
+    """A `Session` whose methods return when they are done."""
+
+    def __init__(self, loop: Loop, session: Session) -> None:
+        self._loop = loop
+        self._session = session
+        self.name = session.name
+
+    def __enter__(self) -> Self:
+        self._loop.run(self._session.__aenter__())
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._loop.run(self._session.__aexit__(*error))
+
+    @property
+    def pack(self) -> Pack | None:
+        """The latest compile."""
+        return self._session.pack
+
+    @property
+    def after(self) -> int:
+        """The place in the log up to which this session has published."""
+        return self._session.after
+
+    def add(self, *messages: Any, format: Format = "auto") -> None:
+        """As `Session.add`."""
+        self._session.add(*messages, format=format)
+
+    def tools(self, provider: Provider) -> list[dict[str, Any]]:
+        """As `Session.tools`."""
+        return self._session.tools(provider)
+
+    publish = _of_session(Session.publish)
+    flush = _of_session(Session.flush)
+    compile = _of_session(Session.compile)
+    request = _of_session(Session.request)
+    run = _of_session(Session.run)
+
+
+def connect_sync(
+    url: str | None = None,
+    *,
+    tenant: str | None = None,
+    creds: Path | str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    token: str | None = None,
+    tls_ca: Path | str | None = None,
+    tls_cert: Path | str | None = None,
+    tls_key: Path | str | None = None,
+) -> SyncClient:
+    """`with weft.connect_sync("nats://…", tenant="acme") as client:`, as `weft.connect`."""
+    return SyncClient(
+        connect(
+            url,
+            tenant=tenant,
+            creds=creds,
+            user=user,
+            password=password,
+            token=token,
+            tls_ca=tls_ca,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
+        )
+    )

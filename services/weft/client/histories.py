@@ -1,0 +1,224 @@
+"""What an agent's messages become in the log: each once, however often its history is handed over.
+
+What a session holds is asked for once and then remembered; `weft.messages.identity` finds a history
+in it. One task at a time changes a session's history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from weft.client.outgoing import PublishAck
+from weft.messages.identity import History, Placed, link
+from weft.messages.reading import ReadMessages, renamed
+from weft_schemas.errors import Conflict
+from weft_schemas.items import ContextItem, ItemKind
+
+KEPT_SESSIONS = 1_000
+"""Sessions that are remembered; an older one is asked for again."""
+
+OnEdit = Literal["report", "raise"]
+
+
+class ChangedMessage(msgspec.Struct, frozen=True):
+    """A message of the past that is not what was published, and was not published either."""
+
+    index: int
+    """Of the message among those handed over; -1 for the system prompt of a request."""
+    item_id: str
+    """The item that stands in the log at its place. Of an inserted one the item before, if any."""
+    reason: Literal["edited", "inserted"]
+
+
+class PublishedMessages(msgspec.Struct, frozen=True):
+    """What became of a history that was handed over."""
+
+    session: str
+    sequence: int
+    """All of it is at or before this place in the log: give it to a compile as `after`."""
+    new: tuple[str, ...] = ()
+    """Ids of the items that were published now."""
+    ids: tuple[str, ...] = ()
+    """Of all its items, in order; empty for one that was inserted."""
+    conflicts: tuple[ChangedMessage, ...] = ()
+    """Messages of the past that were changed since they were published. The log keeps what was
+    published."""
+    left_out: dict[str, int] = {}
+    """What no item holds; see `weft.messages.ReadMessages`."""
+
+
+class _Session:
+    """What is known of one session."""
+
+    def __init__(self, sequence: int, ids: Sequence[str]) -> None:
+        self.sequence = sequence
+        self.history = History(ids)
+        self.ties = _Ties()
+
+
+class _Ties:
+    """What later messages are tied to: calls that wait for a result, and the latest turn."""
+
+    def __init__(self, open_: Sequence[tuple[str, str, str]] = (), turn: str | None = None) -> None:
+        self._open = list(open_)
+        """Call id, tool and item id."""
+        self._turn = turn
+
+    def copy(self) -> _Ties:
+        return _Ties(self._open, self._turn)
+
+    def note(self, item: ContextItem) -> None:
+        said = item.reserved
+        if item.kind is ItemKind.USER_TURN:
+            self._turn = item.id
+        elif item.kind is ItemKind.TOOL_CALL:
+            call = (said.call_id or "", said.tool_name or "", item.id)
+            if call not in self._open:
+                self._open.append(call)
+        elif item.kind is ItemKind.TOOL_RESULT:
+            self._open = [call for call in self._open if call[2] != item.parent_id]
+
+    def tied(self, item: ContextItem) -> ContextItem:
+        """With the parent that it has in an earlier history."""
+        if item.parent_id is not None or item.kind not in (
+            ItemKind.TOOL_CALL,
+            ItemKind.TOOL_RESULT,
+        ):
+            return item
+        if item.kind is ItemKind.TOOL_CALL:
+            return msgspec.structs.replace(item, parent_id=self._turn)
+        said = item.reserved
+        for call_id, name, item_id in self._open:
+            if call_id == (said.call_id or "") and (call_id or name == said.tool_name):
+                named = item.metadata | ({"tool_name": name} if name else {})
+                return msgspec.structs.replace(item, parent_id=item_id, metadata=named)
+        return item
+
+
+class Histories:
+    """The histories of one client's sessions."""
+
+    def __init__(
+        self,
+        publish: Callable[[str, Sequence[ContextItem]], Awaitable[PublishAck]],
+        known_ids: Callable[[str], Awaitable[tuple[int, Sequence[str]]]],
+    ) -> None:
+        """`known_ids` gives the ids of a session's items and the sequence they were read at."""
+        self._publish = publish
+        self._known_ids = known_ids
+        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._turns: dict[str, asyncio.Lock] = {}
+
+    async def hand_over(
+        self, session: str, read: ReadMessages, on_edit: OnEdit = "report"
+    ) -> PublishedMessages:
+        """Publish what is new of a whole history. Raises `Conflict` before anything is published
+        where something was changed and `on_edit` is `raise`."""
+        async with self._turn(session):
+            known, placed = await self._placed(session, read)
+            conflicts = tuple(
+                ChangedMessage(index, one.id, one.state)
+                for index, one in zip(read.places, placed, strict=True)
+                if one.state == "edited" or one.state == "inserted"
+            )
+            if conflicts and on_edit == "raise":
+                raise _changed(session, conflicts)
+            ids = ["" if one.state == "inserted" else one.id for one in placed]
+            items = renamed(read.items, ids)
+            new = [item for item, one in zip(items, placed, strict=True) if one.state == "new"]
+            for item, one in zip(items, placed, strict=True):
+                if one.state == "known":
+                    known.ties.note(item)
+            await self._append(session, known, new)
+            return PublishedMessages(
+                session,
+                known.sequence,
+                tuple(item.id for item in new),
+                tuple(ids),
+                conflicts,
+                read.left_out,
+            )
+
+    async def append(self, session: str, groups: Iterable[Sequence[ContextItem]]) -> list[str]:
+        """Publish items behind all that is known; of each group, parents are ids of its own.
+        Returns the ids that they got."""
+        async with self._turn(session):
+            known = await self._known(session)
+            ahead = known.history.copy()
+            made: list[ContextItem] = []
+            for group in groups:
+                ids = ahead.append([link(item) for item in group])
+                made.extend(renamed(group, ids))
+            await self._append(session, known, made)
+            return [item.id for item in made]
+
+    async def sequence(self, session: str) -> int:
+        """Where the latest of what this client published or found of the session stands."""
+        return (await self._known(session)).sequence
+
+    def published(self, session: str, ack: PublishAck) -> None:
+        """Note what was published of a session in another way."""
+        known = self._sessions.get(session)
+        if known is not None:
+            known.sequence = max(known.sequence, ack.sequence)
+
+    async def _append(self, session: str, known: _Session, items: list[ContextItem]) -> None:
+        """Items whose ids are made already. They are known only once they are stored, so that
+        publishing again gives the same ids."""
+        if not items:
+            return
+        ties, tied = known.ties.copy(), []
+        for item in items:
+            tied.append(ties.tied(item))
+            ties.note(tied[-1])
+        ack = await self._publish(session, tied)
+        known.ties = ties
+        known.history.append([link(item) for item in items])
+        known.sequence = max(known.sequence, ack.sequence)
+
+    async def _placed(self, session: str, read: ReadMessages) -> tuple[_Session, list[Placed]]:
+        """What is remembered may be behind, where another process published since; so it is asked
+        for again before anything counts as changed."""
+        given = [link(item) for item in read.items]
+        remembered = session in self._sessions
+        known = await self._known(session)
+        placed = known.history.place(given)
+        if remembered and any(one.state not in ("known", "new") for one in placed):
+            self._sessions.pop(session)
+            known = await self._known(session)
+            placed = known.history.place(given)
+        return known, placed
+
+    async def _known(self, session: str) -> _Session:
+        known = self._sessions.get(session)
+        if known is None:
+            known = _Session(*await self._known_ids(session))
+            self._sessions[session] = known
+            while len(self._sessions) > KEPT_SESSIONS:
+                self._sessions.popitem(last=False)
+        self._sessions.move_to_end(session)
+        return known
+
+    def _turn(self, session: str) -> asyncio.Lock:
+        if len(self._turns) > KEPT_SESSIONS:
+            self._turns = {name: lock for name, lock in self._turns.items() if lock.locked()}
+        return self._turns.setdefault(session, asyncio.Lock())
+
+
+def _changed(session: str, conflicts: Sequence[ChangedMessage]) -> Conflict:
+    first = conflicts[0]
+    what = (
+        f"differs from item {first.item_id!r}"
+        if first.reason == "edited"
+        else "stands between known messages and is not in the log"
+    )
+    return Conflict(
+        f"session {session!r}: message {first.index} of the history {what}"
+        f"{f' ({len(conflicts)} such messages)' if len(conflicts) > 1 else ''}; what is published "
+        "stays: hand the history over as it was, or begin another session"
+    )

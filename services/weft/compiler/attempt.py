@@ -1,0 +1,181 @@
+"""One try at what a request asks, over a read model: the same function in the service's loop and in
+a process of the pool, so that the answer has the same bytes wherever it was made.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft.compiler.compile import Compilation, compile_pack
+from weft.compiler.effort import is_short
+from weft.compiler.rights import policy_of, within_grants
+from weft.readmodel.model import ReadModel
+from weft.readmodel.view import View
+from weft_schemas.compile import CompileAudit, CompileRequest, ExplainReply, PendingItem
+from weft_schemas.errors import NotFound, Unavailable, WeftError
+from weft_schemas.policy import ContextPolicy
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """A compile to be tried."""
+
+    tenant: str
+    session: str
+    request: CompileRequest
+    key: bytes
+    """The deployment's secret that fences are made with."""
+    base: bytes = b""
+    """The record of the pack that `request.stable_from` names, empty where it is unknown."""
+    is_late: bool = False
+    """Whether nothing is waited for any more."""
+    principal: str = ""
+    """Who asks; empty where the subject names nobody."""
+    item: str = ""
+    """The item that is to be explained; empty where the pack is wanted."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a compile came to, as it is sent and recorded."""
+
+    body: bytes
+    """The reply: the pack, or the explanation."""
+    sequence: int
+    """At which was read."""
+    id: str
+    audit: bytes
+    """The record by which it can be reproduced."""
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """A compile that can be done now."""
+
+    view: View
+    request: CompileRequest
+    """Narrowed to the scopes that are granted to who asks."""
+    policy: ContextPolicy
+    """That it goes by."""
+    loosened: tuple[str, ...]
+    """What of the policy in force that loosens."""
+
+
+def attempt(model: ReadModel, wanted: Wanted) -> Answer | None:
+    """The answer; None where items that the request waits for are not settled and there is time
+    left. Raises `NotFound` for a session or item that is not there, `Unavailable` for one that is
+    not folded yet, `Forbidden` where a policy is loosened, or a scope named, by who may not."""
+    ready = ready_for(model, wanted)
+    return None if ready is None else answered(ready, wanted)
+
+
+def ready_for(model: ReadModel, wanted: Wanted) -> Ready | None:
+    """The session as the request wants it read, None where it is to wait for more."""
+    request = wanted.request
+    view = model.view(wanted.tenant, wanted.session, request.as_of)
+    if view.item_count() == 0:
+        raise _unknown(wanted.session, request, view.sequence, view.erased())
+    waits = request.after and request.as_of is None and not wanted.is_late
+    if waits and any(row.sequence <= request.after for row in view.pending()):
+        return None
+    policy, loosened = policy_of(model, view, request, wanted.principal)
+    return Ready(view, within_grants(model, view, request, wanted.principal), policy, loosened)
+
+
+def is_short_work(ready: Ready, wanted: Wanted) -> bool:
+    """Whether it takes some milliseconds."""
+    return is_short(ready.view, wanted.request, ready.policy, len(wanted.base))
+
+
+def answered(ready: Ready, wanted: Wanted) -> Answer:
+    """The compile itself."""
+    view, request = ready.view, ready.request
+    if wanted.item and not view.by_ids([wanted.item]):
+        raise NotFound(
+            f"session {wanted.session!r} has no item {wanted.item!r} at or before sequence "
+            f"{view.sequence}; see its items with `weft events`"
+        )
+    made = compile_pack(view, request, key=wanted.key, base=recorded(wanted.base))
+    made = _with_rights(made, wanted.principal, ready.loosened)
+    made = _with_unfolded(made, request.after)
+    reply = explained(wanted.item, made) if wanted.item else made.pack
+    return Answer(
+        msgspec.json.encode(reply),
+        made.pack.sequence,
+        made.audit.id,
+        msgspec.json.encode(made.audit),
+    )
+
+
+def recorded(payload: bytes) -> CompileAudit | None:
+    """None where there is none, where somebody else put something else there, or a newer release
+    something more."""
+    try:
+        return msgspec.json.decode(payload, type=CompileAudit)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def explained(item_id: str, compilation: Compilation) -> ExplainReply:
+    """Read from the pack's own stats, so that it cannot say anything else than they do."""
+    pack = compilation.pack
+    included = candidate = False
+    reason, detail = "no candidate", "neither pinned, recent, nor a match for the query"
+    entries = {entry.item_id: entry for entry in pack.entries}
+    drops = {drop.item_id: drop for drop in pack.stats.dropped_items}
+    if item_id in entries:
+        entry = entries[item_id]
+        included = candidate = True
+        reason, detail = "included", f"in section {entry.section}, shown as {entry.view}"
+    elif item_id in drops:
+        candidate = True
+        reason, detail = drops[item_id].reason, drops[item_id].detail
+    elif any(item.item_id == item_id for item in pack.pending):
+        reason, detail = "pending", "it has no envelope yet"
+    score = compilation.scores.get(item_id)
+    return ExplainReply(
+        item_id=item_id,
+        included=included,
+        candidate=candidate,
+        reason=reason,
+        detail=detail,
+        scores={} if score is None else {"score": score},
+        sequence=pack.sequence,
+    )
+
+
+def _unknown(session: str, request: CompileRequest, folded: int, erased: int) -> WeftError:
+    if folded < request.after:
+        return Unavailable(
+            f"session {session!r} is not folded yet: the read model is at {folded}, asked for is "
+            f"{request.after}; try again"
+        )
+    if erased:
+        return NotFound(f"session {session!r} was erased by event {erased}; nothing is left")
+    return NotFound(
+        f"session {session!r} has no item at or before sequence {folded}; check its name, or "
+        "publish to it first"
+    )
+
+
+def _with_rights(
+    compilation: Compilation, principal: str, loosened: tuple[str, ...]
+) -> Compilation:
+    """Says in the audit who asked and what was loosened for him."""
+    if not principal:
+        return compilation
+    audit = msgspec.structs.replace(
+        compilation.audit, principal=principal, loosened=loosened or msgspec.UNSET
+    )
+    return msgspec.structs.replace(compilation, audit=audit)
+
+
+def _with_unfolded(compilation: Compilation, after: int) -> Compilation:
+    """Names what the caller waits for and the read model does not hold yet."""
+    pack = compilation.pack
+    if pack.sequence >= after or compilation.audit.request.as_of is not None:
+        return compilation
+    reason = f"the read model is at {pack.sequence}"
+    pending = (*pack.pending, PendingItem("", after, reason))
+    return msgspec.structs.replace(
+        compilation,
+        pack=msgspec.structs.replace(pack, pending=pending),
+        audit=msgspec.structs.replace(compilation.audit, pending=pending),
+    )

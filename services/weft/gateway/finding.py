@@ -1,0 +1,87 @@
+"""What a search for tools answers: few tools, each with what it takes to call it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from weft import tokens
+from weft.gateway.tools import GatewayTool
+from weft.gateway.trust import Quarantined
+from weft.router.cards import card_of, plain
+
+FIND, CALL = "find_tools", "call_tool"
+SCHEMA_TOKENS = 400
+"""Of one tool's schema in the answer of a search; of a longer one its outline stands there."""
+_LONGEST = 100
+"""Characters of a parameter's description in an outline."""
+
+
+def found_text(
+    tools: Sequence[tuple[GatewayTool, float]],
+    encoding: str,
+    *,
+    whole: bool = False,
+    notes: Iterable[str] = (),
+) -> str:
+    """The tools, best first, as text for a model; `whole` with everything that is known."""
+    blocks = [_block(tool, encoding, whole) for tool, _ in tools]
+    return "\n\n".join([*blocks, *notes]) or "No tool fits; say it in other words."
+
+
+def _block(tool: GatewayTool, encoding: str, whole: bool) -> str:
+    card = card_of(tool.item, 0.0, "", encoding)
+    description = card.description
+    if whole:
+        description = plain(tool.tool.description or "")
+    effect = f" ({card.side_effects})" if card.side_effects else ""
+    lines = [f"{tool.id}{effect}", f"  {description}" if description else ""]
+    lines.append(f"  arguments: {arguments_text(tool.tool.input_schema, encoding, whole)}")
+    if whole:
+        lines.append(f"  version: {tool.id}#{tool.hash}")
+    return "\n".join(filter(None, lines))
+
+
+def arguments_text(schema: dict[str, Any], encoding: str, whole: bool = False) -> str:
+    """The schema as JSON; the outline of a long one, and how to get the rest."""
+    told = {key: value for key, value in schema.items() if key not in ("$schema", "title")}
+    written = msgspec.json.encode(told).decode()
+    if whole or tokens.count(written, encoding) <= SCHEMA_TOKENS:
+        return written
+    return f"{_outline(schema)} — an outline; {FIND}(tools=[id]) gives the whole schema"
+
+
+def _outline(schema: dict[str, Any]) -> str:
+    required = set(schema.get("required", ()))
+    fields = [
+        f"{name}{'' if name in required else '?'}: {_kind(held)}{_remark(held)}"
+        for name, held in schema.get("properties", {}).items()
+        if isinstance(held, dict)
+    ]
+    return "{" + "; ".join(fields) + "}"
+
+
+def _kind(held: dict[str, Any]) -> str:
+    if isinstance(held.get("enum"), list):
+        return "|".join(map(str, held["enum"][:8]))
+    kind = held.get("type", "any")
+    return "|".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+
+
+def _remark(held: dict[str, Any]) -> str:
+    text = plain(str(held.get("description", "")))
+    return f" ({text[:_LONGEST]})" if text else ""
+
+
+def quarantine_note(quarantined: Iterable[Quarantined]) -> str:
+    """That some tools are not offered, and what a person can do."""
+    ids = sorted(one.id for one in quarantined)
+    if not ids:
+        return ""
+    shown = ", ".join(plain(name) for name in ids[:3]) + (", …" if len(ids) > 3 else "")
+    return (
+        f"[{len(ids)} tools are set apart until a person approves them ({shown}): "
+        "`weft gateway status` says why]"
+    )

@@ -1,0 +1,198 @@
+"""The other side of a gateway: hosts, what each of them can do, and how an upstream's question gets
+to the one whose call is on the way.
+
+A host of the handshake era is asked by a request of its own. One of the current protocol gets the
+question as the result of its call, and gives the answer with the call once more: the call waits
+here meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+import mcp_types as types
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from weft_schemas.ids import digest
+
+SESSION_META = "weft/session"
+"""In a request's `_meta`: the log's session that it belongs to."""
+SESSION_HEADER = "weft-session"
+LIMIT_META = "weft/limit"
+"""In a request's `_meta`: tokens of a result that the host wants to see at once."""
+MOST_HOSTS = 256
+WAITING_SECONDS = 600.0
+"""How long a call waits for its host's answer to a question."""
+LOG_LEVEL_META = "io.modelcontextprotocol/logLevel"
+
+Context = ServerRequestContext[Any, Any]
+
+
+class Host:
+    """One host, as long as it is known."""
+
+    def __init__(self, session: str, name: str, is_modern: bool) -> None:
+        self.session = session
+        self.name = name
+        self.is_modern = is_modern
+        self.sender: ServerSession | None = None
+        """Where notifications go that belong to no request."""
+        self.subscribed: set[str] = set()
+
+
+class HostCall:
+    """One request of a host's while it is worked on."""
+
+    def __init__(self, host: Host, context: Context) -> None:
+        self.host = host
+        self.context = context
+        self.questions: asyncio.Queue[tuple[str, types.InputRequest]] = asyncio.Queue()
+        self.answers: dict[str, asyncio.Future[types.InputResponse]] = {}
+
+    async def ask(self, request: types.InputRequest) -> Any:
+        """The host's answer, or why there is none."""
+        if not self.can(request):
+            text = f"the host does not answer {request.method}"
+            return types.ErrorData(code=types.INVALID_REQUEST, message=text)
+        if self.host.is_modern:
+            key = secrets.token_hex(4)
+            answer = self.answers[key] = asyncio.get_running_loop().create_future()
+            self.questions.put_nowait((key, request))
+            return await answer
+        related = ServerMessageMetadata(related_request_id=self.context.request_id)
+        kind: Any = _ANSWERS[type(request)]
+        try:
+            return await self.context.session.send_request(request, kind, metadata=related)
+        except MCPError as error:
+            return error.error
+
+    def can(self, request: types.InputRequest) -> bool:
+        """Whether the host said that it answers this."""
+        able = self.context.session.client_capabilities
+        if able is None:
+            return False
+        if isinstance(request, types.ElicitRequest):
+            return able.elicitation is not None
+        if isinstance(request, types.ListRootsRequest):
+            return able.roots is not None
+        return able.sampling is not None
+
+    def wants_log(self, level: str) -> bool:
+        """Whether this request of the current protocol asked for log messages of a level."""
+        wanted = (self.context.meta or {}).get(LOG_LEVEL_META)
+        return wanted in _LEVELS and _LEVELS.index(level) >= _LEVELS.index(str(wanted))
+
+
+_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_ANSWERS: dict[type, Any] = {
+    types.ElicitRequest: types.ElicitResult,
+    types.ListRootsRequest: types.ListRootsResult,
+    types.CreateMessageRequest: types.CreateMessageResult,
+}
+current: ContextVar[HostCall | None] = ContextVar("weft_gateway_call", default=None)
+"""The request that runs here."""
+
+
+class Hosts:
+    """All that are known, the latest last."""
+
+    def __init__(self, session: str = "") -> None:
+        """`session` names the log's session of a host that does not say; else one is made."""
+        self._session = session
+        self._run = secrets.token_hex(4)
+        self._known: OrderedDict[str, Host] = OrderedDict()
+
+    def __iter__(self) -> Any:
+        return iter(list(self._known.values()))
+
+    def of(self, context: Context) -> Host:
+        """The host of a request."""
+        info = context.session.client_params
+        name = info.client_info.name if info is not None else "host"
+        headers: Mapping[str, str] = getattr(context.request, "headers", None) or {}
+        wire = headers.get("mcp-session-id", "")
+        named = (context.meta or {}).get(SESSION_META) or headers.get(SESSION_HEADER)
+        is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        session = str(named) if named else self._session or self._made(name, wire)
+        key = f"{wire}/{session}/{name}/{is_modern}"
+        host = self._known.get(key)
+        if host is None:
+            host = self._known[key] = Host(session, name, is_modern)
+            if len(self._known) > MOST_HOSTS:
+                self._known.popitem(last=False)
+        self._known.move_to_end(key)
+        if not is_modern:
+            host.sender = context.session
+        return host
+
+    def _made(self, name: str, wire: str) -> str:
+        plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:32] or "host"
+        return f"mcp-{plain}-{digest('wire', wire)[:12] if wire else self._run}"
+
+
+class Waiting:
+    """Calls of hosts of the current protocol, each until its host has answered."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, tuple[HostCall, asyncio.Task[Any]]] = {}
+
+    async def run(
+        self,
+        call: HostCall,
+        work: Callable[[], Awaitable[Any]],
+        responses: types.InputResponses | None,
+        state: str | None,
+    ) -> Any:
+        """What `work` gives, or the question that it waits with. With `state` it goes on where an
+        earlier request of the same host was left."""
+        if not call.host.is_modern:
+            return await work()
+        if state is not None:
+            held = self._calls.pop(state, None)
+            if held is None or held[0].host.session != call.host.session:
+                raise MCPError(
+                    types.INVALID_PARAMS, "requestState is unknown here, or was waited for too long"
+                )
+            call, task = held
+            for key, response in (responses or {}).items():
+                answer = call.answers.pop(key, None)
+                if answer is not None and not answer.done():
+                    answer.set_result(response)
+        else:
+            task = asyncio.ensure_future(work())
+        asking = asyncio.ensure_future(call.questions.get())
+        try:
+            await asyncio.wait([task, asking], return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            task.cancel()
+            asking.cancel()
+            raise
+        if task.done():
+            asking.cancel()
+            return task.result()
+        key, question = asking.result()
+        token = secrets.token_urlsafe(16)
+        self._calls[token] = (call, task)
+        asyncio.get_running_loop().call_later(WAITING_SECONDS, self._give_up, token)
+        return types.InputRequiredResult(input_requests={key: question}, request_state=token)
+
+    def _give_up(self, token: str) -> None:
+        held = self._calls.pop(token, None)
+        if held is not None:
+            held[1].cancel()
+
+    async def close(self) -> None:
+        tasks = [task for _, task in self._calls.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,78 @@
+"""Servers at an address: Streamable HTTP and the older SSE, with a bound on each answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from weft.gateway.config import ServerSpec
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: Any, most: int) -> None:
+        self._stream = stream
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > self._most:
+                raise httpx2.ReadError(f"it sent an answer of more than {self._most:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _BoundedTransport(httpx2.AsyncHTTPTransport):
+    """Ends an answer that is too long; event streams have no end and are bounded by event."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if "event-stream" not in response.headers.get("content-type", ""):
+            response.stream = _Bounded(response.stream, self._most)
+        return response
+
+
+def http_server(spec: ServerSpec) -> AbstractAsyncContextManager[TransportStreams]:
+    """A transport for the SDK's client, with the headers of the configuration."""
+    if spec.transport == "sse":
+        return sse_client(spec.url, headers=dict(spec.headers))
+    most = spec.limits.message_bytes
+    return _Streamable(spec, most)
+
+
+class _Streamable:
+    def __init__(self, spec: ServerSpec, most: int) -> None:
+        self._spec = spec
+        self._most = most
+
+    async def __aenter__(self) -> TransportStreams:
+        made = create_mcp_http_client(headers=dict(self._spec.headers))
+        self._client = httpx2.AsyncClient(
+            headers=made.headers, timeout=made.timeout, transport=_BoundedTransport(self._most)
+        )
+        await made.aclose()
+        await self._client.__aenter__()
+        self._streams = streamable_http_client(
+            self._spec.url, http_client=self._client, max_sse_event_size=self._most
+        )
+        return await self._streams.__aenter__()
+
+    async def __aexit__(self, *error: Any) -> None:
+        try:
+            await self._streams.__aexit__(*error)
+        finally:
+            await self._client.__aexit__(None, None, None)

@@ -1,0 +1,100 @@
+"""What a server said of itself when it last ran: enough to offer its tools before it is started."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+from mcp import Client, MCPError
+from mcp_types import (
+    PaginatedResult,
+    ServerCapabilities,
+)
+from pydantic import BaseModel
+
+from weft.gateway.config import ServerSpec
+from weft_schemas.errors import Unavailable
+from weft_schemas.ids import digest
+
+MOST_PAGES = 1_000
+MOST_LISTED = 20_000
+"""Of one kind: a server that lists without end is ended."""
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """Entries are as the protocol writes them."""
+
+    spec: str
+    """Digest of what starts the server: with another one it may be another server."""
+    name: str = ""
+    version: str = ""
+    protocol: str = ""
+    instructions: str = ""
+    capabilities: dict[str, Any] = {}
+    tools: tuple[dict[str, Any], ...] = ()
+    resources: tuple[dict[str, Any], ...] = ()
+    templates: tuple[dict[str, Any], ...] = ()
+    prompts: tuple[dict[str, Any], ...] = ()
+
+
+def read(kind: type[Model], entries: tuple[dict[str, Any], ...]) -> list[Model]:
+    """Entries as the SDK's types."""
+    return [kind.model_validate(entry, by_name=False) for entry in entries]
+
+
+def spec_digest(spec: ServerSpec) -> str:
+    """Of command, arguments and address; secrets of its environment and headers do not count."""
+    return digest("spec", spec.transport, spec.command, *spec.args, spec.cwd or "", spec.url)[:16]
+
+
+async def learned(client: Client, spec: ServerSpec) -> Manifest:
+    """Everything that a connected server lists. Raises `Unavailable` for one that lists without
+    end, and what the connection raises."""
+    can = client.server_capabilities or ServerCapabilities()
+    tools = await _all(client.list_tools, "tools") if can.tools else []
+    resources = await _all(client.list_resources, "resources") if can.resources else []
+    templates: list[Any] = []
+    if can.resources:
+        templates = await _all(client.list_resource_templates, "resource_templates", spare=True)
+    prompts = await _all(client.list_prompts, "prompts") if can.prompts else []
+    info = client.server_info
+    return Manifest(
+        spec=spec_digest(spec),
+        name=info.name if info else "",
+        version=info.version if info else "",
+        protocol=str(client.protocol_version),
+        instructions=client.instructions or "",
+        capabilities=_dumped(can),
+        tools=tuple(map(_dumped, tools)),
+        resources=tuple(map(_dumped, resources)),
+        templates=tuple(map(_dumped, templates)),
+        prompts=tuple(map(_dumped, prompts)),
+    )
+
+
+async def _all(
+    page: Callable[..., Awaitable[PaginatedResult]], name: str, spare: bool = False
+) -> list[Any]:
+    found: list[Any] = []
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        try:
+            reply = await page(cursor=cursor, cache_mode="refresh")
+        except MCPError:
+            if spare:  # servers with resources need not have templates
+                return found
+            raise
+        found += getattr(reply, name)
+        cursor = reply.next_cursor
+        if cursor is None:
+            return found
+        if len(found) > MOST_LISTED:
+            break
+    raise Unavailable(f"it lists {name} without end; {len(found)} were read")
+
+
+def _dumped(model: BaseModel) -> dict[str, Any]:
+    return model.model_dump(by_alias=True, mode="json", exclude_none=True)

@@ -1,0 +1,69 @@
+"""What a gateway writes into the log: each call with its arguments before it is made, each result
+raw before the host gets it, each refusal with its reason. Plain items of the host's session."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import msgspec
+
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity, is_deeper
+
+_MOST_ARGUMENTS = 64 * 1024
+"""Bytes of arguments that stand in an item's metadata; of longer ones only its text has them."""
+_MOST_DEPTH = 48
+
+
+def new_id(kind: str) -> str:
+    """An item's id: in a session that several gateways may write into."""
+    return f"{kind}-{secrets.token_hex(8)}"
+
+
+def call_item(tool: str, arguments: dict[str, Any], host: str) -> ContextItem:
+    """A call of `server:tool`, or of one of the gateway's own tools."""
+    written = msgspec.json.encode(arguments)
+    item_id = new_id("call")
+    metadata: dict[str, Any] = {"tool_name": tool, "call_id": item_id, "host": host}
+    if len(written) <= _MOST_ARGUMENTS and not is_deeper(arguments, _MOST_DEPTH):
+        metadata["arguments"] = arguments
+    return ContextItem(
+        item_id, ItemKind.TOOL_CALL, f"{tool}({written.decode()})", metadata=metadata
+    )
+
+
+def result_item(
+    call: ContextItem, text: str, *, is_error: bool = False, content_type: str | None = None
+) -> ContextItem:
+    """What a call gave, raw."""
+    metadata: dict[str, Any] = {
+        "tool_name": call.metadata["tool_name"],
+        "call_id": call.metadata["call_id"],
+    }
+    if is_error:
+        metadata["is_error"] = True
+    if content_type:
+        metadata["content_type"] = content_type
+    return ContextItem(
+        new_id("result"), ItemKind.TOOL_RESULT, encodable(text), call.id, metadata=metadata
+    )
+
+
+def refusal_item(call: ContextItem, reason: str) -> ContextItem:
+    """That a call was not made, and why."""
+    item = result_item(call, reason, is_error=True)
+    return msgspec.structs.replace(item, metadata={**item.metadata, "refused": True})
+
+
+def slice_item(
+    call: ContextItem, text: str, handle: str, seal: str, level: Sensitivity
+) -> ContextItem:
+    """What a look into a result showed: not firewalled again, at its source's sensitivity."""
+    item = result_item(call, text)
+    metadata = {**item.metadata, "slice_of": handle, "slice_seal": seal}
+    return msgspec.structs.replace(item, sensitivity=level, metadata=metadata)
+
+
+def encodable(text: str) -> str:
+    """Text that an event can hold: JSON may carry halves of characters."""
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text

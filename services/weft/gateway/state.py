@@ -1,0 +1,135 @@
+"""What a gateway keeps in its data folder: pins, what servers said of themselves, and how each
+running gateway is. Several gateways may share one folder."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from weft.gateway.manifest import Manifest
+from weft.gateway.trust import Pin, Quarantined
+from weft.runtime.deployment import private
+from weft_schemas.errors import ConfigurationError
+from weft_schemas.ids import digest
+
+Kept = TypeVar("Kept")
+
+
+class ServerState(msgspec.Struct, frozen=True):
+    """One server as `weft gateway status` shows it."""
+
+    name: str
+    state: str
+    """`configured`, `known`, `started` or `called`."""
+    tools: int = 0
+    calls: int = 0
+    failures: int = 0
+    last_error: str = ""
+    protocol: str = ""
+
+
+class GatewayState(msgspec.Struct, frozen=True):
+    """One running gateway."""
+
+    pid: int
+    config: str
+    mode: str
+    log: str
+    servers: tuple[ServerState, ...] = ()
+    hosts: tuple[str, ...] = ()
+    address: str = ""
+    """Where it serves HTTP; empty for stdio."""
+
+
+class Pinned(msgspec.Struct, frozen=True):
+    """The file of pins."""
+
+    pins: dict[str, Pin] = {}
+    quarantined: dict[str, Quarantined] = {}
+
+
+class Folder:
+    """`DIR/gateway`."""
+
+    def __init__(self, data_dir: Path) -> None:
+        private(data_dir)
+        self.path = private(data_dir / "gateway")
+        self._manifests = private(self.path / "manifests")
+
+    def pinned(self) -> Pinned:
+        """Raises `ConfigurationError` for a file that cannot be read: without it everything would
+        be trusted anew."""
+        path = self.path / "pins.json"
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Pinned)
+        except FileNotFoundError:
+            return Pinned()
+        except (OSError, msgspec.MsgspecError) as error:
+            raise ConfigurationError(
+                f"{path}: {error}; mend it, or remove it to pin anew"
+            ) from None
+
+    def keep_pinned(self, pinned: Pinned) -> None:
+        _write(self.path / "pins.json", msgspec.json.format(msgspec.json.encode(pinned)))
+
+    def stamp(self) -> tuple[int, int]:
+        """Changes with the file of pins."""
+        try:
+            found = (self.path / "pins.json").stat()
+        except FileNotFoundError:
+            return 0, 0
+        return found.st_mtime_ns, found.st_ino
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """One gateway at a time reads and writes the pins."""
+        with (self.path / "pins.lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def manifest(self, server: str, spec: str) -> Manifest | None:
+        """What the server said when it last ran, if it is still started the same way."""
+        try:
+            found = msgspec.json.decode(self._manifest(server).read_bytes(), type=Manifest)
+        except (OSError, msgspec.MsgspecError):
+            return None
+        return found if found.spec == spec else None
+
+    def keep_manifest(self, server: str, manifest: Manifest) -> None:
+        _write(self._manifest(server), msgspec.json.encode(manifest))
+
+    def _manifest(self, server: str) -> Path:
+        return self._manifests / f"{digest('server', server)[:16]}.json"
+
+    def keep_state(self, state: GatewayState) -> None:
+        _write(self.path / f"running-{state.pid}.json", msgspec.json.encode(state))
+
+    def forget_state(self) -> None:
+        (self.path / f"running-{os.getpid()}.json").unlink(missing_ok=True)
+
+    def running(self) -> list[GatewayState]:
+        """The gateways that run now; files of others are removed."""
+        found = []
+        for path in sorted(self.path.glob("running-*.json")):
+            try:
+                state = msgspec.json.decode(path.read_bytes(), type=GatewayState)
+                os.kill(state.pid, 0)
+            except (OSError, msgspec.MsgspecError):
+                path.unlink(missing_ok=True)
+                continue
+            found.append(state)
+        return found
+
+
+def _write(path: Path, content: bytes) -> None:
+    draft = path.with_suffix(f".{os.getpid()}.new")
+    with draft.open("wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(content)
+    os.replace(draft, path)

@@ -1,0 +1,166 @@
+"""A server as a child process, with bounds: messages up to a size, what it says on stderr kept in
+part, nothing of it left running. The SDK's own transport reads a line of any length into memory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncIterator
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client._transport import TransportStreams
+from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from weft.gateway.config import ServerSpec
+
+STOP_SECONDS = 2.0
+"""For it to end by itself once its stdin is closed; as long again after SIGTERM."""
+_READ_BYTES = 1 << 20
+_TOLD_LINES = 20
+_TOLD_BYTES = 2_000
+
+
+class Broken(Exception):
+    """Why the connection cannot go on."""
+
+
+class StdioServer:
+    """`async with StdioServer(spec) as (read, write):`, a transport for the SDK's client."""
+
+    def __init__(self, spec: ServerSpec) -> None:
+        self._spec = spec
+        self._process: asyncio.subprocess.Process | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._said: deque[str] = deque(maxlen=_TOLD_LINES)
+        self.fault = ""
+        """What went wrong on the wire, if anything did."""
+        self.ended = asyncio.Event()
+        """Nothing comes any more."""
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def said(self) -> str:
+        """The end of what it wrote on stderr."""
+        return "\n".join(self._said)[-_TOLD_BYTES:]
+
+    async def __aenter__(self) -> TransportStreams:
+        spec = self._spec
+        self._process = await asyncio.create_subprocess_exec(
+            spec.command,
+            *spec.args,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**get_default_environment(), **spec.env},
+            cwd=spec.cwd,
+            start_new_session=True,
+            limit=_READ_BYTES,
+        )
+        to_client, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        write, from_client = anyio.create_memory_object_stream[SessionMessage](0)
+        self._streams = (to_client, read, write, from_client)
+        self._tasks = [
+            asyncio.create_task(self._receive(to_client)),
+            asyncio.create_task(self._send(from_client)),
+            asyncio.create_task(self._hear()),
+        ]
+        return read, write
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.shield(self._stop())
+
+    async def _receive(self, to_client: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        try:
+            async for line in _lines(self._process.stdout, self._spec.limits.message_bytes):
+                if not line.lstrip().startswith(b"{"):
+                    if line.strip():  # a print that has no business there
+                        self._said.append(line.decode("utf-8", "replace")[:_TOLD_BYTES])
+                    continue
+                try:
+                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValueError:
+                    raise Broken("it sent what is no JSON-RPC message") from None
+                await to_client.send(SessionMessage(message))
+        except Broken as error:
+            self.fault = str(error)
+            self._kill(signal.SIGKILL)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            pass
+        finally:
+            self.ended.set()
+            to_client.close()
+
+    async def _send(self, from_client: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        stdin = self._process.stdin
+        try:
+            async for held in from_client:
+                text = held.message.model_dump_json(by_alias=True, exclude_unset=True)
+                stdin.write(text.encode() + b"\n")
+                await stdin.drain()
+        except (OSError, anyio.ClosedResourceError):
+            self.ended.set()
+
+    async def _hear(self) -> None:
+        assert self._process is not None
+        assert self._process.stderr is not None
+        with contextlib.suppress(OSError):
+            while chunk := await self._process.stderr.read(_READ_BYTES):
+                for line in chunk[-_TOLD_BYTES:].decode("utf-8", "replace").splitlines():
+                    self._said.append(line)
+
+    async def _stop(self) -> None:
+        process = self._process
+        if process is None:
+            return
+        for stream in self._streams:
+            stream.close()
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        for number in (None, signal.SIGTERM, signal.SIGKILL):
+            if number is not None:
+                self._kill(number)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), STOP_SECONDS)
+                break
+        self._kill(signal.SIGKILL)  # what it left behind
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        # A grandchild that keeps a pipe open would else keep the transport, which warns at the end.
+        process._transport.close()  # type: ignore[attr-defined]
+        self.ended.set()
+
+    def _kill(self, number: signal.Signals) -> None:
+        """The process and all that it started."""
+        assert self._process is not None
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+
+async def _lines(stream: asyncio.StreamReader, most: int) -> AsyncIterator[bytes]:
+    """Raises `Broken` for a line that is longer."""
+    pieces: list[bytes] = []
+    size = 0
+    while chunk := await stream.read(_READ_BYTES):
+        *ended, rest = chunk.split(b"\n")
+        for line in ended:
+            yield b"".join((*pieces, line)) if pieces else line
+            pieces, size = [], 0
+        if rest:
+            pieces.append(rest)
+            size += len(rest)
+        if size > most:
+            raise Broken(f"it sent a message of more than {most:,} bytes")

@@ -1,0 +1,92 @@
+"""An upstream's tool as the gateway knows it: its id, what it does, its hash, and its item for the
+router."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from mcp_types import Tool
+
+from weft.router.formats import item_from
+from weft_schemas.errors import InvalidInput
+from weft_schemas.ids import digest
+from weft_schemas.routing import Effect, SelectableItem
+
+HASH_DIGITS = 8
+MOST_NAME = 64
+"""Characters of a tool's name that every provider takes."""
+
+
+class GatewayTool(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool of one server."""
+
+    id: str
+    """`server:tool`."""
+    server: str
+    tool: Tool
+    hash: str
+    """Of everything that a model is told about it."""
+    item: SelectableItem
+
+    @property
+    def name(self) -> str:
+        """As its server calls it."""
+        return self.tool.name
+
+    @property
+    def effect(self) -> Effect:
+        return self.item.effect
+
+
+def gateway_tool(server: str, tool: Tool) -> GatewayTool:
+    """Raises `InvalidInput` for a tool that no router can take."""
+    described = tool.model_dump(by_alias=True, mode="json", exclude_none=True)
+    item = item_from(described, 0)
+    tool_id = f"{server}:{tool.name}"
+    item = msgspec.structs.replace(item, id=tool_id, namespace=server)
+    return GatewayTool(id=tool_id, server=server, tool=tool, hash=tool_hash(described), item=item)
+
+
+def gateway_tools(server: str, tools: Iterable[Tool]) -> dict[str, GatewayTool]:
+    """By id; one that no router can take is left out."""
+    found = {}
+    for tool in tools:
+        try:
+            made = gateway_tool(server, tool)
+        except InvalidInput:
+            continue
+        found[made.id] = made
+    return found
+
+
+def tool_hash(described: dict[str, Any]) -> str:
+    """Of name, title, description, schemas and annotations, in any order of keys."""
+    told = {key: described.get(key) for key in _TOLD}
+    text = msgspec.json.encode(told, order="deterministic")
+    return digest("tool", text)[:HASH_DIGITS]
+
+
+_TOLD = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+
+
+def passed_names(ids: Iterable[str]) -> dict[str, str]:
+    """Name that a provider takes → id, for all of them together: `server__tool`, with a hash where
+    that is too long or two would be the same. An id's name does not depend on the order."""
+    plain: dict[str, list[str]] = {}
+    for tool_id in ids:
+        plain.setdefault(_NOT_IN_NAMES.sub("_", tool_id.replace(":", "__", 1)), []).append(tool_id)
+    names: dict[str, str] = {}
+    for name, same in plain.items():
+        for tool_id in same:
+            if len(same) > 1 or len(name) > MOST_NAME:
+                tail = digest("name", tool_id)[:HASH_DIGITS]
+                names[f"{name[: MOST_NAME - HASH_DIGITS - 1]}_{tail}"] = tool_id
+            else:
+                names[name] = tool_id
+    return names
+
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")

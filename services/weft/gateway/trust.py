@@ -1,0 +1,118 @@
+"""Pins: what each tool said of itself when it was first seen. A tool that says something else now,
+takes another server's name, or gives orders in its description is set apart until a person approves
+it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from weft.bodies.clean import clean
+from weft.firewall.injection import THRESHOLD, suspicion_score
+from weft.gateway.tools import GatewayTool
+from weft.router.cards import gives_orders
+
+
+class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known of a tool."""
+
+    hash: str
+    """That a model may be told."""
+    approved: bool = False
+    """A person approved this hash; else it was the first that was seen."""
+
+
+class Quarantined(msgspec.Struct, frozen=True):
+    """A tool that nobody is offered."""
+
+    id: str
+    hash: str
+    reason: str
+
+
+class Trust(msgspec.Struct, frozen=True):
+    """What came of looking at all tools."""
+
+    trusted: dict[str, GatewayTool]
+    quarantined: dict[str, Quarantined]
+    pins: dict[str, Pin]
+    """With those of tools that were seen for the first time."""
+
+
+def judge(
+    tools: Iterable[GatewayTool], pins: Mapping[str, Pin], *, collisions: bool = True
+) -> Trust:
+    """Which tools may be offered. In `tools` earlier ones take a name first; a tool with a pin
+    keeps its name against any that comes later."""
+    tools = list(tools)
+    known = dict(pins)
+    names: dict[str, str] = {}
+    for tool in sorted(tools, key=lambda tool: tool.id not in known):
+        names.setdefault(tool.name, tool.id)
+    trusted, set_apart = dict[str, GatewayTool](), dict[str, Quarantined]()
+    for tool in tools:
+        pin = known.get(tool.id)
+        holder = names[tool.name] if collisions else tool.id
+        reason = _reason(tool, pin, holder)
+        if reason:
+            set_apart[tool.id] = Quarantined(tool.id, tool.hash, reason)
+            continue
+        trusted[tool.id] = tool
+        known.setdefault(tool.id, Pin(tool.hash))
+    return Trust(trusted, set_apart, known)
+
+
+def _reason(tool: GatewayTool, pin: Pin | None, holder: str) -> str:
+    if pin is not None and pin.hash != tool.hash:
+        return f"its description or schema changed since it was pinned as {pin.hash}"
+    if pin is not None and pin.approved:
+        return ""
+    if pin is None and holder != tool.id:
+        return f"it has the name of {holder}"
+    return suspicion(tool)
+
+
+def suspicion(tool: GatewayTool) -> str:
+    """Why what a tool says of itself may be meant to steer a model; empty where nothing does."""
+    for text in told(tool):
+        if gives_orders(text) or suspicion_score(text) >= THRESHOLD:
+            return "its description gives the model orders"
+        if any(signal.kind == "invisible" for signal in clean(text.encode()).signals):
+            return "its description holds characters that nobody sees"
+    return ""
+
+
+def told(tool: GatewayTool) -> list[str]:
+    """Every text in a tool's description and schemas that a model reads."""
+    texts = [tool.tool.title or "", tool.tool.description or ""]
+    waiting: list[object] = [tool.tool.input_schema, tool.tool.output_schema]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+            texts += [key for key in value if len(key) > _A_NAME]
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str):
+            texts.append(value)
+    return [text for text in texts if len(text) > _A_NAME]
+
+
+_A_NAME = 20
+"""Characters up to which a text is too short for an order that any rule knows."""
+
+
+def approved(
+    pattern: str, quarantined: Mapping[str, Quarantined], pins: Mapping[str, Pin]
+) -> tuple[dict[str, Pin], list[Quarantined]]:
+    """The pins once a person approved what matches `server:tool`, a glob of it, or
+    `server:tool#hash`; and what that lets through."""
+    glob, _, wanted = pattern.partition("#")
+    let = [
+        one
+        for one in quarantined.values()
+        if fnmatchcase(one.id, glob) and wanted in ("", one.hash)
+    ]
+    return {**pins, **{one.id: Pin(one.hash, True) for one in let}}, let

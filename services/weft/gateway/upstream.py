@@ -1,0 +1,321 @@
+"""One upstream server's life: started when it is first needed, ended and started again when it
+fails, each time later. What happens to it happens to its own tools alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Literal, Protocol, TypeVar
+
+import mcp_types as types
+from mcp import Client, MCPError
+from mcp.client.session import ClientRequestContext
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from weft.gateway.config import ServerSpec
+from weft.gateway.http import http_server
+from weft.gateway.manifest import Manifest, learned
+from weft.gateway.stdio import StdioServer
+from weft_schemas.errors import Unavailable
+
+T = TypeVar("T")
+State = Literal["configured", "known", "started", "called"]
+FIRST_BACKOFF = 1.0
+"""Seconds before a second start; twice as long after each further failure."""
+PING_SECONDS = 5.0
+"""For one that gave no answer to a call to show that it lives."""
+
+_log = logging.getLogger(__name__)
+
+
+class Asked(Protocol):
+    """Who answers what an upstream asks of its client."""
+
+    async def __call__(
+        self, upstream: Upstream, request: types.InputRequest
+    ) -> types.InputResponse | types.ErrorData: ...
+
+
+class Upstream:
+    """Safe for any number of tasks at once."""
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        manifest: Manifest | None,
+        *,
+        asked: Asked,
+        changed: Callable[[Upstream], Awaitable[None]],
+        notified: Callable[[Upstream, types.ServerNotification], Awaitable[None]],
+    ) -> None:
+        """`changed` is told a new manifest; `notified` every notification."""
+        self.spec = spec
+        self.manifest = manifest
+        self.calls = 0
+        self.failures = 0
+        self.last_error = ""
+        self._asked = asked
+        self._changed = changed
+        self._notified = notified
+        self._client: Client | None = None
+        self._owner: asyncio.Task[None] | None = None
+        self._ready: asyncio.Future[Client] | None = None
+        self._closing = asyncio.Event()
+        self._relearn = asyncio.Event()
+        self._stdio: StdioServer | None = None
+        self._next_start = 0.0
+        self.subscribed: set[str] = set()
+        """Addresses of resources that hosts want to hear of."""
+        self._resubscribe = asyncio.Event()
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def state(self) -> State:
+        if self._client is not None:
+            return "called" if self.calls else "started"
+        return "known" if self.manifest else "configured"
+
+    @property
+    def pid(self) -> int | None:
+        return self._stdio.pid if self._stdio and self._client else None
+
+    async def client(self) -> Client:
+        """The connected client, started where it is not. Raises `Unavailable` with the reason."""
+        if self._client is not None:
+            return self._client
+        if self._ready is None:
+            wait = self._next_start - asyncio.get_running_loop().time()
+            if wait > 0:
+                raise Unavailable(
+                    f"server {self.name!r} failed {self.failures} times ({self.last_error}); it is "
+                    f"started again in {wait:.0f} s at the earliest"
+                )
+            self._closing = asyncio.Event()
+            self._ready = asyncio.get_running_loop().create_future()
+            self._owner = asyncio.create_task(self._live(self._ready))
+        return await asyncio.shield(self._ready)
+
+    async def use(self, work: Callable[[Client], Awaitable[T]]) -> T:
+        """`work` with the client. Raises `Unavailable` where the server ends or gives no answer in
+        time, and `MCPError` with what it refuses."""
+        client = await self.client()
+        self.calls += 1
+        try:
+            return await work(client)
+        except MCPError as error:
+            if error.code == types.REQUEST_TIMEOUT:
+                asyncio.get_running_loop().create_task(self._prove_alive(client))
+                raise Unavailable(
+                    f"server {self.name!r} gave no answer in {self.spec.limits.call_seconds:g} s; "
+                    "whether it did what was asked is unknown"
+                ) from None
+            if error.code == types.CONNECTION_CLOSED:
+                raise Unavailable(self._gone()) from None
+            raise
+
+    async def close(self) -> None:
+        """End it, and wait until it has ended."""
+        self._closing.set()
+        if self._owner is not None:
+            await asyncio.gather(self._owner, return_exceptions=True)
+
+    def subscribe(self, uri: str, wanted: bool) -> None:
+        """Tell a server of the new protocol which resources are wanted; it hears of all at once."""
+        (self.subscribed.add if wanted else self.subscribed.discard)(uri)
+        self._resubscribe.set()
+
+    async def _live(self, ready: asyncio.Future[Client]) -> None:
+        limits = self.spec.limits
+        try:
+            async with AsyncExitStack() as stack:
+                try:
+                    async with asyncio.timeout(limits.start_seconds):
+                        client = await stack.enter_async_context(self._made())
+                        manifest = await learned(client, self.spec)
+                except TimeoutError:
+                    raise Unavailable(
+                        f"it did not introduce itself in {limits.start_seconds:g} s{self._told()}"
+                    ) from None
+                self._client = client
+                await self._learn(manifest)
+                if not ready.done():
+                    ready.set_result(client)
+                await self._watch(client)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            self._failed(ready, error)
+        finally:
+            self._client = None
+            self._ready = None
+            if not ready.done():
+                ready.set_exception(Unavailable(f"server {self.name!r} was ended"))
+                ready.exception()
+
+    def _made(self) -> Client:
+        self._stdio = StdioServer(self.spec) if self.spec.transport == "stdio" else None
+
+        async def sample(
+            context: ClientRequestContext, params: types.CreateMessageRequestParams
+        ) -> Any:
+            return await self._asked(self, types.CreateMessageRequest(params=params))
+
+        async def elicit(context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
+            return await self._asked(self, types.ElicitRequest(params=params))
+
+        async def roots(context: ClientRequestContext) -> Any:
+            return await self._asked(self, types.ListRootsRequest())
+
+        async def heard(message: Any) -> None:
+            if isinstance(message, Exception):
+                self.last_error = str(message)
+                return
+            if isinstance(message, _LIST_CHANGED):
+                self._relearn.set()
+            else:
+                await self._notified(self, message)
+
+        return Client(
+            self._stdio or http_server(self.spec),
+            read_timeout_seconds=self.spec.limits.call_seconds,
+            sampling_callback=sample if self.spec.sampling else None,
+            elicitation_callback=elicit,
+            list_roots_callback=roots,
+            message_handler=heard,
+            log_level="info",
+            client_info=types.Implementation(name="weft-gateway", version="1"),
+            cache=None,
+        )
+
+    async def _watch(self, client: Client) -> None:
+        """Until it is closed or ends; learns anew what it says has changed."""
+        events = [self._closing, self._relearn]
+        if self._stdio is not None:
+            events.append(self._stdio.ended)
+        async with _listening(self, client):
+            self.failures = 0
+            while True:
+                waits = [asyncio.create_task(event.wait()) for event in events]
+                try:
+                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for wait in waits:
+                        wait.cancel()
+                if self._closing.is_set():
+                    return
+                if self._stdio is not None and self._stdio.ended.is_set():
+                    raise Unavailable(self._stdio.fault or f"it ended{self._told()}")
+                self._relearn.clear()
+                with contextlib.suppress(MCPError, Unavailable):
+                    await self._learn(await learned(client, self.spec))
+
+    async def _learn(self, manifest: Manifest) -> None:
+        if manifest != self.manifest:
+            self.manifest = manifest
+            await self._changed(self)
+
+    def _failed(self, ready: asyncio.Future[Client], error: BaseException) -> None:
+        self.failures += 1
+        self.last_error = self._reason(error)
+        pause = min(FIRST_BACKOFF * 2 ** (self.failures - 1), self.spec.limits.backoff_seconds)
+        self._next_start = asyncio.get_running_loop().time() + pause
+        _log.warning("server %s: %s", self.name, self.last_error)
+        if not ready.done():
+            ready.set_exception(
+                Unavailable(f"server {self.name!r} cannot be used: {self.last_error}")
+            )
+            ready.exception()
+
+    def _reason(self, error: BaseException) -> str:
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        fault = self._stdio.fault if self._stdio else ""
+        if fault or isinstance(error, Unavailable):
+            return fault or str(error)
+        if isinstance(error, FileNotFoundError):
+            return f"{self.spec.command!r} is not installed here; mend `command` in the file"
+        if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
+            return f"it ended{self._told()}"
+        return f"{str(error) or type(error).__name__}{self._told()}"
+
+    def _gone(self) -> str:
+        fault = self._stdio.fault if self._stdio else ""
+        return (
+            f"server {self.name!r} ended in the call ({fault or 'it closed the connection'}"
+            f"{self._told()}); whether it did what was asked is unknown"
+        )
+
+    def _told(self) -> str:
+        said = self._stdio.said().strip() if self._stdio else ""
+        return f"; it last said: {said.splitlines()[-1][:300]}" if said else ""
+
+    async def _prove_alive(self, client: Client) -> None:
+        """One that does not even answer a ping is ended, and started again when it is needed."""
+        if self._client is not client or client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return
+        try:
+            async with asyncio.timeout(PING_SECONDS):
+                await client.session.send_ping()
+        except (TimeoutError, MCPError):
+            _log.warning("server %s does not answer; it is ended", self.name)
+            self.last_error = "it does not answer"
+            self._closing.set()
+
+
+_LIST_CHANGED = (
+    types.ToolListChangedNotification,
+    types.PromptListChangedNotification,
+    types.ResourceListChangedNotification,
+)
+
+
+@asynccontextmanager
+async def _listening(upstream: Upstream, client: Client) -> AsyncIterator[None]:
+    """Servers of the new protocol say what changes only to who listens; of them the notifications
+    come as those of the others do."""
+    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        yield
+        return
+    task = asyncio.create_task(_listen(upstream, client))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _listen(upstream: Upstream, client: Client) -> None:
+    while True:
+        upstream._resubscribe.clear()
+        again = asyncio.create_task(upstream._resubscribe.wait())
+        try:
+            async with client.listen(
+                tools_list_changed=True,
+                prompts_list_changed=True,
+                resources_list_changed=True,
+                resource_subscriptions=sorted(upstream.subscribed),
+            ) as events:
+
+                async def drain(events: Any = events) -> None:
+                    async for _ in events:  # the message handler has them, too
+                        pass
+
+                draining = asyncio.create_task(drain())
+                try:
+                    await asyncio.wait([again, draining], return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    draining.cancel()
+                    await asyncio.gather(draining, return_exceptions=True)
+                if not again.done():
+                    await asyncio.sleep(FIRST_BACKOFF)
+        except (MCPError, SubscriptionLost, ListenNotSupportedError, TimeoutError):
+            await again
+        finally:
+            again.cancel()

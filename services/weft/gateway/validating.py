@@ -1,0 +1,91 @@
+"""A call's arguments against the tool's schema, before the server sees them: what is wrong in words
+that a model can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import re2
+from jsonschema.exceptions import SchemaError
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from jsonschema import Draft202012Validator, ValidationError, validators
+
+MOST_FAULTS = 5
+_MOST_SCHEMA = 1_500
+"""Characters of the schema that an error repeats."""
+
+
+def _pattern(validator: Any, pattern: str, text: Any, schema: Any) -> Iterator[ValidationError]:
+    """In linear time, since the pattern is another's; one that needs more is not checked."""
+    if not isinstance(text, str):
+        return
+    try:
+        compiled = _compiled(pattern)
+    except re2.error:
+        return
+    if not compiled.search(text):
+        yield ValidationError(f"{text[:80]!r} does not match {pattern!r}")
+
+
+@lru_cache(512)
+def _compiled(pattern: str) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern, options)
+
+
+_Validator = validators.extend(Draft202012Validator, {"pattern": _pattern})
+
+
+@lru_cache(2_048)
+def _validator(schema: bytes) -> Any:
+    # An empty registry: a schema's reference never makes the gateway fetch anything.
+    return _Validator(msgspec.json.decode(schema), registry=Registry())
+
+
+def faults(arguments: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    """What is wrong, each with its place; nothing for a schema that cannot be used."""
+    try:
+        validator = _validator(msgspec.json.encode(schema, order="deterministic"))
+        found = []
+        for error in validator.iter_errors(arguments):
+            found.append(error)
+            if len(found) == MOST_FAULTS:
+                break
+    except (SchemaError, Unresolvable, RecursionError, TypeError, ValueError, AttributeError):
+        return []
+    return [_told(error) for error in found]
+
+
+def _told(error: ValidationError) -> str:
+    place = error.json_path
+    value = msgspec.json.encode(error.instance).decode() if error.validator == "type" else ""
+    match error.validator:
+        case "required":
+            return f"{place}: {error.message}"
+        case "type":
+            return f"{place}: is {value[:80]}, give {_types(error.validator_value)}"
+        case "additionalProperties":
+            known = ", ".join(error.schema.get("properties", {}))
+            return f"{place}: {error.message}; known are {known}"
+        case "enum":
+            return f"{place}: {error.message[:400]}"
+        case _:
+            return f"{place}: {error.message[:300]}"
+
+
+def _types(wanted: Any) -> str:
+    return " or ".join(wanted) if isinstance(wanted, list) else str(wanted)
+
+
+def refusal(tool_id: str, found: list[str], schema: dict[str, Any]) -> str:
+    """The error of a call whose arguments do not fit."""
+    written = msgspec.json.encode(schema).decode()
+    more = f"\nSchema: {written}" if len(written) <= _MOST_SCHEMA else ""
+    told = "\n".join(f"- {fault}" for fault in found)
+    return f"{tool_id} was not called, its arguments do not fit:\n{told}{more}"

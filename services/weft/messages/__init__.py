@@ -1,0 +1,28 @@
+"""Live messages to items and back: what an agent's loop holds, in the form of its provider.
+
+    read = weft.messages.read(messages)             # read.items, read.left_out
+    request = weft.messages.request(pack, "gemini")  # keyword arguments for the provider's call
+
+Formats: `openai` (chat completions), `openai-responses` (the items of the Responses API),
+`anthropic` (messages) and `gemini` (contents). A message is a dict as it goes over the wire, or the
+object that the provider's own library gave. Everything here is pure: nothing is published.
+
+An item's id is its place among the items of the history and a hash of what it says, such as
+`u3-5f0c…`. So the same history read again gives the same items, one that grew the same and some
+more, and two equal messages two items. `Client.publish_messages` also knows a history whose
+beginning was cut off, see `weft.messages.identity`.
+"""
+
+from weft.messages.definitions import definition as definition
+from weft.messages.reading import FORMATS as FORMATS
+from weft.messages.reading import Format as Format
+from weft.messages.reading import Messages as Messages
+from weft.messages.reading import ReadMessages as ReadMessages
+from weft.messages.reading import ToolCall as ToolCall
+from weft.messages.reading import read as read
+from weft.messages.reading import told as told
+from weft.messages.reading import tool_call as tool_call
+from weft.messages.reading import tool_calls as tool_calls
+from weft.messages.writing import PROVIDERS as PROVIDERS
+from weft.messages.writing import Provider as Provider
+from weft.messages.writing import request as request

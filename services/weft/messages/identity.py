@@ -1,0 +1,261 @@
+"""Which items of a history handed over are known, which are new, and which were changed.
+
+Frameworks hand over the whole history at every step. They may cut off its beginning, leave out its
+middle, and repeat equal messages; the process may have restarted, or be another one at each step.
+So an id must say both where an item stands in the session and what it says: `u3-<hash>` is the
+third item of the session's history, and the ids of a session's items, in order, are all that is
+needed to find a history's place in it.
+
+A hash alone would take a second "yes" for the first one. A place alone would take the first message
+of a shortened history for the session's first. A chain of hashes would not survive the cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal
+
+import msgspec
+
+from weft_schemas.ids import digest
+from weft_schemas.items import ContextItem, ItemKind
+
+HASH_DIGITS = 16
+"""64 bits: nobody can make a message that passes for another."""
+_LETTERS = {
+    ItemKind.USER_TURN: "u",
+    ItemKind.AGENT_MSG: "a",
+    ItemKind.TOOL_CALL: "c",
+    ItemKind.TOOL_RESULT: "r",
+    ItemKind.POLICY: "p",
+    ItemKind.DOC_SNIPPET: "d",
+    ItemKind.MEMORY_FACT: "f",
+    ItemKind.PLAN_STATE: "s",
+}
+_ID = re.compile(rf"([uacrpdfs])([1-9][0-9]*)-([0-9a-f]{{{HASH_DIGITS}}})\Z")
+
+State = Literal["known", "new", "edited", "inserted"]
+
+
+class Link(msgspec.Struct, frozen=True):
+    """One item of a history: what it is and says, wherever it stands."""
+
+    kind: str
+    """A letter."""
+    hash: str
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """Where an item handed over stands in the session's history."""
+
+    state: State
+    """`new`: behind all that is known. `edited`: where it stands, the session has the item `id`,
+    which says something else. `inserted`: it stands between known items, behind `id` if that is not
+    empty, and the session has nothing there."""
+    id: str
+
+
+def link(item: ContextItem) -> Link:
+    """What tells the item from others. Ids and parents do not: they follow from the place, and so
+    does the tool's name of a result, which stands at its call."""
+    said = item.reserved
+    tool = "" if item.kind is ItemKind.TOOL_RESULT else said.tool_name or ""
+    arguments = ""
+    if said.arguments is not None:
+        arguments = msgspec.json.encode(said.arguments, order="sorted").decode()
+    parts = (
+        arguments or item.text.strip(),
+        *(tool, said.call_id or "", said.author or ""),
+        *(said.content_type or "", str(bool(said.is_error))),
+    )
+    return Link(_LETTERS[item.kind], digest(item.kind, *parts)[:HASH_DIGITS])
+
+
+def id_at(place: int, what: Link) -> str:
+    """The id of an item at a place, counted from 1."""
+    return f"{what.kind}{place}-{what.hash}"
+
+
+class History:
+    """What is known of a session's history, in order."""
+
+    def __init__(self, ids: Sequence[str] = ()) -> None:
+        """From the ids of a session's items; those that no history gave are left out. They may be
+        its latest ones only."""
+        self.ids: list[str] = []
+        self.links: list[Link] = []
+        self.last = 0
+        """The highest place."""
+        for item_id in ids:
+            self._take(item_id)
+
+    def _take(self, item_id: str) -> None:
+        found = _ID.match(item_id)
+        if found is not None:
+            self.ids.append(item_id)
+            self.links.append(Link(found[1], found[3]))
+            self.last = max(self.last, int(found[2]))
+
+    def append(self, links: Sequence[Link]) -> list[str]:
+        """Ids for items behind all that is known, which are known from now on."""
+        ids = [id_at(self.last + 1 + at, what) for at, what in enumerate(links)]
+        for item_id in ids:
+            self._take(item_id)
+        return ids
+
+    def copy(self) -> History:
+        return History(self.ids)
+
+    def grew(self, given: Sequence[Link]) -> bool:
+        """Whether a history handed over is what is known, whole, and perhaps some more."""
+        return len(given) >= len(self.links) and list(given[: len(self.links)]) == self.links
+
+    def place(self, given: Sequence[Link]) -> list[Placed]:
+        """Find each item of a history handed over. New ones get the ids that `append` would give
+        them."""
+        found = _grown(self.links, given) or _cut(self.links, given)
+        found = found or _changed(self.links, given)
+        ids = iter(self.copy().append([given[at] for at in range(len(given)) if found[at] == NEW]))
+        return [
+            Placed(state, next(ids) if state == "new" else self.ids[at] if at >= 0 else "")
+            for state, at in found
+        ]
+
+
+Found = tuple[State, int]
+"""With the place among what is known, -1 where there is none."""
+NEW: Found = ("new", -1)
+
+
+def _grown(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
+    """Where one begins with all of the other; empty where not."""
+    both = min(len(known), len(given))
+    if list(given[:both]) != list(known[:both]):
+        return []
+    return [*(("known", at) for at in range(both)), *[NEW] * (len(given) - both)]
+
+
+def _cut(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
+    """Where the history is known ones in their order, up to the latest, and new ones behind; empty
+    where not. Of several ways the one with the fewest gaps, then the one with the fewest new
+    ones."""
+    ways = []
+    for end in (at + 1 for at, one in enumerate(given) if one == known[-1]):
+        run = 1
+        while run < min(end, len(known)) and given[end - 1 - run] == known[-1 - run]:
+            run += 1
+        before = _within(known[: len(known) - run], given[: end - run])
+        if before is not None:
+            after = range(len(known) - run, len(known))
+            ways.append((_gaps([*before, *after]), -end, [*before, *after]))
+    if not ways:
+        return []
+    _, end, places = min(ways)
+    return [*(("known", at) for at in places), *[NEW] * (len(given) + end)]
+
+
+def _within(known: Sequence[Link], given: Sequence[Link]) -> list[int] | None:
+    """The place of each, in order; None where they are not all there."""
+    places: list[int] = []
+    for one in given:
+        at = next((at for at in range(_next(places), len(known)) if known[at] == one), None)
+        if at is None:
+            return None
+        places.append(at)
+    return places
+
+
+def _next(places: Sequence[int]) -> int:
+    return places[-1] + 1 if places else 0
+
+
+def _gaps(places: Sequence[int]) -> int:
+    return sum(later != earlier + 1 for earlier, later in pairwise(places))
+
+
+def _changed(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
+    """Where something in the middle is neither known nor new: tied by what is equal, the rest told
+    by what stands around it."""
+    tied = _tied(known, given)
+    if all(given[at].kind == POLICY for at in tied):
+        return _another(known, given, tied)
+    found: list[Found] = []
+    last_tied = max(tied)
+    for at, one in enumerate(given):
+        if at in tied:
+            found.append(("known", tied[at]))
+        elif at < last_tied:
+            following = next(tied[later] for later in range(at, len(given)) if later in tied)
+            found.append(_in_a_gap(known, one, found, following))
+        else:
+            found.append(_behind(known, one, found, is_last=at == len(given) - 1))
+    return found
+
+
+POLICY = _LETTERS[ItemKind.POLICY]
+USER = _LETTERS[ItemKind.USER_TURN]
+
+
+def _another(known: Sequence[Link], given: Sequence[Link], tied: dict[int, int]) -> list[Found]:
+    """Another conversation in the same session: all of it is new but its system prompt, of which a
+    session has one."""
+    mine = next((at for at, one in enumerate(known) if one.kind == POLICY), None)
+    return [
+        ("known", tied[at]) if at in tied
+        else ("edited", mine) if one.kind == POLICY and mine is not None
+        else NEW
+        for at, one in enumerate(given)
+    ]  # fmt: skip
+
+
+def _in_a_gap(known: Sequence[Link], one: Link, found: Sequence[Found], end: int) -> Found:
+    """Between known ones: the next of its kind that is left there was edited."""
+    before = max((at for state, at in found if state in ("known", "edited")), default=-1)
+    there = (at for at in range(before + 1, end) if known[at].kind == one.kind)
+    at = next(there, None)
+    return ("inserted", before) if at is None else ("edited", at)
+
+
+def _behind(known: Sequence[Link], one: Link, found: Sequence[Found], is_last: bool) -> Found:
+    """Behind the last that is tied: while it keeps step with what is known there, that was edited.
+    A user's turn at the very end is asked now, so that it is no past."""
+    before = max(at for _, at in found)
+    step = before + 1
+    if found[-1] == NEW or (is_last and one.kind == USER) or step >= len(known):
+        return NEW
+    return ("edited", step) if known[step].kind == one.kind else NEW
+
+
+def _tied(known: Sequence[Link], given: Sequence[Link]) -> dict[int, int]:
+    """Place in what is given → place in what is known, both in order: the longest equal stretch,
+    then the same before and behind it."""
+    tied: dict[int, int] = {}
+    open_ = [(0, len(known), 0, len(given))]
+    while open_:
+        known_from, known_to, from_, to = open_.pop()
+        size, at, there = _longest(known, given, (known_from, known_to), (from_, to))
+        if size:
+            tied |= {at + step: there + step for step in range(size)}
+            open_.append((known_from, there, from_, at))
+            open_.append((there + size, known_to, at + size, to))
+    return dict(sorted(tied.items()))
+
+
+def _longest(
+    known: Sequence[Link], given: Sequence[Link], of_known: tuple[int, int], of: tuple[int, int]
+) -> tuple[int, int, int]:
+    """Size and places of the longest equal stretch: of equal ones the latest that is known, and the
+    earliest given."""
+    places: dict[Link, list[int]] = {}
+    for at in range(*of):
+        places.setdefault(given[at], []).append(at)
+    best = (0, 0, 0)
+    sizes: dict[int, int] = {}
+    for there in range(*of_known):
+        here = {at: sizes.get(at - 1, 0) + 1 for at in places.get(known[there], ())}
+        sizes = here
+        best = max([best, *((size, there, -at) for at, size in here.items())])
+    size, there, at = best
+    return (size, -at - size + 1, there - size + 1) if size else (0, 0, 0)

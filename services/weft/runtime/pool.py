@@ -1,0 +1,139 @@
+"""Heavy requests leave the event loop: what takes longer than some milliseconds is done in one of a
+few processes, which is ended at a deadline, in fair turns between tenants.
+
+Threads would not do: they share the interpreter's lock with the loop that answers everybody else,
+and nobody can end one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from typing import ParamSpec, Self, TypeVar
+
+from weft.runtime.lane import Lane, TookTooLong, WorkDied, WorkFailed
+from weft.runtime.logs import fields
+from weft.runtime.nursery import Nursery
+from weft.runtime.shares import Shares
+from weft_schemas.errors import Overloaded, TooCostly, WeftError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+TURN_SECONDS = 5.0
+"""Longest that a request waits for its turn; who asks waits no longer for a whole answer."""
+WAITING = 64
+"""Heavy requests of one tenant that may wait."""
+HELD_SECONDS = 0.05
+"""Processor time from which work in the loop has held it too long: some ten ordinary compiles."""
+APART_SECONDS = 60.0
+"""How long the work of a tenant that held the loop is done in the processes, whatever it is."""
+_MOST_HELD = 10_000
+
+_log = logging.getLogger(__name__)
+
+
+class Pool:
+    """The processes of one service; `async with` ends them."""
+
+    def __init__(self, nursery: Nursery, processes: int, seconds: float) -> None:
+        """`nursery` gives the processes; `seconds`: longest that one request may take."""
+        self._nursery = nursery
+        self._seconds = seconds
+        self._idle = [Lane(self._nursery.fork, seconds) for _ in range(processes)]
+        # One is always left to the others, as long as there are two.
+        own = max(1, processes - 1)
+        self._shares = Shares(processes, own, own, WAITING)
+        self._held: OrderedDict[str, float] = OrderedDict()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for lane in self._idle:
+            lane.close()
+        self._nursery.close()
+
+    async def start(self) -> None:
+        """Start one process, so that the first request need not wait for it."""
+        async with self.turn("", "") as turn:
+            await turn.run(_nothing)
+
+    async def run(
+        self, tenant: str, session: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """`work(*args)` in a process; see `Turn.run`. Raises as `turn` does, too."""
+        async with self.turn(tenant, session) as turn:
+            return await turn.run(work, *args, **kwargs)
+
+    @asynccontextmanager
+    async def turn(self, tenant: str, session: str) -> AsyncIterator[Turn]:
+        """A process for one request, when it is its turn. Raises `Overloaded` where too many of the
+        tenant's wait, or it has waited too long."""
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(TURN_SECONDS):
+                    await stack.enter_async_context(self._shares.place(tenant, session))
+            except TimeoutError:
+                raise Overloaded(
+                    f"heavy requests of tenant {tenant!r} wait for one another, this one for over "
+                    f"{TURN_SECONDS:g} s; ask for fewer at a time, and try again"
+                ) from None
+            lane = self._idle.pop()
+            try:
+                yield Turn(lane, self._seconds)
+            finally:
+                self._idle.append(lane)
+
+    def is_apart(self, tenant: str) -> bool:
+        """Whether a tenant's work is to be done in a process, though it looks small: some of it
+        held the loop a short while ago."""
+        until = self._held.get(tenant)
+        return until is not None and time.monotonic() < until
+
+    @contextmanager
+    def noted(self, tenant: str) -> Iterator[None]:
+        """Around work of a tenant in the loop: if it holds it too long, what comes after it in the
+        next while is done in the processes."""
+        begun = time.thread_time()
+        yield
+        if time.thread_time() - begun > HELD_SECONDS:
+            self._held[tenant] = time.monotonic() + APART_SECONDS
+            self._held.move_to_end(tenant)
+            if len(self._held) > _MOST_HELD:
+                self._held.popitem(last=False)
+
+
+class Turn:
+    """A process, for as long as it is one request's."""
+
+    def __init__(self, lane: Lane, seconds: float) -> None:
+        self._lane = lane
+        self._seconds = seconds
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """`work(*args)`; function, arguments and result are picklable. Raises weft's errors as the
+        work raised them, and `TooCostly` where it was ended."""
+        try:
+            return await self._lane.run(work, *args, **kwargs)
+        except TookTooLong:
+            raise TooCostly(
+                f"this request took more than {self._seconds:g} s and was ended; ask for fewer "
+                "tokens or a smaller part, or raise WEFT_HEAVY_SECONDS"
+            ) from None
+        except WorkDied:
+            raise TooCostly(
+                "the process that worked on this request ended, as for want of memory; ask for "
+                "fewer tokens or a smaller part"
+            ) from None
+        except WorkFailed as error:
+            _log.error("a request failed in its process", extra=fields(error=str(error)))
+            raise WeftError(f"the service failed on this request ({error}); see its log") from None
+
+
+def _nothing() -> None:
+    pass

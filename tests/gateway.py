@@ -1,0 +1,88 @@
+"""A gateway in this process, on a real log, with real servers behind it and the SDK's client before
+it; and servers of the tests' own that do what no honest one does."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from mcp import Client
+from mcp_types import CallToolResult
+
+from weft.gateway.behind import Behind
+from weft.gateway.config import GatewayConfig, Limits, Options, ServerSpec
+from weft.gateway.gateway import Gateway
+from weft.gateway.service import Service
+from weft.gateway.state import Folder
+from weft.log.connection import Connection
+from weft.log.reading import read_session
+from weft.runtime.settings import Settings
+from weft_schemas.items import ContextItem
+
+TENANT = "t"
+SESSION = "s"
+QUICK = Limits(start_seconds=30, call_seconds=20, backoff_seconds=0.2)
+
+
+def python(name: str, *args: str, **more: Any) -> ServerSpec:
+    """A server of this Python."""
+    more.setdefault("limits", QUICK)
+    return ServerSpec(name=name, transport="stdio", command=sys.executable, args=args, **more)
+
+
+def time_server() -> ServerSpec:
+    return python("time", "-m", "mcp_server_time", "--local-timezone", "UTC")
+
+
+def git_server() -> ServerSpec:
+    return python("git", "-m", "mcp_server_git")
+
+
+def odd_server(name: str = "odd", *args: str, **more: Any) -> ServerSpec:
+    """`tests/gateway_server.py`."""
+    return python(name, str(Path(__file__).with_name("gateway_server.py")), *args, **more)
+
+
+@asynccontextmanager
+async def gateway(
+    url: str, folder: Path, *servers: ServerSpec, **options: Any
+) -> AsyncIterator[Gateway]:
+    """A gateway that writes as session `s` of tenant `t`."""
+    options.setdefault("mode", "search")
+    settings = Settings(nats_url=url, tenant=TENANT, data_dir=folder, fingerprint_key="k" * 16)
+    config = GatewayConfig(servers={one.name: one for one in servers}, options=Options(**options))
+    behind = Behind(settings, named=True)
+    async with Gateway(config, behind, Folder(folder), session=SESSION) as made:
+        await made.log()
+        await made.known()
+        yield made
+
+
+@asynccontextmanager
+async def host(running: Gateway, mode: str = "auto", **more: Any) -> AsyncIterator[Client]:
+    """The SDK's client, connected: of the current protocol, or with `legacy` of the older one."""
+    service = Service(running)
+    async with Client(service.server(), mode=mode, cache=None, **more) as client:
+        yield client
+    await service.close()
+
+
+async def called(client: Client, tool: str, **arguments: Any) -> CallToolResult:
+    """A call by way of `call_tool`."""
+    return await client.call_tool("call_tool", {"tool": tool, "arguments": arguments})
+
+
+def text_of(result: CallToolResult) -> str:
+    return "\n".join(getattr(block, "text", "") for block in result.content)
+
+
+async def logged(connection: Connection, session: str = SESSION) -> list[ContextItem]:
+    """The items of a session, in order."""
+    events = [record.event() async for record in read_session(connection, TENANT, session)]
+    return [event for event in events if isinstance(event, ContextItem)]
+
+
+def json_of(result: CallToolResult) -> Any:
+    return msgspec.json.decode(text_of(result))

@@ -1,0 +1,162 @@
+"""Where a compile is done: in the service's own loop, or in a process where it takes longer. What
+it says is the same, byte for byte."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from weft.compiler import service
+from weft.compiler.attempt import Answer, Wanted, attempt
+from weft.log.connection import connect
+from weft.log.publishing import Publisher
+from weft.log.server import EmbeddedServer
+from weft.readmodel.fold import Fold
+from weft.readmodel.generations import Generations, Reader
+from weft.readmodel.model import records_of
+from weft.readmodel.store import open_writer, snapshot
+from weft.replica_service import warm
+from weft.runtime.answering import Asked
+from weft.runtime.nursery import Nursery
+from weft.runtime.pool import Pool
+from weft.runtime.process import Process
+from weft.runtime.replica import Replica, apart
+from weft.runtime.settings import Settings
+from weft_schemas.compile import CompileRequest, ContextPack, ExplainReply
+from weft_schemas.errors import NotFound
+from weft_schemas.events import Event
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import ContextBudget, ContextPolicy, Phase
+from weft_schemas.routing import HydrationResult, SelectableItem
+
+
+def asked(request: CompileRequest) -> tuple[Asked[CompileRequest], CompileRequest]:
+    return Asked("t", "s", request), request
+
+
+def folded(data_dir: Path, events: list[Event]) -> None:
+    """A read model that holds these events of session `s`."""
+    generations = Generations(data_dir)
+    path = generations.new()
+    db = open_writer(path)
+    Fold(db).apply(records_of(events, "t", "s"))
+    db.close()
+    generations.publish(path)
+
+
+def large_session() -> list[Event]:
+    text = "Order {0} left for Lisbon; the customer asks for {0} parcels and an invoice. " * 8
+    turns = [ContextItem(f"i{n}", ItemKind.USER_TURN, text.format(n)) for n in range(120)]
+    return [*turns, ContextPolicy("large", budgets=ContextBudget(answer=60_000))]
+
+
+@asynccontextmanager
+async def compiling(
+    server: EmbeddedServer, data_dir: Path
+) -> AsyncIterator[tuple[service.Compiler, Pool]]:
+    process = Process("compiler", Settings(data_dir=data_dir, fingerprint_key="secret"))
+    process.connection = await connect(server.url, name="compiler")
+    async with (
+        Replica(data_dir) as replica,
+        Publisher(process.connection) as publisher,
+        Pool(Nursery(partial(warm, "cl100k_base")), 1, 60.0) as pool,
+    ):
+        yield service.Compiler(process, replica, pool, publisher), pool
+    await process.connection.close()
+
+
+def where(model: object, wanted: Wanted) -> Answer:
+    """In place of a compile: in which process it is done."""
+    return Answer(b"", os.getpid(), "", b"")
+
+
+def is_apart(answer: Answer) -> bool:
+    return answer.sequence != os.getpid()
+
+
+def here(view: object, wanted: Wanted) -> Answer:
+    return where(view, wanted)
+
+
+async def test_the_budget_in_force_and_what_is_there_decide(
+    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded(tmp_path, large_session())
+    monkeypatch.setattr(service, "attempt", where)
+    monkeypatch.setattr(service, "answered", here)
+    short, long = Phase.CALL, Phase.ANSWER
+    async with compiling(server, tmp_path) as (compiler, _):
+        for request, expected in (
+            (CompileRequest(short), False),
+            (CompileRequest(long), True),
+            (CompileRequest(long, budget=2_000), False),
+            (CompileRequest(short, budget=100_000), True),
+            (CompileRequest(long, policy=ContextPolicy()), False),
+            (CompileRequest(long, as_of=1, budget=2_000), False),
+            (CompileRequest(short, query="parcel " * 2_000), True),
+        ):
+            assert is_apart(await compiler._answered(*asked(request))) == expected, request
+
+
+async def test_a_small_session_and_large_items_decide(
+    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "attempt", where)
+    monkeypatch.setattr(service, "answered", here)
+    small = [ContextItem("i", ItemKind.USER_TURN, "Hello there")]
+    large = [
+        ContextItem("i", ItemKind.USER_TURN, "\n\n".join(f"Line {n}." * 20 for n in range(3_000)))
+    ]
+    for name, events, expected in (("small", small, False), ("large", large, True)):
+        folded(tmp_path / name, list[Event](events))
+        async with compiling(server, tmp_path / name) as (compiler, _):
+            request = CompileRequest(Phase.CALL, budget=100_000 if name == "small" else 2_000)
+            assert is_apart(await compiler._answered(*asked(request))) == expected, name
+
+
+def here_and_now(data_dir: Path, wanted: Wanted) -> Answer | None:
+    with Reader(data_dir) as reader:
+        model = reader.model()
+        with snapshot(model.db):
+            return attempt(model, wanted)
+
+
+async def test_a_process_says_what_the_service_says(server: EmbeddedServer, tmp_path: Path) -> None:
+    folded(tmp_path, large_session())
+    async with compiling(server, tmp_path) as (compiler, pool):
+        first = await compiler._answered(*asked(CompileRequest(Phase.CALL, "Lisbon")))
+        tool = SelectableItem("send", "send", "Sends a parcel.")
+        for request, item in (
+            (CompileRequest(Phase.CALL, "order 7"), ""),
+            (CompileRequest(Phase.ANSWER, "invoice", stable_from="any"), ""),
+            (CompileRequest(Phase.CALL, "order 7", as_of=50), ""),
+            (CompileRequest(Phase.CALL, hydration=HydrationResult(tool, {}, (), 0)), ""),
+            (CompileRequest(Phase.CALL, "order 7"), "i7"),
+        ):
+            wanted = Wanted("t", "s", request, b"secret", first.audit, item=item)
+            ours = here_and_now(tmp_path, wanted)
+            assert await pool.run("t", "s", apart(tmp_path, attempt, wanted)) == ours
+            assert ours is not None
+            kind = ExplainReply if item else ContextPack
+            assert msgspec.json.decode(ours.body, type=kind).sequence == ours.sequence
+        unknown = Wanted("t", "nobody", CompileRequest(Phase.CALL), b"")
+        with pytest.raises(NotFound, match="nobody"):
+            await pool.run("t", "s", apart(tmp_path, attempt, unknown))
+
+
+async def test_a_tenant_that_held_the_loop_is_worked_apart_for_a_while(
+    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded(tmp_path, large_session())
+    monkeypatch.setattr("weft.runtime.pool.HELD_SECONDS", 0.0)
+    async with compiling(server, tmp_path) as (compiler, _):
+        monkeypatch.setattr(service, "attempt", where)
+        request = CompileRequest(Phase.CALL, budget=500)
+        assert (await compiler._answered(*asked(request))).body
+        assert is_apart(await compiler._answered(*asked(request)))

@@ -1,0 +1,73 @@
+"""Drill-downs and hydrations: in a process of the pool they say what they say in the service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from weft.firewall.service import encoded_slice, slice_of
+from weft.readmodel.fold import Fold
+from weft.readmodel.generations import Generations
+from weft.readmodel.model import ReadModel, records_of
+from weft.readmodel.status import Artifact
+from weft.readmodel.store import open_writer
+from weft.router.service import Hydrating, Place, encoded_hydration, experience, hydration
+from weft.runtime.nursery import Nursery
+from weft.runtime.pool import Pool
+from weft.runtime.replica import apart
+from weft_schemas.compile import DrilldownRequest
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.routing import HydrateRequest, SelectableItem
+
+TABLE = "id,name,price\n" + "".join(f"{n},item {n},{n % 977}.50\n" for n in range(5_000))
+
+
+def warm() -> None:
+    """Nothing to load."""
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[Pool]:
+    async with Pool(Nursery(warm), 1, 60.0) as made:
+        yield made
+
+
+async def test_a_slice_is_the_same(pool: Pool, tmp_path: Path) -> None:
+    file = tmp_path / "body"
+    file.write_text(TABLE)
+    kind, level = ItemKind.TOOL_RESULT, Sensitivity.PUBLIC
+    found = Artifact("art:x", "s", "r", 2, kind, len(TABLE), "text/csv", level, None, None, True)
+    for view, args in (("rows", {"start": 4_000}), ("search", {"pattern": "item 4321,"})):
+        request = DrilldownRequest("art:x", view, args, 200)
+        shown = partial(slice_of, "acme", found, request, b"key", "cl100k_base")
+        for body in (TABLE, file):
+            made = await pool.run("acme", "s", encoded_slice, shown, body)
+            assert made == msgspec.json.encode(shown(body))
+            assert b"4321" in made or b"4000" in made
+
+
+async def test_a_hydration_is_the_same(pool: Pool, tmp_path: Path) -> None:
+    told = ContextItem("u", ItemKind.USER_TURN, "Cancel order ORD_4711 of user mia_li_3668.")
+    called = {"tool_name": "orders", "call_id": "c", "arguments": {"order_id": "ORD_4712"}}
+    items = [told, ContextItem("c", ItemKind.TOOL_CALL, "orders()", metadata=called)]
+    path = Generations(tmp_path).new()
+    db = open_writer(path)
+    Fold(db).apply(records_of(items, "acme", "s"))
+    db.close()
+    Generations(tmp_path).publish(path)
+    schema = {"type": "object", "properties": {"order_id": {"type": "string"}}}
+    tool = SelectableItem("cancel", "cancel", "Cancels an order.", args_schema=schema)
+    wanted = Hydrating("acme", "s", tool, HydrateRequest("cancel", "c"))
+    reader = ReadModel.open(path)
+    ours = hydration(reader, wanted)
+    assert {one.value for one in ours.values["order_id"]} == {"ORD_4711", "ORD_4712"}
+    made = await pool.run("acme", "s", apart(tmp_path, encoded_hydration, wanted))
+    assert made == msgspec.json.encode(ours)
+    place = Place("acme", "s")
+    known = experience(reader, place)
+    assert await pool.run("acme", "s", apart(tmp_path, experience, place)) == known
+    reader.close()

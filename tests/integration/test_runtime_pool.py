@@ -1,0 +1,123 @@
+"""The pool: heavy work in processes that are ended at a deadline, in turns between tenants."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.patience import PATIENCE
+
+from weft.runtime import pool as module
+from weft.runtime.nursery import Nursery
+from weft.runtime.pool import Pool
+from weft_schemas.errors import InvalidInput, Overloaded, TooCostly, WeftError
+
+
+def warm() -> None:
+    """Nothing to load."""
+
+
+def refuse() -> None:
+    raise InvalidInput("give another one")
+
+
+def is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def gone(pid: int) -> None:
+    """Return when a process has ended."""
+    async with asyncio.timeout(PATIENCE):
+        while is_there(pid):
+            await asyncio.sleep(0.01)
+
+
+async def test_work_is_done_in_one_process_after_the_other() -> None:
+    async with Pool(Nursery(warm), 1, 30.0) as pool:
+        first = await pool.run("acme", "s", os.getpid)
+        assert first != os.getpid()
+        assert await pool.run("rival", "s", os.getpid) == first
+        with pytest.raises(InvalidInput, match="another one"):
+            await pool.run("acme", "s", refuse)
+        with pytest.raises(WeftError, match="ValueError"):
+            await pool.run("acme", "s", int, "no number")
+        assert await pool.run("acme", "s", os.getpid) == first
+    await gone(first)
+
+
+async def test_what_takes_too_long_or_dies_is_ended_and_the_next_is_done() -> None:
+    async with Pool(Nursery(warm), 1, 30.0) as pool:
+        first = await pool.run("acme", "s", os.getpid)
+        for lane in pool._idle:
+            lane._seconds = 0.2
+        with pytest.raises(TooCostly, match="WEFT_HEAVY_SECONDS"):
+            await pool.run("acme", "s", time.sleep, 60)
+        for lane in pool._idle:
+            lane._seconds = 30.0
+        await gone(first)
+        second = await pool.run("acme", "s", os.getpid)
+        assert second != first
+        with pytest.raises(TooCostly, match="ended"):
+            await pool.run("acme", "s", os._exit, 1)
+        assert await pool.run("acme", "s", os.getpid) not in (first, second)
+
+
+async def test_it_starts_again_when_all_its_processes_were_killed() -> None:
+    async with Pool(Nursery(warm), 1, 30.0) as pool:
+        await pool.start()
+        process = pool._nursery._process
+        assert process is not None
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        with pytest.raises(TooCostly):
+            await pool.run("acme", "s", os.getpid)
+        assert await pool.run("acme", "s", len, "four") == 4
+
+
+async def test_a_tenant_leaves_a_process_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Pool(Nursery(warm), 2, 30.0) as pool:
+        await pool.start()
+        asked = [asyncio.create_task(pool.run("acme", f"s{n}", time.sleep, 20)) for n in range(8)]
+        await asyncio.sleep(0)
+        assert await pool.run("rival", "s", len, "four") == 4
+        assert not any(task.done() for task in asked)
+        monkeypatch.setattr(module, "TURN_SECONDS", 0.05)
+        with pytest.raises(Overloaded, match="'acme'"):
+            await pool.run("acme", "s", len, "four")
+        for task in asked:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+        assert await pool.run("acme", "s", len, "four") == 4
+
+
+FORKED_FIRST = """
+import asyncio, os, sys
+from weft.runtime.nursery import Nursery
+from weft.runtime.pool import Pool
+
+loaded = []
+
+async def main(nursery):
+    async with Pool(nursery, 1, 30.0) as pool:
+        print(await pool.run("acme", "s", os.getppid) == nursery._process.pid, len(loaded))
+        nursery._process.kill()
+
+asyncio.run(main(Nursery.first(lambda: loaded.append(1))))
+"""
+
+
+def test_it_can_be_forked_before_there_are_threads() -> None:
+    """As `weft work` does; nothing is loaded again."""
+    command = [sys.executable, "-W", "error", "-c", FORKED_FIRST]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (ran.stdout, ran.stderr) == ("True 1\n", "")

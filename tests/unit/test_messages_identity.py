@@ -1,0 +1,180 @@
+"""A history handed over finds its place in what a session holds, cut, repeated or changed.
+
+A letter is an item: what the user says in lower case, what the agent says in upper case, a policy
+as a digit. `0 1 +` reads: known, as the first and second; new.
+"""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.messages.identity import History, Link, Placed, link
+from weft_schemas.items import ContextItem, ItemKind
+
+
+def links(letters: str) -> list[Link]:
+    return [
+        Link("p" if one.isdigit() else "u" if one.islower() else "a", f"{ord(one):016x}")
+        for one in letters
+    ]
+
+
+def holding(letters: str) -> History:
+    history = History()
+    history.append(links(letters))
+    return history
+
+
+def places(known: str, handed: str) -> str:
+    history = holding(known)
+
+    def short(placed: Placed) -> str:
+        at = history.ids.index(placed.id) if placed.id in history.ids else ""
+        return {"known": f"{at}", "new": "+", "edited": f"!{at}", "inserted": f"^{at}"}[
+            placed.state
+        ]
+
+    return " ".join(short(placed) for placed in history.place(links(handed)))
+
+
+@pytest.mark.parametrize(
+    ("known", "handed", "found"),
+    [
+        ("", "aBc", "+ + +"),
+        ("aB", "aB", "0 1"),
+        ("aB", "aBcD", "0 1 + +"),
+        ("aBcD", "aB", "0 1"),
+    ],
+)
+def test_a_history_that_grew_is_known_and_new(known: str, handed: str, found: str) -> None:
+    assert places(known, handed) == found
+
+
+@pytest.mark.parametrize(
+    ("known", "handed", "found"),
+    [
+        ("aBcD", "cDe", "2 3 +"),
+        ("0aBcD", "0cDe", "0 3 4 +"),
+        ("aBcDeF", "aeFg", "0 4 5 +"),
+        ("aBcDeF", "F", "5"),
+        ("aBCD", "aDe", "0 3 +"),
+    ],
+)
+def test_what_was_cut_from_the_front_or_the_middle_is_not_missed(
+    known: str, handed: str, found: str
+) -> None:
+    assert places(known, handed) == found
+
+
+@pytest.mark.parametrize(
+    ("known", "handed", "found"),
+    [
+        ("y", "yy", "0 +"),
+        ("yA", "yAyA", "0 1 + +"),
+        ("yAyB", "yBy", "2 3 +"),
+        ("ay", "yy", "1 +"),
+        ("0yAyA", "0yAyA", "0 1 2 3 4"),
+        ("0yAyA", "0yAyAy", "0 1 2 3 4 +"),
+        ("0bAyA", "0yAyA", "0 3 4 + +"),
+    ],
+)
+def test_equal_messages_are_several(known: str, handed: str, found: str) -> None:
+    assert places(known, handed) == found
+
+
+@pytest.mark.parametrize(
+    ("known", "handed", "found"),
+    [
+        ("aBcDe", "aBxDe", "0 1 !2 3 4"),
+        ("aBcD", "aXcD", "0 !1 2 3"),
+        ("aBcD", "aXcDe", "0 !1 2 3 +"),
+        ("aB", "aXc", "0 !1 +"),
+        ("aBcD", "aBcXe", "0 1 2 !3 +"),
+        ("0aB", "1aBc", "!0 1 2 +"),
+        ("0aB", "1xYz", "!0 + + +"),
+    ],
+)
+def test_what_was_edited_is_told_and_never_new(known: str, handed: str, found: str) -> None:
+    assert places(known, handed) == found
+
+
+def test_what_was_put_between_known_items_is_told() -> None:
+    assert places("aBcD", "aBxcD") == "0 1 ^1 2 3"
+    assert places("aB", "xaB") == "^ 0 1"
+
+
+def test_the_users_last_words_are_no_past() -> None:
+    """A question asked again in other words, after a step that failed."""
+    assert places("aBc", "aBd") == "0 1 +"
+    assert places("aBcd", "aBde") == "0 1 3 +"
+
+
+def test_another_conversation_in_the_session_is_new() -> None:
+    assert places("aBcD", "xYz") == "+ + +"
+    assert places("0aBcD", "0xYz") == "0 + + +"
+
+
+def test_ids_say_the_place_and_two_processes_give_the_same() -> None:
+    behind = holding("aB").place(links("aBcD"))
+    ahead = holding("aBcD").place(links("aBcD"))
+    cut = holding("aB").place(links("BcD"))
+    assert [one.id for one in behind] == [one.id for one in ahead]
+    assert [one.id for one in cut] == [one.id for one in ahead][1:]
+    assert behind[2].id == f"u3-{ord('c'):016x}"
+
+
+def test_a_history_is_read_from_a_sessions_ids_alone() -> None:
+    known = holding("aBcD")
+    again = History(["m1", "doc-7", *known.ids, "slice", "u0-0000000000000000"])
+    assert (again.ids, again.links, again.last) == (known.ids, known.links, 4)
+    newest = History(known.ids[2:])
+    assert [one.state for one in newest.place(links("cDe"))] == ["known", "known", "new"]
+    assert newest.place(links("cDe"))[2].id.startswith("u5-")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text("abAB0", max_size=12),
+    st.text("abAB", max_size=4),
+    st.integers(0, 12),
+)
+def test_a_history_handed_over_again_doubles_nothing(known: str, more: str, cut: int) -> None:
+    """Whatever is cut off its beginning, what was new once is known the next time."""
+    history = holding(known)
+    handed = links((known + more)[min(cut, len(known)) :])
+    placed = history.place(handed)
+    new = [what for one, what in zip(placed, handed, strict=True) if one.state == "new"]
+    assert history.append(new) == [one.id for one in placed if one.state == "new"]
+    again = history.place(handed)
+    assert not [one for one in again if one.state == "new"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, 10_000), unique=True, max_size=14), st.integers(0, 8))
+def test_of_different_messages_none_is_lost_or_doubled(said: list[int], seen: int) -> None:
+    """Every window of a growing history gives each message once."""
+    every = [Link("ua"[at % 2], f"{one:016x}") for at, one in enumerate(said)]
+    history = History()
+    for end in range(len(every) + 1):
+        handed = every[max(0, end - 1 - seen) : end]
+        placed = history.place(handed)
+        assert {one.state for one in placed} <= {"known", "new"}
+        new = [what for one, what in zip(placed, handed, strict=True) if one.state == "new"]
+        history.append(new)
+    assert history.links == every
+
+
+def test_what_an_item_says_is_its_text_its_call_and_its_outcome() -> None:
+    def hashed(text: str = "x", **metadata: object) -> str:
+        return link(ContextItem("i", ItemKind.TOOL_RESULT, text, metadata=metadata)).hash
+
+    several = [
+        hashed(),
+        hashed("y"),
+        hashed(call_id="c"),
+        hashed(is_error=True),
+        hashed(author="A"),
+    ]
+    assert len(set(several)) == len(several)
+    assert hashed("x\n") == hashed(turn_id="t") == hashed()
+    assert hashed("f({1})", arguments={"a": 1, "b": 2}) == hashed("?", arguments={"b": 2, "a": 1})
