@@ -53,7 +53,7 @@ def recorded(
 ) -> tuple[ContextPack, CompileAudit]:
     """A compile of the session at a sequence, as a live one would be."""
     seen = [record for record in records if record.sequence <= at]
-    model = fresh_model(seen, at, "cl100k_base")
+    model = fresh_model(seen, at, "o200k_base")
     view = model.view("default", "session", at)
     asked = CompileRequest(phase, stable_from=base.id if base else None, **request)  # type: ignore[arg-type]
     made = compile_pack(view, asked, key=KEY, base=base)

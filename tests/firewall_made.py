@@ -23,6 +23,7 @@ def envelope(
     body: Body,
     rules: FirewallRules | None = None,
     limits: Bounds | None = None,
+    encoding: str = DEFAULT_ENCODING,
     **metadata: Any,
 ) -> ResultEnvelope:
     """The envelope of a tool result, written to the log's bytes and read back."""
@@ -33,7 +34,7 @@ def envelope(
         origin=Origin(7, "item-1", "firewall", "1"),
         rules=rules or RULES,
         fingerprint_key=KEY,
-        encoding=DEFAULT_ENCODING,
+        encoding=encoding,
         tenant="acme",
         session="s1",
         limits=limits or Bounds(),

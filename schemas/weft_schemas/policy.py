@@ -135,6 +135,66 @@ class PiiAction(StrEnum):
 _THRESHOLD = 1_500
 
 
+class SecretPattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A form that this deployment's own secrets have."""
+
+    name: str
+    """Stands in the mark: `[secret:name]`."""
+    pattern: str
+    """For RE2, over the text in UTF-8. What its first group matches is masked, all of it where it
+    has none."""
+
+    def __post_init__(self) -> None:
+        if not _MARK_NAME.match(self.name):
+            raise InvalidRule(
+                f"the secret pattern's name {self.name!r} stands in marks; give 1 to 40 letters, "
+                "digits, '_' or '-'"
+            )
+        try:
+            matches_nothing = re.compile(self.pattern).match("") is not None
+        except (re.error, OverflowError, RecursionError):
+            return  # of another grammar: RE2 judges it where the policy is published
+        if matches_nothing:
+            raise InvalidRule(
+                f"the secret pattern {self.name!r} matches the empty text; say what a secret holds"
+            )
+
+
+_MARK_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
+
+
+class KnownSecrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Values that are masked wherever they stand, by their hashes; `weft policy known` makes it."""
+
+    key: str
+    """Hex of 16 random bytes: the same values give other hashes in every list."""
+    hashes: tuple[str, ...]
+    """`LENGTH:CHECK:HASH`: how many bytes the value has, and in hex 16 bits of its CRC-32 that
+    began with the key's, and its BLAKE2b hash of 16 bytes under the key."""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[0-9a-f]{32}", self.key):
+            raise InvalidRule(
+                "known_secrets: the key is no 32 hex digits; let `weft policy known` make it"
+            )
+        wrong = next((one for one in self.hashes if not _KNOWN.fullmatch(one)), None)
+        if wrong is not None:
+            raise InvalidRule(
+                f"known_secrets: {wrong[:60]!r} is no LENGTH:CHECK:HASH of at least 4 bytes, "
+                "with 4 and 32 hex digits; let `weft policy known` make it"
+            )
+        lengths = {one.partition(":")[0] for one in self.hashes}
+        if len(lengths) > MOST_LENGTHS:
+            raise InvalidRule(
+                f"known_secrets: the values have {len(lengths)} different lengths, and each "
+                f"is looked for at every word; give at most {MOST_LENGTHS}"
+            )
+
+
+MOST_LENGTHS = 16
+_KNOWN = re.compile(r"(?:[4-9]|[1-9][0-9]{1,3}):[0-9a-f]{4}:[0-9a-f]{32}")
+
+
 class FirewallRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threshold: int = _THRESHOLD
     """Tokens up to which a result passes whole. The compile shortens what passed for each prompt
@@ -153,6 +213,13 @@ class FirewallRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     show: Show = msgspec.UNSET
     """As `ToolRule.show`, for tools whose rule does not say. Where it is not set, a `threshold`
     other than the default acts as `up_to`; else it is `fit`."""
+    masked_kinds: tuple[ItemKind, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Kinds of trusted items whose credentials are masked before anything shows or derives from
+    them: all where it is not set. Of untrusted ones they always are."""
+    secret_patterns: tuple[SecretPattern, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Forms of credentials beside those that weft knows."""
+    known_secrets: KnownSecrets | msgspec.UnsetType = msgspec.UNSET
+    """Values that are credentials."""
 
     def __post_init__(self) -> None:
         _tokens_shown(self.show, "of the firewall ")
@@ -166,6 +233,11 @@ def rule_for(rules: FirewallRules, tool_name: str | None) -> ToolRule | None:
 def teaches(rules: MemoryRules, tool_name: str | None) -> bool:
     """Whether results of this tool may become facts."""
     return any(fnmatchcase(tool_name or "", glob) for glob in rules.results or ())
+
+
+def is_masked(rules: FirewallRules, kind: ItemKind) -> bool:
+    """Whether credentials in trusted items of this kind are masked."""
+    return isinstance(rules.masked_kinds, msgspec.UnsetType) or kind in rules.masked_kinds
 
 
 def shown_up_to(rules: FirewallRules, tool_name: str | None) -> int | None:

@@ -63,8 +63,9 @@ def audit_subject(tenant: str, session: str, event: str) -> str:
 
 
 def request_subject(tenant: str, session: str, service: str, principal: str = "") -> str:
-    """Where a service answers: `compile`, `drilldown`, `explain`, `route`, `hydrate`, `choose` or
-    `status`. Who asks as a principal has a subject of its own, which permissions can pin."""
+    """Where a service answers: `compile`, `drilldown`, `explain`, `route`, `hydrate`, `choose`,
+    `status` or `sessions`. Who asks as a principal has a subject of its own, which permissions can
+    pin."""
     subject = f"weft-rpc.{encode_token(tenant)}.{encode_token(session)}.{service}"
     return f"{subject}.{principal_token(principal)}" if principal else subject
 

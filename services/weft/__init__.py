@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from weft import messages as messages
     from weft.client import Client as Client
     from weft.client import connect as connect
+    from weft.client.absence import UnavailableWarning as UnavailableWarning
     from weft.client.blocking import SyncClient as SyncClient
     from weft.client.blocking import SyncSession as SyncSession
     from weft.client.blocking import connect_sync as connect_sync
@@ -47,6 +48,7 @@ _HOMES = {
     "ChangedMessage": "weft.client.histories",
     "PublishedMessages": "weft.client.histories",
     "Session": "weft.client.session",
+    "UnavailableWarning": "weft.client.absence",
     "connect_sync": "weft.client.blocking",
     "SyncClient": "weft.client.blocking",
     "SyncSession": "weft.client.blocking",

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from weft.secrets.scanning import as_shown
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 AT_ONCE = 4
@@ -45,7 +46,8 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
     """Seconds until the whole answer is there."""
 
     def complete(self, instruction: str, question: str, max_tokens: int) -> str:
-        """The model's text, at temperature 0.
+        """The model's text, at temperature 0. Credentials in what is asked are masked, so that they
+        leave for no endpoint, whoever asks.
 
         Raises `Unavailable` where a later try may succeed (no connection, 429, 5xx), else
         `ConfigurationError` (another status, a reply that is no chat completion).
@@ -55,8 +57,8 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
             "temperature": 0,
             "max_tokens": max_tokens,
             "messages": [
-                {"role": "system", "content": instruction},
-                {"role": "user", "content": question},
+                {"role": "system", "content": as_shown(instruction)},
+                {"role": "user", "content": as_shown(question)},
             ],
         }
         return _text_of(self._post(msgspec.json.encode(body)), self.url)

@@ -87,7 +87,7 @@ async def record_all(
     names = list(dict.fromkeys(name for name, _ in ends))
     async with Publisher(connection) as publisher:
         for name in names:
-            model = fresh_model(await histories.of(name), last, "cl100k_base")
+            model = fresh_model(await histories.of(name), last, "o200k_base")
             for number, (_, at) in enumerate(end for end in ends if end[0] == name):
                 begun = time.perf_counter()
                 request = CompileRequest(PHASES[number % 3], query="which customer")

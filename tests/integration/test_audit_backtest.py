@@ -27,7 +27,7 @@ NOTHING = ContextPolicy(name="mute", phases=dict.fromkeys(Phase, PhaseRule(kinds
 async def compile_and_record(log: Connection, session: str, phase: Phase) -> None:
     """As the service does it, at the log's end."""
     at = await last_sequence(log)
-    model = fresh_model(await Histories(log, "acme", at).of(session), at, "cl100k_base")
+    model = fresh_model(await Histories(log, "acme", at).of(session), at, "o200k_base")
     made = compile_pack(model.view("acme", session), CompileRequest(phase), key=KEY)
     model.close()
     subject = audit_subject("acme", session, "compiled")

@@ -20,7 +20,7 @@ from weft.replay.trimming import trim
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, Phase
 
-ENCODING = "cl100k_base"
+ENCODING = "o200k_base"
 
 
 async def test_a_trimmed_log_is_named_as_the_reason_and_verifies(

@@ -84,7 +84,7 @@ async def derived(log: Connection, event, session: str = "s1") -> int:
 
 async def test_a_sound_log_and_its_read_model_have_no_fault(sound: Connection, tmp_path: Path):
     await folded(sound, tmp_path)
-    done = await verify(sound, tmp_path, "cl100k_base")
+    done = await verify(sound, tmp_path, "o200k_base")
     assert done.findings == []
     assert (done.sequence, done.compared) == (4, 4)
     assert done.digest
@@ -92,7 +92,7 @@ async def test_a_sound_log_and_its_read_model_have_no_fault(sound: Connection, t
 
 async def test_an_item_without_an_envelope(sound: Connection, tmp_path: Path):
     [ack] = await publish(sound, "s1", [answer("r2", "c1", "never worked")])
-    finding = only(await verify(sound, tmp_path, "cl100k_base"), "waiting")
+    finding = only(await verify(sound, tmp_path, "o200k_base"), "waiting")
     assert (finding.sequence, finding.item_id) == (ack.sequence, "r2")
     assert "weft rederive firewall --session s1" in finding.mend
 
@@ -101,30 +101,30 @@ async def test_a_parked_item_is_a_note_and_no_fault(sound: Connection, tmp_path:
     [ack] = await publish(sound, "s1", [answer("r2", "c1", "poison")])
     origin = Origin(ack.sequence, "r2", "firewall", "1")
     await derived(sound, ParkedEvent(origin, "work_died", "the work ended its process", 6))
-    done = await verify(sound, tmp_path, "cl100k_base")
+    done = await verify(sound, tmp_path, "o200k_base")
     assert kinds(done) == []
     assert "parked" in [finding.kind for finding in done.findings]
 
 
 async def test_an_item_that_was_enveloped_twice(sound: Connection, tmp_path: Path):
     again = await derived(sound, EnvelopeEvent(Origin(3, "r1", "firewall"), ResultEnvelope("no")))
-    finding = only(await verify(sound, tmp_path, "cl100k_base"), "enveloped_twice")
+    finding = only(await verify(sound, tmp_path, "o200k_base"), "enveloped_twice")
     assert finding.what == f"events 4 and {again} are both its envelope"
     other_run = EnvelopeEvent(Origin(3, "r1", "firewall", run="firewall/2/0"), ResultEnvelope("b"))
     await derived(sound, other_run)
-    assert kinds(await verify(sound, tmp_path, "cl100k_base")) == ["enveloped_twice"]
+    assert kinds(await verify(sound, tmp_path, "o200k_base")) == ["enveloped_twice"]
 
 
 async def test_a_parent_that_is_not_there(sound: Connection, tmp_path: Path):
     await publish(sound, "s1", [ContextItem("u2", ItemKind.USER_TURN, "Hm?", "nobody")])
-    finding = only(await verify(sound, tmp_path, "cl100k_base"), "unknown_parent")
+    finding = only(await verify(sound, tmp_path, "o200k_base"), "unknown_parent")
     assert "'nobody'" in finding.what
 
 
 async def test_an_envelope_of_nothing(sound: Connection, tmp_path: Path):
     event = EnvelopeEvent(Origin(2, "r9", "firewall"), ResultEnvelope("of what?"))
     at = await derived(sound, event)
-    assert only(await verify(sound, tmp_path, "cl100k_base"), "unknown_source").sequence == at
+    assert only(await verify(sound, tmp_path, "o200k_base"), "unknown_source").sequence == at
 
 
 async def test_what_is_derived_of_an_item_that_was_published_twice_is_no_fault(
@@ -140,7 +140,7 @@ async def test_what_is_derived_of_an_item_that_was_published_twice_is_no_fault(
         await until(sound, lambda events: len(events) >= 3)
         await until_finished(sound, "memory")
     await derived(sound, FactsEvent(Origin(other.sequence + 1, "r1", "memory"), "session:s1", ()))
-    done = await verify(sound, tmp_path, "cl100k_base")
+    done = await verify(sound, tmp_path, "o200k_base")
     assert kinds(done) == [], done.faults
     told = [one.what for one in done.findings if one.kind == "uncounted_source"]
     assert len(told) == 3
@@ -162,10 +162,10 @@ async def test_an_erasure_that_was_interrupted_counts_all_that_it_removed(
         dying.setattr("weft.replay.erasing.erase_all", interrupted)
         with pytest.raises(KeyboardInterrupt):
             await erase_planned(sound, await plan(sound, "acme", "s2"))
-    assert "weft erase" in only(await verify(sound, tmp_path, "cl100k_base"), "gap").mend
+    assert "weft erase" in only(await verify(sound, tmp_path, "o200k_base"), "gap").mend
     done = await erase_planned(sound, await plan(sound, "acme", "s2"))
     assert done.removed["events"] == 40
-    assert kinds(await verify(sound, tmp_path, "cl100k_base")) == []
+    assert kinds(await verify(sound, tmp_path, "o200k_base")) == []
     again = await erase_planned(sound, await plan(sound, "acme", "s2"))
     assert again.removed["events"] == 0
 
@@ -173,17 +173,17 @@ async def test_an_erasure_that_was_interrupted_counts_all_that_it_removed(
 async def test_an_event_of_an_unknown_version(sound: Connection, tmp_path: Path):
     future = b'{"type":"item","v":99,"id":"f","kind":"user_turn","text":"from the future"}'
     ack = await publish_raw(sound, item_subject("acme", "s1", "user_turn"), future)
-    finding = only(await verify(sound, tmp_path, "cl100k_base"), "undecodable")
+    finding = only(await verify(sound, tmp_path, "o200k_base"), "undecodable")
     assert "unknown_version" in finding.what
     origin = Origin(ack.sequence, "", "firewall", "1")
     await derived(sound, ParkedEvent(origin, "unknown_version", "version 99", 1))
-    assert kinds(await verify(sound, tmp_path, "cl100k_base")) == []
+    assert kinds(await verify(sound, tmp_path, "o200k_base")) == []
 
 
 async def test_a_message_that_somebody_deleted(sound: Connection, tmp_path: Path):
     await publish(sound, "s2", [turn("u1", "one"), turn("u2", "two")])
     await erase(sound, STREAM, 5)
-    finding = only(await verify(sound, tmp_path, "cl100k_base"), "gap")
+    finding = only(await verify(sound, tmp_path, "o200k_base"), "gap")
     assert "1 messages are missing (5)" in finding.what
 
 
@@ -196,17 +196,17 @@ async def test_what_an_erasure_removed_is_no_gap(sound: Connection, tmp_path: Pa
     )
     for ack in (first, second):
         await erase(sound, STREAM, ack.sequence)
-    assert "weft erase" in only(await verify(sound, tmp_path, "cl100k_base"), "gap").mend
+    assert "weft erase" in only(await verify(sound, tmp_path, "o200k_base"), "gap").mend
     receipt = ErasureReceiptEvent("s2", grave.sequence, {"events": 2}, ())
     subject = derived_subject("acme", TENANT_SESSION, "erasure_receipt")
     await publish_raw(sound, subject, encode_event(receipt))
-    assert kinds(await verify(sound, tmp_path, "cl100k_base")) == []
+    assert kinds(await verify(sound, tmp_path, "o200k_base")) == []
 
 
 async def test_after_a_real_erasure_all_is_well(sound: Connection, tmp_path: Path):
     await publish(sound, "s2", [turn("u1", "one"), turn("u2", "two")])
     await erase_planned(sound, await plan(sound, "acme", "s2"))
-    done = await verify(sound, tmp_path, "cl100k_base")
+    done = await verify(sound, tmp_path, "o200k_base")
     assert kinds(done) == [], done.faults
 
 
@@ -226,7 +226,7 @@ async def test_bodies_that_are_missing_or_damaged(sound: Connection, tmp_path: P
             if record.payload[:1] == b"b"
         ]
         await erase(sound, "OBJ_weft_bodies", chunks[0])
-    done = await verify(sound, tmp_path, "cl100k_base")
+    done = await verify(sound, tmp_path, "o200k_base")
     assert {(one.kind, one.item_id) for one in done.faults} == {
         ("body_damaged", "damaged"),
         ("body_missing", "missing"),
@@ -237,7 +237,7 @@ async def test_bodies_that_are_missing_or_damaged(sound: Connection, tmp_path: P
 async def test_a_read_model_that_lost_a_row(sound: Connection, tmp_path: Path):
     await folded(sound, tmp_path)
     tamper(tmp_path, "DELETE FROM items WHERE id = 'u1'")
-    finding = only(await verify(sound, tmp_path, "cl100k_base"), "digest")
+    finding = only(await verify(sound, tmp_path, "o200k_base"), "digest")
     assert (finding.session, finding.what) == (
         "s1",
         "the read model lacks items of the log: u1 (1)",
@@ -248,7 +248,7 @@ async def test_a_read_model_that_lost_a_row(sound: Connection, tmp_path: Path):
 async def test_a_read_model_whose_text_was_altered(sound: Connection, tmp_path: Path):
     await folded(sound, tmp_path)
     tamper(tmp_path, "UPDATE items SET text = 'other' WHERE id = 'u1'")
-    finding = only(await verify(sound, tmp_path, "cl100k_base"), "digest")
+    finding = only(await verify(sound, tmp_path, "o200k_base"), "digest")
     assert finding.what == "the read model's rows differ from the log's"
 
 
@@ -256,7 +256,7 @@ async def test_a_read_model_that_skipped_events(sound: Connection, tmp_path: Pat
     await folded(sound, tmp_path)
     await publish(sound, "s1", [turn("u2", "skipped")])
     tamper(tmp_path, "UPDATE meta SET value = 5 WHERE name = 'checkpoint'")
-    finding = only(await verify(sound, tmp_path, "cl100k_base"), "digest")
+    finding = only(await verify(sound, tmp_path, "o200k_base"), "digest")
     assert "lacks items of the log: u2 (5)" in finding.what
 
 
@@ -265,14 +265,14 @@ async def test_a_read_model_of_a_log_that_lost_its_tail(sound: Connection, tmp_p
     await ask_server(sound, f"STREAM.DELETE.{STREAM}")
     await provision(sound)
     await publish(sound, "s1", [turn("u1", "another log")])
-    finding = only(await verify(sound, tmp_path, "cl100k_base"), "other_log")
+    finding = only(await verify(sound, tmp_path, "o200k_base"), "other_log")
     assert finding.mend == "weft rebuild"
 
 
 async def test_a_read_model_behind_is_compared_where_it_stands(sound: Connection, tmp_path: Path):
     await folded(sound, tmp_path)
     await publish(sound, "s1", [turn("u2", "later")])
-    done = await verify(sound, tmp_path, "cl100k_base")
+    done = await verify(sound, tmp_path, "o200k_base")
     assert (kinds(done), done.compared, done.sequence) == ([], 4, 5)
     assert [finding.kind for finding in done.findings] == ["behind"]
 

@@ -198,7 +198,7 @@ async def test_a_rebuild_beside_the_live_one_is_swapped_in_with_an_equal_digest(
         async with indexer(server.url, folder):
             await folded(log, reader)
             before = Generations(folder).current()
-            building = asyncio.create_task(rebuild(log, folder, "cl100k_base"))
+            building = asyncio.create_task(rebuild(log, folder, "o200k_base"))
             await publish(log, "s", turns(900))
             rebuilt = await asyncio.wait_for(building, PATIENCE)
             assert rebuilt.equal
@@ -215,7 +215,7 @@ async def test_a_rebuild_works_without_an_indexer(
     server: EmbeddedServer, log: Connection, folder: Path
 ) -> None:
     await publish(log, "s", turns(50))
-    rebuilt = await asyncio.wait_for(rebuild(log, folder, "cl100k_base"), PATIENCE)
+    rebuilt = await asyncio.wait_for(rebuild(log, folder, "o200k_base"), PATIENCE)
     assert rebuilt.equal
     with Reader(folder) as reader:
         assert reader.model().view("t", "s").item_count() == 50

@@ -47,7 +47,7 @@ async def rework(server, log: Connection, worker: str, session=None, **settings)
 
 async def compiled(log: Connection, as_of: int | None = None) -> ContextPack:
     through = await last_sequence(log)
-    model = fresh_model(await Histories(log, "acme", through).of("s1"), through, "cl100k_base")
+    model = fresh_model(await Histories(log, "acme", through).of("s1"), through, "o200k_base")
     pack = compile_pack(model.view("acme", "s1", as_of), CompileRequest(Phase.INTERPRET), key=KEY)
     model.close()
     return pack.pack
@@ -216,7 +216,7 @@ async def test_a_fresh_fold_of_the_whole_log_counts_the_new_results(server, log:
     await rework(server, log, "firewall")
     through = await last_sequence(log)
     records = await Histories(log, "acme", through).of("s1")
-    one, two = (fresh_model(records, through, "cl100k_base") for _ in range(2))
+    one, two = (fresh_model(records, through, "o200k_base") for _ in range(2))
     assert content_digest(one.db) == content_digest(two.db)
     [row] = one.view("acme", "s1").recent(1)
     assert row.envelope is not None

@@ -37,7 +37,7 @@ async def test_no_compile_fails_or_reads_an_older_state_while_generations_are_sw
         async with asyncio.timeout(PATIENCE):
             for swap in range(SWAPS):
                 before = len(seen)
-                built = await rebuild(log, tmp_path, "cl100k_base")
+                built = await rebuild(log, tmp_path, "o200k_base")
                 assert built.equal
                 await publish(log, "s1", turns(400 + swap, 1))
                 while len(seen) < before + 3:

@@ -36,7 +36,7 @@ from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import STREAM, derived_subject
 
-ENCODING = "cl100k_base"
+ENCODING = "o200k_base"
 
 
 def turns(count: int, prefix: str = "i", first: int = 0) -> list[ContextItem]:
@@ -175,11 +175,11 @@ async def test_another_encoding_over_a_trimmed_log_is_refused_before_anything_is
         with Reader(tmp_path / "b") as reader:
             await folded(log, reader)
     before = Generations(tmp_path / "b").current()
-    async with indexer(server.url, tmp_path / "b", WEFT_ENCODING="o200k_base") as process:
+    async with indexer(server.url, tmp_path / "b", WEFT_ENCODING="cl100k_base") as process:
         assert await asyncio.wait_for(process.wait(), 60) == 2
     assert Generations(tmp_path / "b").current() == before
-    with pytest.raises(ConfigurationError, match=r"set it back to cl100k_base: .* Nothing was"):
-        await check_replaceable(log, before, "o200k_base")
+    with pytest.raises(ConfigurationError, match=r"set it back to o200k_base: .* Nothing was"):
+        await check_replaceable(log, before, "cl100k_base")
     async with indexer(server.url, tmp_path / "b"):
         with Reader(tmp_path / "b") as reader:
             await folded(log, reader)

@@ -229,3 +229,23 @@ async def test_a_long_turn_and_a_closed_session_are_summarised_and_remembered(se
     assert list(summaries) == ["a", ""]  # the session's is made from the item's
     assert summaries["a"].tokens <= 120
     assert of(events, EpisodeEvent)[0].text == summaries[""].text
+
+
+async def test_no_worker_tells_a_credential_of_any_kind_of_item(server, log):
+    token = "ghp_" + "a1B2" * 9
+    long = " ".join(f"Step {n} of the plan is to rotate {token} on host {n}." for n in range(150))
+    said = {ItemKind.USER_TURN: f"My API is {token}.", ItemKind.AGENT_MSG: long}
+    items = [ContextItem(kind.value, kind, text) for kind, text in said.items()]
+    noted = {"key": "deploy", "value": token}
+    items.append(ContextItem("f", ItemKind.MEMORY_FACT, f"deploy: {token}", metadata=noted))
+    await publish(log, "s1", [*items, result("r", f"key {token}")])
+    closed = encode_event(SessionClosedEvent())
+    await publish_raw(log, item_subject("acme", "s1", "session_closed"), closed)
+    async with working(server.url, "firewall", "summarizer", "memory"):
+        events = await until(log, lambda events: of(events, EpisodeEvent))
+        for name in SERVICES:
+            await until_finished(log, name)
+    made = b"".join(encode_event(event) for _, event in [*events, *await stored(log)])
+    assert of(events, SummaryEvent)
+    assert token.encode() not in made
+    assert b"[secret:github_token]" in made

@@ -36,7 +36,7 @@ def logged(items) -> list[LogRecord]:
             rules = ContextPolicy().firewall
             envelope = envelope_for(
                 item, item.text, origin=origin, rules=rules, fingerprint_key=KEY,
-                encoding="cl100k_base", tenant="default", session="session",
+                encoding="o200k_base", tenant="default", session="session",
             )  # fmt: skip
             events.append(envelope)
     return records_of(events)
@@ -48,7 +48,7 @@ def test_every_compile_of_a_real_session_reproduces(file: str, sessions: int) ->
     count = 0
     for transcript in read_transcripts(DATA / file)[:sessions]:
         records = logged(transcript.items)
-        model = fresh_model(records, len(records), "cl100k_base")
+        model = fresh_model(records, len(records), "o200k_base")
         for at in range(1, len(records) + 1, EVERY):
             for phase, budget in product(Phase, (150, 700, None)):
                 view = model.view("default", "session", at)
@@ -68,7 +68,7 @@ def test_every_compile_of_a_real_session_reproduces(file: str, sessions: int) ->
 def test_prompts_that_grow_from_each_other_reproduce(file: str) -> None:
     transcript = read_transcripts(DATA / file)[0]
     records = logged(transcript.items)
-    model = fresh_model(records, len(records), "cl100k_base")
+    model = fresh_model(records, len(records), "o200k_base")
     base: CompileAudit | None = None
     for at in range(1, len(records) + 1, 5):
         view = model.view("default", "session", at)
@@ -92,7 +92,7 @@ def test_with_a_third_of_its_items_redacted_it_reproduces_as_well() -> None:
             for at, item in enumerate(transcript.items)
         ]
         records = logged(items)
-        model = fresh_model(records, len(records), "cl100k_base")
+        model = fresh_model(records, len(records), "o200k_base")
         redacted = 0
         for at, phase in product(range(1, len(records) + 1, EVERY), Phase):
             request = CompileRequest(phase, budget=900, policy=policy)

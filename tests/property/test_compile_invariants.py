@@ -10,7 +10,8 @@ from tests.compile_invariants import check_pack
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.rendering.fencing import unbroken
+from weft.compiler.rendering.chat_tokens import unbroken
+from weft.model_encodings import ENCODINGS, ESTIMATES
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase, PhaseRule, SensitivityAction
@@ -102,6 +103,18 @@ def test_every_pack_keeps_the_invariants(
     pack = compile_pack(view, request, key=b"secret").pack
     check_pack(pack, items, pending, policy)
     assert pack == compile_pack(view, request, key=b"secret").pack
+
+
+@settings(examples, max_examples=60)
+@given(sessions(), requests, st.sampled_from([*ENCODINGS, *ESTIMATES]))
+def test_every_pack_keeps_the_invariants_in_every_encoding(
+    session: tuple[list[ContextItem], list[str]], request: CompileRequest, encoding: str
+) -> None:
+    items, pending = session
+    view = ListView(items, pending=pending, encoding=encoding)
+    pack = compile_pack(view, request, key=b"secret").pack
+    assert pack.stats.encoding == encoding
+    check_pack(pack, items, pending)
 
 
 @examples

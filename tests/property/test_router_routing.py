@@ -74,6 +74,6 @@ def test_every_card_is_one_line_within_its_cap(
     name: str, description: str, tags: list[str]
 ) -> None:
     item = SelectableItem("t1", name, description, tags=tuple(tags), side_effects=True)
-    card = card_of(item, 1.0, "", "cl100k_base")
-    assert tokens.count(msgspec.json.encode(card).decode(), "cl100k_base") <= CARD_TOKENS
+    card = card_of(item, 1.0, "", "o200k_base")
+    assert tokens.count(msgspec.json.encode(card).decode(), "o200k_base") <= CARD_TOKENS
     assert len(line_of(card).splitlines()) == 1

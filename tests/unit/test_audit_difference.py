@@ -12,7 +12,7 @@ from weft_schemas.policy import ContextPolicy, Phase, PhaseRule
 
 
 def compared(records, before: tuple[int, dict], after: tuple[int, dict]) -> Difference:
-    model = fresh_model(records, records[-1].sequence, "cl100k_base")
+    model = fresh_model(records, records[-1].sequence, "o200k_base")
     sides = []
     for sequence, request in (before, after):
         view = model.view("default", "session", sequence)

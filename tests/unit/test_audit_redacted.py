@@ -58,7 +58,7 @@ def session(hook: str):
 
 
 def again(audit, records):
-    model = fresh_model(records, records[-1].sequence, "cl100k_base")
+    model = fresh_model(records, records[-1].sequence, "o200k_base")
     try:
         return reproduce(audit, model.view("default", "session", audit.sequence), key=KEY)
     finally:

@@ -12,7 +12,7 @@ from weft_schemas.policy import ContextPolicy, MemoryRules, Phase
 
 
 def again(audit: CompileAudit, records, key: bytes = KEY, gone: Gone | None = None) -> Reproduction:
-    model = fresh_model(records, records[-1].sequence, "cl100k_base")
+    model = fresh_model(records, records[-1].sequence, "o200k_base")
     try:
         view = model.view("default", "session", audit.sequence)
         return reproduce(audit, view, key=key, gone=gone)
@@ -45,7 +45,7 @@ def test_a_prompt_that_kept_another_as_its_prefix_reproduces(budget):
     records = log_of(turn("u3", "And what is due next?"))
     _, first = recorded(records, 3, budget=budget)
     pack, second = recorded(records, 6, base=first, budget=budget)
-    model = fresh_model(records, 6, "cl100k_base")
+    model = fresh_model(records, 6, "o200k_base")
     done = reproduce(second, model.view("default", "session", 6), key=KEY, base=first)
     model.close()
     assert done.identical, done.reasons

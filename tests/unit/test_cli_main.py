@@ -281,6 +281,7 @@ WITHOUT_A_SERVER = {
     "weft gateway approve",
     "weft demo",
     "weft eval envelope",
+    "weft policy known",
     "weft eval hydration",
     "weft eval reading ask",
     "weft eval reading score",

@@ -20,7 +20,7 @@ def test_every_phase_keeps_some_turns_and_drops_others(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         warm_up, "compile_context", lambda *a, **k: packs.append(compile_context(*a, **k))
     )
-    warm_up.rehearse("cl100k_base")
+    warm_up.rehearse("o200k_base")
     assert [pack.phase for pack in packs] == list(Phase)
     for pack in packs:
         assert pack.stats.included_count

@@ -1,6 +1,7 @@
 """The model endpoint: the text and the key go where the configuration says and nowhere else, and no
 answer holds a process up beyond its deadline."""
 
+import re
 import socket
 import threading
 import time
@@ -31,7 +32,7 @@ def answering(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, li
                 except TimeoutError:
                     continue
                 with connection:
-                    heard.append(connection.recv(65_536))
+                    heard.append(received(connection))
                     with suppress(OSError):
                         answer(connection)
 
@@ -42,6 +43,16 @@ def answering(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, li
         finally:
             ending.set()
             thread.join()
+
+
+def received(connection: socket.socket) -> bytes:
+    """A whole request: what it says comes in other packets than its head."""
+    data = connection.recv(65_536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = int(re.findall(rb"Content-Length: (\d+)", head)[0])
+    while len(body) < length:
+        body += connection.recv(65_536)
+    return head + body
 
 
 def sent(head: str, body: bytes = b"") -> Callable[[socket.socket], None]:
@@ -70,6 +81,15 @@ def test_an_answer_comes_back_and_the_key_went_with_the_question() -> None:
     with answering(sent("HTTP/1.1 200 OK", ANSWER)) as (url, heard):
         assert ChatEndpoint(url, "m", "k3y").complete("be short", "hello", 5) == "said"
     assert b"Authorization: Bearer k3y" in heard[0]
+
+
+def test_no_credential_leaves_for_a_model() -> None:
+    token = "ghp_" + "a1B2" * 9
+    with answering(sent("HTTP/1.1 200 OK", ANSWER)) as (url, heard):
+        ChatEndpoint(url, "m").complete(f"use {token}", f"my password is Zq8!sjw83 and {token}", 5)
+    assert b"Zq8!sjw83" not in heard[0]
+    assert token.encode() not in heard[0]
+    assert heard[0].count(b"[secret:github_token]") == 2
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -6,7 +6,9 @@ import random
 import pytest
 from tests.firewall_made import envelope, facts, invoices
 
+from weft.tokens import ENCODINGS
 from weft_schemas.envelope import ResultStatus
+from weft_schemas.policy import FirewallRules
 
 
 def log(lines: int) -> str:
@@ -119,8 +121,12 @@ NDJSON = "\n".join(json.dumps({"event": f"e{n}", "user": f"u-{n}", "ms": n}) for
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 40 else "",
 )
-def test_a_summary_keeps_what_its_form_is_about(body: str, form: str, kept: list[str]) -> None:
-    found = envelope(body)
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_summary_keeps_what_its_form_is_about(
+    body: str, form: str, kept: list[str], encoding: str
+) -> None:
+    # The last of the records of JSON is shown where it is what fills the budget up.
+    found = envelope(body, FirewallRules(threshold=500, summary_tokens=310), encoding=encoding)
     assert found.content_type == form
     assert not found.passthrough
     for part in kept:

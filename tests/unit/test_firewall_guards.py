@@ -10,12 +10,12 @@ from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
 from weft.evaluation.guards import Span, measure_injection, measure_spans
 from weft.firewall import personal
-from weft.firewall.finding import Finding, fingerprint, masked, without_overlaps
 from weft.firewall.injection import NEEDLES, THRESHOLD, suspicion_score
 from weft.firewall.personal import find_personal
-from weft.firewall.prefilter import Prefilter, literals
 from weft.firewall.scan import scan
-from weft.firewall.secrets import NAMES, RULES
+from weft.secrets.find import NAMES, RULES
+from weft.secrets.finding import Finding, fingerprint, masked, without_overlaps
+from weft.secrets.prefilter import Prefilter, literals
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import FirewallRules
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import shutil
 import threading
 from itertools import pairwise
 from pathlib import Path
@@ -71,3 +72,34 @@ async def test_the_log_is_written_back_though_somebody_always_reads(
     await writer.close()
     assert sum(after > before for before, after in pairwise(sizes)) > BATCHES // 4
     assert max(sizes) < 3 * LIMIT
+
+
+def turn(sequence: int) -> Followed:
+    items = [ContextItem(f"i{sequence}", ItemKind.USER_TURN, "Where is it?")]
+    records = records_of(items, "acme", "s1", sequence)
+    return Followed(records, sequence, 0, StreamIdentity("t", sequence))
+
+
+async def test_the_log_is_written_back_where_nothing_is_folded(tmp_path: Path, monkeypatch):
+    """What stands in the file is checked again and again, what stands beside it is not."""
+    writer = await Writer.open(tmp_path / "a.sqlite", "cl100k_base")
+    await writer.fold(turn(1))
+    await writer.look()
+    assert (tmp_path / "a.sqlite-wal").stat().st_size
+    monkeypatch.setattr("weft.indexer.writer.REST_SECONDS", 0.0)
+    await writer.look()
+    assert not (tmp_path / "a.sqlite-wal").stat().st_size
+    await writer.look()
+    await writer.close()
+
+
+async def test_a_writer_that_was_killed_leaves_nothing_beside_the_file_for_long(tmp_path: Path):
+    writer = await Writer.open(tmp_path / "a.sqlite", "cl100k_base")
+    await writer.fold(turn(1))
+    killed = tmp_path / "killed"
+    shutil.copytree(tmp_path, killed)
+    await writer.close()
+    again = await Writer.open(killed / "a.sqlite", "cl100k_base")
+    assert again.checkpoint == 1
+    assert not (killed / "a.sqlite-wal").stat().st_size
+    await again.close()

@@ -8,11 +8,11 @@ from tests.growing import LONG, Search, patterns, slow, units
 from weft import tokens
 from weft.bodies.clean import clean
 from weft.firewall.scan import scan
-from weft.firewall.views.hidden import secrets_behind_hidden
 from weft.memory.derive import facts_of_item
 from weft.passages.splitting import outline_of
 from weft.readmodel.terms import analyse
 from weft.router.words import words_of
+from weft.secrets.scanning import secrets_behind_hidden
 from weft.summarizer.extract import sentences_within
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.events import Origin
@@ -22,7 +22,7 @@ from weft_schemas.policy import FirewallRules
 ELSEWHERE = ("weft.evaluation", "weft.cli", "weft.adapters")
 """They read an operator's own files."""
 BOUNDED = {
-    "weft.firewall.finding._AFTER_KEY": "searches the 24 bytes before a finding",
+    "weft.secrets.finding._AFTER_KEY": "searches the 24 bytes before a finding",
     "weft.passages.json_text._TOKEN": "reads what was decoded as JSON: every string has its end",
     "weft.passages.json_text._STRING": "the same",
     "weft.router.hydration._FORMATS['email']": "matches whole values, of 120 characters at most",

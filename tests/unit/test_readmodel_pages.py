@@ -158,6 +158,91 @@ def test_a_writer_that_dies_while_it_writes_back_leaves_no_false_damage(
     Pages(path).check()
 
 
+def test_what_rots_while_it_is_written_back_is_not_taken_for_right(
+    path: Path, db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages, noting = Pages(path), Pages._note
+    pages.note_all()
+    fold(db, 1)
+
+    def late(*given: object, **named: object) -> None:
+        flip(path, 4_200)
+        noting(*given, **named)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as rotting:
+        rotting.setattr(Pages, "_note", late)
+        with pytest.raises(Corrupt, match="page 2 is damaged"):
+            written_back(pages, db)
+    with pytest.raises(Corrupt, match="page 2 is damaged"):
+        Pages(path).check()
+
+
+def test_what_rots_while_nobody_settles_it_is_not_taken_for_right(
+    path: Path, db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = Pages(path)
+    pages.note_all()
+    fold(db, 1)
+    with monkeypatch.context() as dying:
+        dying.setattr(Pages, "_note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            written_back(pages, db)
+    flip(path, 4_200)
+    with pytest.raises(Corrupt, match="page 2 is damaged"):
+        Pages(path).settle()
+
+
+def test_a_writer_that_closes_leaves_all_in_the_file_though_a_reader_has_it_open(
+    path: Path, db: sqlite3.Connection
+) -> None:
+    pages = Pages(path)
+    pages.note_all()
+    fold(db, 1)
+    with closing(open_reader(path)):
+        pages.close(db, 0)
+        assert not path.with_name(f"{path.name}-wal").stat().st_size
+        assert turns(1, 1)[0].text.encode() in path.read_bytes()
+        Pages(path).check()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_readers_that_hold_the_writer_up_anywhere_make_no_false_damage(
+    path: Path, db: sqlite3.Connection, seed: int
+) -> None:
+    """What SQLite writes back is what its write-ahead log was read to say, whatever it does."""
+    chance, pages, at = random.Random(seed), Pages(path), 1
+    pages.note_all()
+    reading: list[sqlite3.Connection] = []
+    for _ in range(120):
+        match chance.choice(["fold", "delete", "undo", "read", "leave", "back", "back", "vacuum"]):
+            case "fold":
+                fold(db, at, 20)
+                at += 20
+            case "delete":
+                db.execute("DELETE FROM items WHERE sequence % 7 = ?", (chance.randrange(7),))
+            case "undo":
+                db.execute("PRAGMA cache_size = 10")
+                db.execute("BEGIN")
+                db.execute("UPDATE items SET sequence = -sequence")
+                db.execute("ROLLBACK")
+            case "read":
+                reading.append(open_reader(path))
+                reading[-1].execute("BEGIN")
+                reading[-1].execute("SELECT count(*) FROM items").fetchone()
+            case "leave" if reading:
+                reading.pop(chance.randrange(len(reading))).close()
+            case "vacuum" if not reading:
+                db.execute("VACUUM")
+            case "back":
+                written_back(pages, db)
+                Pages(path).check()
+                pages.look(1 << 30)
+    for reader in reading:
+        reader.close()
+    assert written_back(pages, db)
+    Pages(path).check()
+
+
 def test_damaged_checksums_are_damage(path: Path, db: sqlite3.Connection) -> None:
     Pages(path).note_all()
     flip(path.with_name(f"{path.name}.sums"), 10)

@@ -17,7 +17,7 @@ from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ContextItem, ItemKind
 
-COUNT = counter("cl100k_base")
+COUNT = counter("o200k_base")
 
 
 def items() -> list[ContextItem]:
@@ -44,8 +44,8 @@ def test_exact_is_the_most_that_is_sent_of_prompt_and_messages() -> None:
     entries = cost.entries(shown)
     sent = [
         tokens.count(render(entries)),
-        message_tokens(openai.messages(entries), "cl100k_base"),
-        message_tokens(anthropic.messages(entries), "cl100k_base"),
+        message_tokens(openai.messages(entries), "o200k_base"),
+        message_tokens(anthropic.messages(entries), "o200k_base"),
     ]
     assert cost.exact(shown) >= max(sent)
     assert cost.costed(shown).prompt == sent[0]

@@ -11,7 +11,7 @@ from weft_schemas.compile import CompileRequest, PackEntry
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, MemoryRules, Phase
 
-COUNT = counter("cl100k_base")
+COUNT = counter("o200k_base")
 FACTS, EPISODES = LABELS["facts"], LABELS["episodes"]
 ITEMS = [ContextItem("u", ItemKind.USER_TURN, "Hi")]
 

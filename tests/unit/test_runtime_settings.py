@@ -46,7 +46,7 @@ def test_all_faults_are_listed_at_once():
     message = str(raised.value)
     for expected in (
         "WEFT_HTTP_PORT='eighty': not a whole number",
-        "WEFT_ENCODING='p50k': give one of cl100k_base, o200k_base",
+        "WEFT_ENCODING='p50k': give one of o200k_base, cl100k_base, estimate",
         "WEFT_NATS_URL='localhost:4222'",
         "WEFT_CREDS='/nowhere/at/all': no such file",
         "WEFT_USER and WEFT_PASSWORD: set both or none",

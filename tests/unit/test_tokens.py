@@ -1,12 +1,17 @@
-"""Token counts: tiktoken's own, without network, in bounded time."""
+"""Token counts: tiktoken's own, a tokenizer file's or never too few, without network, in bounded
+time."""
 
+import json
 import random
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import tiktoken
 from tests.firewall_texts import FORMS, made_text
 
 from weft import tokens
+from weft.model_encodings import encoding_named
 from weft_schemas.errors import ConfigurationError
 
 
@@ -139,3 +144,138 @@ def test_a_text_that_comes_again_elsewhere_is_counted_as_tiktoken_encodes_it(nam
         text = "".join(chance.choices([*_PARTS, "word ", "R-10 "], k=chance.randint(20, 60)))
         texts = [form.format(text) for form in chance.sample(AROUND, len(AROUND))]
         assert [tokens.count(one, name) for one in texts] == [len(encode(one)) for one in texts]
+
+
+@pytest.mark.parametrize(
+    ("model", "encoding"),
+    [
+        ("o200k_base", "o200k_base"),
+        ("gpt-4o", "o200k_base"),
+        ("gpt-4o-mini-2024-07-18", "o200k_base"),
+        ("openai/gpt-4.1", "o200k_base"),
+        ("ft:gpt-4o-mini:acme::7", "o200k_base"),
+        ("o3-mini", "o200k_base"),
+        ("GPT-5", "o200k_base"),
+        ("gpt-4", "cl100k_base"),
+        ("gpt-4-turbo", "cl100k_base"),
+        ("gpt-3.5-turbo", "cl100k_base"),
+        ("claude-sonnet-4-5", "estimate"),
+        ("anthropic/claude-3-opus", "estimate"),
+        ("gemini-2.5-pro", "estimate"),
+        ("mistral-7b-instruct", "estimate"),
+        ("deepseek-chat", "estimate_large"),
+        ("meta-llama/Llama-3.1-8B", "estimate_large"),
+        ("qwen3-coder", "estimate_large"),
+    ],
+)
+def test_an_encoding_is_named_by_a_model(model: str, encoding: str) -> None:
+    assert encoding_named(model) == encoding
+
+
+@pytest.mark.parametrize("name", ["p50k", "gpt-9", "", "my-model"])
+def test_a_model_that_nobody_knows_is_refused_with_what_serves_any(name: str) -> None:
+    with pytest.raises(ValueError, match="`estimate` serves any other model"):
+        encoding_named(name)
+
+
+REAL = {
+    "Alle Menschen sind frei und gleich an Würde und Rechten geboren. Sie sind mit Vernunft "
+    "und Gewissen begabt.": (32, 28),
+    "Все люди рождаются свободными и равными в своем достоинстве и правах.": (40, 35),  # noqa: RUF001
+    "すべての人間は、生れながらにして自由であり、かつ、尊厳と権利とについて平等である。": (46, 44),
+    "सभी मनुष्यों को गौरव और अधिकारों के मामले में जन्मजात स्वतन्त्रता और समानता प्राप्त है।": (94, 84),
+    '{"id": 4917, "total": 2060.09, "lines": [{"sku": "A-17", "count": 3}], "paid": false}\n': (
+        48,
+        46,
+    ),
+    "    for index, value in enumerate(values):\n        total += value * weights[index]\n": (
+        22,
+        17,
+    ),
+}
+"""Texts with the most tokens that a small (Claude 2, Mistral 7B) and a large vocabulary (DeepSeek,
+Qwen, Llama 3 and 4, Tekken, cl100k) make of them, as their own tokenizers count."""
+
+
+@pytest.mark.parametrize("text", REAL)
+def test_estimates_are_never_below_real_tokenizers(text: str) -> None:
+    small, large = REAL[text]
+    assert tokens.count(text, "estimate") >= max(small, large)
+    assert tokens.count(text, "estimate_large") >= large
+
+
+@pytest.fixture(scope="module")
+def tokenizer_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A byte-level BPE tokenizer, trained here."""
+    tokenizers = pytest.importorskip("tokenizers")
+    made = tokenizers.Tokenizer(tokenizers.models.BPE())
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
+    made.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=["<|end|>"],
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    made.train_from_iterator([*REAL, made_text(FORMS[0], 3_000)], trainer)
+    path = tmp_path_factory.mktemp("model") / "tokenizer.json"
+    made.save(str(path))
+    return path
+
+
+@pytest.fixture(params=["estimate", "estimate_large", "file"])
+def by_line(request: pytest.FixtureRequest) -> str:
+    if request.param != "file":
+        return str(request.param)
+    return encoding_named(str(request.getfixturevalue("tokenizer_file")))
+
+
+def test_counts_by_line_add_up_wherever_a_line_ends(by_line: str) -> None:
+    text = "".join(f"{real}\n\n" for real in REAL)
+    cuts = [0, *(at + 1 for at, sign in enumerate(text) if sign == "\n")]
+    parts = [text[start:end] for start, end in pairwise(cuts)]
+    assert tokens.count(text, by_line) == sum(tokens.count(part, by_line) for part in parts) > 0
+    assert tokens.count("", by_line) == 0
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 7, 40, 10_000])
+def test_a_text_is_truncated_by_line_counts_too(by_line: str, limit: int) -> None:
+    text = "\n".join(REAL)
+    cut = tokens.truncate(text, limit, by_line)
+    assert text.startswith(cut)
+    assert tokens.count(cut, by_line) <= limit
+    assert cut == text or limit < tokens.count(text, by_line)
+    assert cut or limit < 7
+
+
+def test_a_tokenizer_file_counts_as_it_does_by_itself(tokenizer_file: Path) -> None:
+    from tokenizers import Tokenizer
+
+    name, own = encoding_named(str(tokenizer_file)), Tokenizer.from_file(str(tokenizer_file))
+    for text in REAL:
+        assert tokens.count(text.rstrip("\n"), name) == len(own.encode(text.rstrip("\n")).ids)
+    assert tokens.count("<|end|>", name) > 1
+    assert encoding_named(name) == name
+
+
+def test_a_tokenizer_file_that_changed_is_not_counted_with(
+    tokenizer_file: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(tokenizer_file.read_bytes())
+    name = encoding_named(str(path))
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=1))
+    with pytest.raises(ValueError, match="put that one back"):
+        encoding_named(name)
+    with pytest.raises(ConfigurationError, match="put that one back"):
+        tokens.count("x", name)
+
+
+def test_what_is_no_tokenizer_file_is_said(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    path = tmp_path / "config.json"
+    path.write_text("{}")
+    with pytest.raises(ConfigurationError, match="is no tokenizer"):
+        tokens.count("x", encoding_named(str(path)))
+    with pytest.raises(ValueError, match="No such file"):
+        encoding_named(str(tmp_path / "tokenizer.json"))

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from weft.adapters.names import is_reserved, safe
 from weft.days import day_of, written
 from weft_schemas.compile import PackEntry
 from weft_schemas.ids import digest
@@ -51,8 +52,8 @@ MAX_NAME = 64
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 """Call ids that both take: OpenAI's length, Anthropic's letters."""
 
-_UNSAFE = re.compile(r"[^\w .@-]+")
-"""What an author's name may not hold, so that it cannot pass for somebody else's turn."""
+_SPEAKERS = {ItemKind.USER_TURN: "user ", ItemKind.AGENT_MSG: "agent "}
+"""Before a name that would pass for a label."""
 
 
 class Answered(msgspec.Struct, frozen=True):
@@ -324,7 +325,7 @@ def _result(call: PackEntry, answers: Sequence[PackEntry]) -> str:
 
 def _record(call: PackEntry, answers: Sequence[PackEntry]) -> list[str]:
     """An exchange in words, in the past, so that no model takes it for how calls are made."""
-    name = _UNSAFE.sub(" ", call.tool_name or "").strip()
+    name = safe(call.tool_name or "", MAX_NAME)
     text = call.text.strip() or name or "a tool"
     made = text if (call.tool_name or "") in text else f"{name}: {text}"
     failed = any(answer.is_error for answer in answers)
@@ -334,7 +335,8 @@ def _record(call: PackEntry, answers: Sequence[PackEntry]) -> list[str]:
 
 def _orphan(result: PackEntry) -> list[str]:
     """A result whose call is not among the entries."""
-    name = _UNSAFE.sub(" ", result.tool_name or "")[:MAX_NAME].strip() or "a tool"
+    name = safe(result.tool_name or "", MAX_NAME) or "a tool"
+    name = f"tool {name}" if is_reserved(name) else name
     verb = "failed" if result.is_error else "returned"
     return [f"{name} {verb}: {result.text if result.text.strip() else EMPTY_RESULT}"]
 
@@ -410,9 +412,9 @@ class _StepBuilder:
     def _speaker(self, entry: PackEntry) -> str:
         """A user's words behind data in one message are told from it by a label that data, fenced
         or quoted by the compile, cannot have at the start of a line."""
-        name = _UNSAFE.sub(" ", entry.author)[:MAX_NAME].strip() if entry.author else ""
+        name = safe(entry.author, MAX_NAME) if entry.author else ""
         if name:
-            return f"{name}: "
+            return f"{_SPEAKERS.get(entry.kind, '')}{name}: " if is_reserved(name) else f"{name}: "
         behind = self._waiting or (self._ends_with_data and self._is_users())
         return "user: " if behind and entry.kind is ItemKind.USER_TURN else ""
 

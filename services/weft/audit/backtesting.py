@@ -189,7 +189,7 @@ async def _started(pool: ProcessPoolExecutor, processes: int) -> None:
 
 def _warm(ready: Barrier) -> None:
     """Load the tokenizer, and wait for the others: else the first would take their first tasks."""
-    tokens.encoding()
+    tokens.counter(tokens.DEFAULT_ENCODING)
     ready.wait(START_SECONDS)
 
 

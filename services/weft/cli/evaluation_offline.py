@@ -10,6 +10,7 @@ import click
 
 from weft.cli.connecting import json_option
 from weft.cli.output import hint, print_json, table
+from weft.model_encodings import DEFAULT_ENCODING
 
 if TYPE_CHECKING:
     from weft.evaluation.routing_sets import RoutingSet
@@ -23,7 +24,7 @@ files_argument = click.argument(
 @files_argument
 @click.option("--threshold", type=int, default=500, show_default=True, help="Tokens of a result.")
 @click.option("--cap", type=int, default=300, show_default=True, help="Tokens of a summary.")
-@click.option("--encoding", default="cl100k_base", show_default=True)
+@click.option("--encoding", default=DEFAULT_ENCODING, show_default=True)
 @json_option
 def envelope(files: Sequence[Path], threshold: int, cap: int, encoding: str, as_json: bool) -> None:
     """Of the values that later calls take from a large result, the share in its envelope.

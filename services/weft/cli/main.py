@@ -37,6 +37,7 @@ INTERRUPTED = 130
 _COMMANDS = {
     "up": ("weft.cli.up:up", "Start everything on this machine."),
     "work": ("weft.cli.work:work", "Run one service in the foreground."),
+    "serve": ("weft.cli.serve:serve", "Serve weft over HTTP."),
     "provision": ("weft.cli.provision:provision", "Make the log's streams and consumers."),
     "publish": ("weft.cli.publish:publish", "Publish a transcript as a session."),
     "compile": ("weft.cli.compiling:compile", "Compile the context for a step."),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import msgspec
@@ -84,15 +85,46 @@ def show(
     )
 
 
+@policy.command(short_help="A list of known secrets for a policy.")
+@click.argument("file", type=click.File("rb"), default="-")
+def known(file: BinaryIO) -> None:
+    """Make `firewall.known_secrets` of the secrets in FILE or stdin, one a line.
+
+    It holds their lengths and keyed hashes, never the values. What a line says is masked in every
+    item from the policy's sequence on, also where it is split across fields.
+
+    \b
+    Example:
+      weft policy known < secrets.txt > known.json
+    """
+    from weft.secrets.known import listed
+
+    try:
+        values = [line.decode() for line in file.read().splitlines() if line.strip()]
+    except UnicodeDecodeError:
+        raise InvalidInput("the list of secrets is no UTF-8; give one secret a line") from None
+    print_json({"firewall": {"known_secrets": listed(secrets.token_bytes(16), values)}})
+
+
 def read_policy(file: Path) -> ContextPolicy:
     """A policy from a JSON or YAML file. Raises `InvalidInput` with file and field."""
     value = parsed(file)
     if isinstance(value, dict):
         value = {"type": "context_policy", **value}
     try:
-        return msgspec.convert(value, ContextPolicy)
+        made = msgspec.convert(value, ContextPolicy)
     except msgspec.ValidationError as error:
         raise InvalidInput(f"{file}: {error}; see schemas/jsonschema/context_policy.json") from None
+    if made.firewall.secret_patterns:
+        _check_patterns(file, made)
+    return made
+
+
+def _check_patterns(file: Path, made: ContextPolicy) -> None:
+    from weft.secrets.own import faults_of
+
+    if faults := faults_of(made.firewall):
+        raise InvalidInput(f"{file}: {'; '.join(faults)}")
 
 
 def parsed(file: Path) -> Any:

@@ -15,6 +15,7 @@ import click
 
 from weft.cli.connecting import connected, running
 from weft.cli.output import hint
+from weft.model_encodings import encoding_named
 from weft.runtime.settings import Settings
 from weft_schemas.errors import ConfigurationError, NotFound, Unavailable, WeftError
 
@@ -51,6 +52,9 @@ def _processes(flag: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
               help="0 takes a free one.")  # fmt: skip
 @click.option("--cluster", type=click.Choice(["3"]), metavar="3",
               help="Three servers as one cluster, on free ports, to try failures on.")  # fmt: skip
+@click.option("--encoding", metavar="NAME",
+              help="Count tokens as this model or tokenizer.json does.  [WEFT_ENCODING, else "
+              "o200k_base]")  # fmt: skip
 @_processes("--firewall")
 @_processes("--summarizer")
 @_processes("--memory")
@@ -63,6 +67,7 @@ def up(
     data_dir: Path | None,
     port: int,
     cluster: str | None,
+    encoding: str | None,
     log_file: Path | None,
     settings: Settings,
     **workers: int,
@@ -77,10 +82,16 @@ def up(
       weft up
       weft up --data /var/lib/weft --firewall 2 --compiler 2
       weft up --cluster 3
+      weft up --encoding gpt-4o
       weft up --nats nats://10.0.0.5:4222 --creds weft.creds
     """
     import msgspec
 
+    if encoding is not None:
+        try:
+            settings = msgspec.structs.replace(settings, encoding=encoding_named(encoding))
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--encoding") from None
     # Asked of the options, not of the settings: the default address, given, is an address, too.
     named = click.get_current_context().params["nats_url"]
     if data_dir is not None:

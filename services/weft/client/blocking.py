@@ -16,6 +16,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from weft.client.absence import OnUnavailable
 from weft.client.client import Client, connect
 from weft.client.pack import Pack
 from weft.client.session import Session
@@ -144,6 +145,9 @@ class SyncClient:
         timeout: float = 10.0,
         drilldown: bool = True,
         stable: bool = False,
+        on_unavailable: OnUnavailable = "raise",
+        patience: float = 60.0,
+        spool: Path | str = "weft-spool",
     ) -> SyncSession:
         """`with client.session("s1", budget=32_000) as s:`, as `Client.session`."""
         session = self._client.session(
@@ -154,6 +158,9 @@ class SyncClient:
             timeout=timeout,
             drilldown=drilldown,
             stable=stable,
+            on_unavailable=on_unavailable,
+            patience=patience,
+            spool=spool,
         )
         return SyncSession(self._loop, session)
 
@@ -219,6 +226,7 @@ def connect_sync(
     tls_ca: Path | str | None = None,
     tls_cert: Path | str | None = None,
     tls_key: Path | str | None = None,
+    lazily: bool = False,
 ) -> SyncClient:
     """`with weft.connect_sync("nats://…", tenant="acme") as client:`, as `weft.connect`."""
     return SyncClient(
@@ -232,5 +240,6 @@ def connect_sync(
             tls_ca=tls_ca,
             tls_cert=tls_cert,
             tls_key=tls_key,
+            lazily=lazily,
         )
     )

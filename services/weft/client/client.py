@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -51,13 +52,24 @@ from weft_schemas.routing import (
     RouteReply,
     RouteRequest,
 )
-from weft_schemas.status import ASKED, ProcessState, StatusReply, StatusRequest
+from weft_schemas.status import (
+    ASKED,
+    LISTED,
+    ProcessState,
+    SessionsReply,
+    SessionsRequest,
+    StatusReply,
+    StatusRequest,
+)
 from weft_schemas.subjects import stored_filter
 
 if TYPE_CHECKING:
     from weft.audit.reproduce import Reproduction
+    from weft.client.absence import OnUnavailable
     from weft.client.session import Session
 
+AGAIN_SECONDS = 1.0
+"""Between two attempts to connect of a client that has no connection yet."""
 MOST = 2**63 - 1
 """After every sequence."""
 CONFIRM_SECONDS = 10.0
@@ -78,6 +90,7 @@ def connect(
     tls_ca: Path | str | None = None,
     tls_cert: Path | str | None = None,
     tls_key: Path | str | None = None,
+    lazily: bool = False,
 ) -> Client:
     """`async with weft.connect("nats://…", tenant="acme") as client:`
 
@@ -87,7 +100,8 @@ def connect(
     `creds` is a NATS credentials file, which needs `nats-py[nkeys]`; the `tls_` ones are PEM files.
     With `tls_ca` or an address `tls://…` nothing is sent without TLS. What is left out comes from
     the environment: `WEFT_NATS_URL`, `WEFT_TENANT`, `WEFT_CREDS`, … Raises `ConfigurationError`;
-    entering raises `Unavailable` and `Forbidden`.
+    entering raises `Unavailable` and `Forbidden`. With `lazily` it raises neither: the first call
+    that finds a server connects, and until then each raises `Unavailable`.
     """
     return Client(
         read_settings(
@@ -101,17 +115,22 @@ def connect(
             tls_ca=tls_ca,
             tls_cert=tls_cert,
             tls_key=tls_key,
-        )
+        ),
+        lazily,
     )
 
 
 class Client:
     """A connection of one tenant's agent; safe for any number of tasks at once."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, lazily: bool = False) -> None:
         self.settings = settings
         self.tenant = settings.tenant
-        self.connection: Connection
+        self._lazily = lazily
+        self._opening = asyncio.Lock()
+        self._refused: tuple[float, WeftError] | None = None
+        """When nobody could be reached the last time, and why."""
+        self._connection: Connection | None = None
         self._publisher: Publisher
         self._sending: Sending
         self._outgoing: Outgoing
@@ -121,20 +140,61 @@ class Client:
         self._after_publish = crash_point("publisher.after_publish")
 
     async def __aenter__(self) -> Self:
+        try:
+            await self._connected()
+        except (Unavailable, Forbidden):
+            if not self._lazily:
+                raise
+        return self
+
+    @property
+    def connection(self) -> Connection:
+        """The connection to the log. Raises `Unavailable` where there is none (yet)."""
+        if self._connection is None:
+            raise Unavailable(
+                "this client is not connected; use it within `async with`, and look whether the "
+                f"server at {self.settings.shown()['WEFT_NATS_URL']} is there"
+            )
+        return self._connection
+
+    @property
+    def is_up(self) -> bool:
+        """Whether a server is there at the moment."""
+        return self._connection is not None and self._connection.is_up
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether there was a server, and it is away now."""
+        return self._connection is not None and not self._connection.is_up
+
+    async def _connected(self) -> Connection:
+        """The connection, made now where there is none. Raises what making it raised, without a new
+        attempt within `AGAIN_SECONDS`."""
+        async with self._opening:
+            if self._connection is None:
+                now = asyncio.get_running_loop().time()
+                if self._refused is not None and now < self._refused[0] + AGAIN_SECONDS:
+                    raise self._refused[1]
+                try:
+                    await self._connect()
+                except WeftError as error:
+                    self._refused = (asyncio.get_running_loop().time(), error)
+                    raise
+            return self.connection
+
+    async def _connect(self) -> None:
         async with AsyncExitStack() as opening:
             options = self.settings.connection()
-            self.connection = await open_connection(name="weft-client", **options)
-            opening.push_async_callback(self.connection.close)
-            self._publisher = await opening.enter_async_context(Publisher(self.connection))
-            self._sending = await opening.enter_async_context(
-                Sending(self.connection, self._publisher)
-            )
+            connection = await open_connection(name="weft-client", **options)
+            opening.push_async_callback(connection.close)
+            self._publisher = await opening.enter_async_context(Publisher(connection))
+            self._sending = await opening.enter_async_context(Sending(connection, self._publisher))
             key = derived_key(self.settings.credential(), "message ids")
             self._outgoing = Outgoing(
-                self.connection, self._publisher, self.tenant, key, self.settings.principal
+                connection, self._publisher, self.tenant, key, self.settings.principal
             )
             self._open = opening.pop_all()
-        return self
+            self._connection = connection
 
     async def __aexit__(self, *_: object) -> None:
         await self._open.aclose()
@@ -153,6 +213,7 @@ class Client:
         item, `Forbidden`, `Overloaded` (the log is full), and `Unavailable` where it is unknown
         what was stored: publish again, or ask `confirm(session, error.ids)`.
         """
+        await self._connected()
         ids: list[str] = []
         messages = self._outgoing.messages(session, items, traceparent, ids)
         try:
@@ -198,9 +259,26 @@ class Client:
         timeout: float = 10.0,
         drilldown: bool = True,
         stable: bool = False,
+        on_unavailable: OnUnavailable = "raise",
+        patience: float = 60.0,
+        spool: Path | str = "weft-spool",
     ) -> Session:
         """`async with client.session("s1", budget=32_000) as s:` the loop of one agent; see
-        `weft.Session`."""
+        `weft.Session`.
+
+        `timeout` is how long, in seconds, a compile waits for what was just published. `drilldown`
+        offers the model weft's tool. `stable` keeps as much of the prompt before as pays where a
+        provider charges less for a prefix it has seen.
+
+        While no server or service can be reached, `on_unavailable`:
+
+        - `raise` raises `Unavailable`
+        - `wait` tries again for up to `patience` seconds, then raises it
+        - `spool` goes on: what is published waits in a file in the folder `spool` and is sent, in
+          order and once, as soon as a session of this name gets through; a request is made of the
+          agent's own history, whole, with an `UnavailableWarning`. Connect with `lazily=True`, so
+          that the agent also starts without a server.
+        """
         from weft.client.session import Session
 
         return Session(
@@ -212,19 +290,22 @@ class Client:
             timeout=timeout,
             drilldown=drilldown,
             stable=stable,
+            on_unavailable=on_unavailable,
+            patience=patience,
+            spool=Path(spool),
         )
 
     async def _message_ids(self, session: str) -> tuple[int, Sequence[str]]:
         """Ids of a session's items that were made of messages, and where that was read."""
         asked = StatusRequest(timeout=HISTORY_SECONDS, newest=True, history=True)
         try:
-            reply = await self._ask(session, "status", asked, StatusReply, HISTORY_SECONDS)
-            return reply.sequence, reply.history or ()
-        except Unavailable as unavailable:
+            reply = await self._ask(session, "status", asked, StatusReply)
+        except Unavailable:
             try:
                 return await self._logged_ids(session)
-            except Forbidden:
-                raise unavailable from None
+            except Forbidden:  # it may not read the log, so it waits for a service
+                reply = await self._ask(session, "status", asked, StatusReply, HISTORY_SECONDS)
+        return reply.sequence, reply.history or ()
 
     async def _logged_ids(self, session: str) -> tuple[int, Sequence[str]]:
         """The same out of the log, which needs no service and a credential that may read it."""
@@ -238,11 +319,13 @@ class Client:
 
     async def close_session(self, session: str, reason: str = "closed") -> Ack:
         """Say that the session has ended: it is summarised, and its memory kept."""
+        await self._connected()
         return await self._send(self._outgoing.closing(session, reason))
 
     async def publish_policy(self, policy: ContextPolicy) -> Ack:
         """Put a policy in force, for the tenant or the session that it names, from the ack's
         sequence on. Needs a credential that may publish the tenant's own events."""
+        await self._connected()
         return await self._send(self._outgoing.tenants(policy))
 
     async def policy(
@@ -253,20 +336,22 @@ class Client:
 
         Needs a credential that may read the log.
         """
-        return await policy_in_force(self.connection, self.tenant, session, as_of)
+        return await policy_in_force(await self._connected(), self.tenant, session, as_of)
 
     async def publish_grants(self, grants: ScopeGrants) -> Ack:
         """Say whose memory each principal of the tenant may read and write, from the ack's sequence
         on; they replace all that were granted before. Needs an operator's credential."""
+        await self._connected()
         return await self._send(self._outgoing.tenants(grants))
 
     async def grants(self) -> tuple[int, ScopeGrants | None]:
         """What is granted, and its sequence; 0 and None where nothing was yet. Needs a credential
         that may read the log."""
-        return await grants_in_force(self.connection, self.tenant)
+        return await grants_in_force(await self._connected(), self.tenant)
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
         """Publish a new version of a catalogue; its version is the ack's sequence."""
+        await self._connected()
         return await self._send(await self._outgoing.catalogue(catalog))
 
     async def catalog(self, name: str) -> tuple[int, Catalog]:
@@ -275,10 +360,12 @@ class Client:
         Needs a credential that may read the log.
         """
 
-        def fetch(tenant: str, body: BodyRef) -> Awaitable[bytes]:
-            return Bodies(self.connection, self._publisher, tenant).get(body)
+        connection = await self._connected()
 
-        return await newest_catalogue(self.connection, fetch, self.tenant, name)
+        def fetch(tenant: str, body: BodyRef) -> Awaitable[bytes]:
+            return Bodies(connection, self._publisher, tenant).get(body)
+
+        return await newest_catalogue(connection, fetch, self.tenant, name)
 
     async def confirm(self, session: str, published: PublishAck | Iterable[str]) -> Confirmation:
         """Which of the published items were there before, and which lost to another item; of ids
@@ -369,7 +456,7 @@ class Client:
         from weft.audit.reproducing import reproduce_compile
 
         key = self.settings.fingerprint_key.encode()
-        return await reproduce_compile(self.connection, self.tenant, compile_id, key)
+        return await reproduce_compile(await self._connected(), self.tenant, compile_id, key)
 
     @property
     def operator(self) -> Operator:
@@ -401,6 +488,12 @@ class Client:
         """What a replica has folded of a session, or of the whole tenant."""
         return await self._ask(session or TENANT_SESSION, "status", StatusRequest(), StatusReply)
 
+    async def sessions(self, *, beyond: str = "", limit: int = LISTED) -> SessionsReply:
+        """The tenant's sessions by name, a page of them; `reply.next` is the `beyond` of the
+        following one."""
+        asked = SessionsRequest(beyond, limit)
+        return await self._ask(TENANT_SESSION, "sessions", asked, SessionsReply)
+
     async def processes(self) -> tuple[ProcessState, ...]:
         """How every process of weft is, by its own account; who does not answer is not there, or
         does nothing at the moment. A compiler asks them all; where none answers, this client does,
@@ -421,13 +514,16 @@ class Client:
         namespaces: Sequence[str] = (),
         tags: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        failed: Sequence[str] = (),
+        used: Sequence[str] = (),
         session: str | None = None,
         after: int = 0,
         timeout: float = 2.0,
     ) -> RouteReply:
         """The cards of the tools that fit a routing query best, best first.
 
-        With a `session`, what it used and what failed there counts. `after` waits for a version of
+        With a `session`, what it used and what failed there counts, besides the ids in `used` and
+        `failed`. `after` waits for a version of
         the catalogue. Raises `NotFound` for an unknown catalogue.
         """
         asked = RouteRequest(
@@ -437,16 +533,20 @@ class Client:
             namespaces=tuple(namespaces),
             tags=tuple(tags),
             exclude=tuple(exclude),
+            failed=tuple(failed),
+            used=tuple(used),
             after=after,
             timeout=timeout,
         )
         return await self._ask(session or TENANT_SESSION, "route", asked, RouteReply, timeout)
 
     async def choose(
-        self, decision: RouteReply, item_id: str, session: str | None = None
+        self, decision: RouteReply | str, item_id: str, session: str | None = None
     ) -> ChoiceReply:
-        """Record which card of a decision the model took; empty where it took none."""
-        asked = ChoiceRequest(decision.id, item_id)
+        """Record which card of a decision (or of its id) the model took; empty where it took
+        none."""
+        named = decision if isinstance(decision, str) else decision.id
+        asked = ChoiceRequest(named, item_id)
         return await self._ask(session or TENANT_SESSION, "choose", asked, ChoiceReply)
 
     async def hydrate(
@@ -465,9 +565,10 @@ class Client:
 
     async def events(
         self, session: str, *, first: int = 1, follow: bool = False
-    ) -> AsyncIterator[LogRecord]:
+    ) -> AsyncGenerator[LogRecord, None]:
         """The session's events as the log holds them, from sequence `first` on; with `follow` it
         goes on with new ones. Needs a credential that may read the log."""
+        await self._connected()
         if not follow:
             async for record in read_session(
                 self.connection, self.tenant, session, after=first - 1
@@ -493,8 +594,9 @@ class Client:
         kind: type[Reply],
         wait: float = 0.0,
     ) -> Reply:
-        address = (self.tenant, session, service)
-        return await ask(self.connection, address, request, kind, wait, self.settings.principal)
+        address, principal = (self.tenant, session, service), self.settings.principal
+        connection = await self._connected()
+        return await ask(connection, address, request, kind, wait, principal)
 
 
 def _pages(ids: tuple[str, ...]) -> list[tuple[str, ...]]:

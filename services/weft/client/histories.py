@@ -23,6 +23,7 @@ KEPT_SESSIONS = 1_000
 """Sessions that are remembered; an older one is asked for again."""
 
 OnEdit = Literal["report", "raise"]
+Items = Sequence[ContextItem]
 
 
 class ChangedMessage(msgspec.Struct, frozen=True):
@@ -50,6 +51,8 @@ class PublishedMessages(msgspec.Struct, frozen=True):
     published."""
     left_out: dict[str, int] = {}
     """What no item holds; see `weft.messages.ReadMessages`."""
+    spooled: bool = False
+    """Nobody could be reached: it waits in a file, and has neither ids nor a sequence yet."""
 
 
 class _Session:
@@ -58,10 +61,10 @@ class _Session:
     def __init__(self, sequence: int, ids: Sequence[str]) -> None:
         self.sequence = sequence
         self.history = History(ids)
-        self.ties = _Ties()
+        self.ties = Ties()
 
 
-class _Ties:
+class Ties:
     """What later messages are tied to: calls that wait for a result, and the latest turn."""
 
     def __init__(self, open_: Sequence[tuple[str, str, str]] = (), turn: str | None = None) -> None:
@@ -69,8 +72,8 @@ class _Ties:
         """Call id, tool and item id."""
         self._turn = turn
 
-    def copy(self) -> _Ties:
-        return _Ties(self._open, self._turn)
+    def copy(self) -> Ties:
+        return Ties(self._open, self._turn)
 
     def note(self, item: ContextItem) -> None:
         said = item.reserved
@@ -121,13 +124,7 @@ class Histories:
         where something was changed and `on_edit` is `raise`."""
         async with self._turn(session):
             known, placed = await self._placed(session, read)
-            conflicts = tuple(
-                ChangedMessage(index, one.id, one.state)
-                for index, one in zip(read.places, placed, strict=True)
-                if one.state == "edited" or one.state == "inserted"
-            )
-            if conflicts and on_edit == "raise":
-                raise _changed(session, conflicts)
+            conflicts = conflicts_of(session, read, placed, on_edit)
             ids = ["" if one.state == "inserted" else one.id for one in placed]
             items = renamed(read.items, ids)
             new = [item for item, one in zip(items, placed, strict=True) if one.state == "new"]
@@ -156,6 +153,40 @@ class Histories:
                 made.extend(renamed(group, ids))
             await self._append(session, known, made)
             return [item.id for item in made]
+
+    async def settle(
+        self,
+        session: str,
+        runs: Iterable[tuple[Literal["history", "append", "items"], Sequence[Items]]],
+    ) -> list[ContextItem]:
+        """Items as they will be published, of what was handed over and added while nobody could be
+        asked; nothing is published yet."""
+        self.forget(session)
+        async with self._turn(session):
+            known = await self._known(session)
+            ahead, ties = known.history.copy(), known.ties.copy()
+            made: list[ContextItem] = []
+            for mode, groups in runs:
+                for group in groups:
+                    items = list(group)
+                    if mode == "append":
+                        ids = ahead.append([link(item) for item in items])
+                        items = list(renamed(items, ids))
+                    elif mode == "history":
+                        items = _new_in(ahead, items)
+                    for item in items:
+                        made.append(ties.tied(item))
+                        ties.note(made[-1])
+            return made
+
+    def remembered(self, session: str) -> History | None:
+        """What is known of a session without asking anybody."""
+        known = self._sessions.get(session)
+        return None if known is None else known.history
+
+    def forget(self, session: str) -> None:
+        """Ask for a session again before anything else is published to it."""
+        self._sessions.pop(session, None)
 
     async def sequence(self, session: str) -> int:
         """Where the latest of what this client published or found of the session stands."""
@@ -208,6 +239,30 @@ class Histories:
         if len(self._turns) > KEPT_SESSIONS:
             self._turns = {name: lock for name, lock in self._turns.items() if lock.locked()}
         return self._turns.setdefault(session, asyncio.Lock())
+
+
+def conflicts_of(
+    session: str, read: ReadMessages, placed: Sequence[Placed], on_edit: OnEdit
+) -> tuple[ChangedMessage, ...]:
+    """What was changed. Raises `Conflict` where that is asked for."""
+    conflicts = tuple(
+        ChangedMessage(index, one.id, one.state)
+        for index, one in zip(read.places, placed, strict=True)
+        if one.state == "edited" or one.state == "inserted"
+    )
+    if conflicts and on_edit == "raise":
+        raise _changed(session, conflicts)
+    return conflicts
+
+
+def _new_in(ahead: History, items: Items) -> list[ContextItem]:
+    """What is new of a whole history, which is known from now on."""
+    placed = ahead.place([link(item) for item in items])
+    ids = ["" if one.state == "inserted" else one.id for one in placed]
+    made = renamed(items, ids)
+    new = [item for item, one in zip(made, placed, strict=True) if one.state == "new"]
+    ahead.append([link(item) for item in new])
+    return new
 
 
 def _changed(session: str, conflicts: Sequence[ChangedMessage]) -> Conflict:

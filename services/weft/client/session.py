@@ -18,27 +18,39 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
 from weft.adapters.drafting import compact
+from weft.client.absence import (
+    OnUnavailable,
+    OwnHistory,
+    Spooling,
+    UnavailableWarning,
+    waited,
+)
 from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
 from weft.client.histories import OnEdit, PublishedMessages
 from weft.client.pack import Pack
+from weft.client.spool import Spool
 from weft.messages.definitions import name_in
 from weft.messages.plain import plain
 from weft.messages.reading import Format, Messages, ToolCall, draft, tool_call
 from weft.messages.writing import PROVIDERS, Provider
-from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy, Phase
 
 if TYPE_CHECKING:
     from weft.client.client import Client
 
+T = TypeVar("T")
 Function = Callable[..., Any] | Callable[..., Awaitable[Any]]
 """A tool of the agent's own: called with the call's arguments by name."""
 
@@ -61,18 +73,30 @@ class Session:
         timeout: float,
         drilldown: bool,
         stable: bool,
+        on_unavailable: OnUnavailable = "raise",
+        patience: float = 0.0,
+        spool: Path = Path("weft-spool"),
     ) -> None:
         self.client = client
         self.name = name
         self.pack: Pack | None = None
         """The latest compile: what was kept and why, and what was still pending."""
-        self.after = 0
-        """The place in the log up to which this session has published."""
+        self._after = 0
         self._phase, self._budget, self._reserve = phase, budget, reserve
         self._timeout = timeout
         self._drilldown = drilldown
         self._stable = stable
         self._added: list[_Added] = []
+        self._patience = patience if on_unavailable == "wait" else 0.0
+        self._spooling: Spooling | None = None
+        if on_unavailable == "spool":
+            self._spooling = Spooling(client, name, Spool(spool, client.tenant, name))
+        self._own = OwnHistory()
+
+    @property
+    def after(self) -> int:
+        """The place in the log up to which this session has published."""
+        return max(self._after, self._spooling.sequence if self._spooling is not None else 0)
 
     async def __aenter__(self) -> Self:
         return self
@@ -98,26 +122,46 @@ class Session:
     ) -> PublishedMessages:
         """Publish what is new of a whole history, see `Client.publish_messages`. What was added to
         the session before is known."""
+        read = draft(messages, format)
         await self.flush()
-        published = await self.client.publish_messages(
-            self.name, messages, format=format, on_edit=on_edit
-        )
-        self.after = max(self.after, published.sequence)
+        if self._spooling is not None:
+            self._own.replace(read.items)
+            published = await self._spooling.hand_over(read, on_edit)
+        else:
+            published = await self._patiently(
+                lambda: self.client.histories.hand_over(self.name, read, on_edit)
+            )
+        self._after = max(self._after, published.sequence)
         return published
 
     async def flush(self) -> None:
         """Publish what was added. Where that fails it stays added, and is sent with the next."""
         while self._added:
             is_message, run = next(groupby(self._added, key=lambda one: one.is_message))
-            alike = list(run)
-            if is_message:
-                await self.client.histories.append(self.name, [one.items for one in alike])
-                sequence = await self.client.histories.sequence(self.name)
+            alike = [one.items for one in run]
+            items = [item for one in alike for item in one]
+            if self._spooling is None:
+                send = self._append if is_message else self._publish
+                sequence = await self._patiently(partial(send, alike))
+            elif is_message:
+                sequence = await self._spooling.append(alike)
             else:
-                items = [item for one in alike for item in one.items]
-                sequence = (await self.client.publish(self.name, items)).sequence
-            self.after = max(self.after, sequence)
+                sequence = await self._spooling.publish(items)
+            if self._spooling is not None:
+                self._own.add(alike, is_message)
+            self._after = max(self._after, sequence)
             del self._added[: len(alike)]
+
+    async def _append(self, groups: Sequence[tuple[ContextItem, ...]]) -> int:
+        await self.client.histories.append(self.name, groups)
+        return await self.client.histories.sequence(self.name)
+
+    async def _publish(self, groups: Sequence[tuple[ContextItem, ...]]) -> int:
+        items = [item for group in groups for item in group]
+        return (await self.client.publish(self.name, items)).sequence
+
+    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+        return await waited(work, self._patience)
 
     async def compile(
         self,
@@ -131,23 +175,33 @@ class Session:
         policy: ContextPolicy | None = None,
     ) -> Pack:
         """The context as it is now, with all of what was added; arguments as for `Client.compile`,
-        phase and budget instead of the session's own."""
+        phase and budget instead of the session's own. Raises `Unavailable` also of a session that
+        spools: `request` is what goes on without."""
         await self.flush()
         stable_from = self.pack.id if self._stable and self.pack is not None else None
-        self.pack = await self.client.compile(
-            self.name,
-            phase or self._phase,
-            query=query,
-            budget=self._budget if budget is None else budget,
-            reserve=self._reserve,
-            tool=tool,
-            catalog=catalog,
-            after=self.after,
-            stable_from=stable_from,
-            pin=pin,
-            policy=policy,
-            timeout=self._timeout,
-        )
+
+        async def compiled() -> Pack:
+            return await self.client.compile(
+                self.name,
+                phase or self._phase,
+                query=query,
+                budget=self._budget if budget is None else budget,
+                reserve=self._reserve,
+                tool=tool,
+                catalog=catalog,
+                after=self.after,
+                stable_from=stable_from,
+                pin=pin,
+                policy=policy,
+                timeout=self._timeout,
+            )
+
+        if self._spooling is None:
+            self.pack = await self._patiently(compiled)
+        else:
+            self.pack = await self._spooling.reached(compiled)
+            if self.pack is None:
+                raise self._spooling.why()
         return self.pack
 
     async def request(
@@ -159,18 +213,29 @@ class Session:
         budget: int | None = None,
         query: str = "",
         pin: Sequence[str] = (),
+        fallback: Messages | None = None,
     ) -> dict[str, Any]:
         """Keyword arguments for the provider's call: the compiled context, and as `tools` your own,
         as the provider wants them, with weft's drill-down behind them (Gemini: in `config`).
 
         A model and your own system prompt are yours to add. The other arguments are those of
-        `compile`.
+        `compile`. Where weft cannot be reached and the session spools, the request is `fallback` as
+        it is (messages of this provider, or a whole request), else all that this session was given,
+        whole: neither scanned nor within a budget. `pack` is None then, and the drill-down is not
+        offered.
         """
-        pack = await self.compile(phase=phase, budget=budget, query=query, pin=pin)
-        request = pack.request(provider)
-        offered = [*tools, *self.tools(provider)]
+        try:
+            pack = await self.compile(phase=phase, budget=budget, query=query, pin=pin)
+        except Unavailable as error:
+            if self._spooling is None:
+                raise
+            warnings.warn(_without(self.name, error), UnavailableWarning, stacklevel=2)
+            request, offered = self._own.request(provider, fallback), [*tools]
+        else:
+            request, offered = pack.request(provider), [*tools, *self.tools(provider)]
         if offered:
-            (request["config"] if provider == "gemini" else request)["tools"] = offered
+            place = request.setdefault("config", {}) if provider == "gemini" else request
+            place["tools"] = offered
         return request
 
     def tools(self, provider: Provider) -> list[dict[str, Any]]:
@@ -210,6 +275,13 @@ class Session:
         item = slice_item(reply, "", "")
         metadata = item.metadata | ({"call_id": call.id} if call.id else {})
         return msgspec.structs.replace(item, id=_UNNAMED, parent_id=None, metadata=metadata)
+
+
+def _without(session: str, error: WeftError) -> str:
+    return (
+        f"session {session!r}: this request is made of the agent's own history, neither scanned "
+        f"nor within a budget, and what it publishes is spooled: {error}"
+    )
 
 
 _UNNAMED = "m0"

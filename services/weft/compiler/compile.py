@@ -53,6 +53,9 @@ from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy, phase_rule, shown_up_to
 
+OTHERS = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
+"""Kinds that hold what others wrote, whatever the policy says: always in a fence."""
+
 CODE_VERSION = "10"
 """Changes whenever the same view and request would give another selection."""
 
@@ -276,8 +279,7 @@ def _entry(
     section = "policy" if row.kind is ItemKind.POLICY else "context"
     if row.sequence == latest_user:
         section = "latest"
-    is_kind = row.kind in {*policy.firewall.untrusted_kinds, ItemKind.TOOL_RESULT}
-    untrusted = is_kind or row.envelope is not None
+    untrusted = row.kind in {*policy.firewall.untrusted_kinds, *OTHERS} or row.envelope is not None
     call = groups[row.sequence].rows[0]
     answer = groups[row.sequence].waits if row is call else ""
     answers = None if row is call else call.id

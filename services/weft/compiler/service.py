@@ -29,7 +29,7 @@ from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, newest_first
 from weft.readmodel.model import ReadModel
-from weft.readmodel.status import status
+from weft.readmodel.status import sessions_of, status
 from weft.runtime.answering import Answering, Asked
 from weft.runtime.asking import ask
 from weft.runtime.crashpoints import crash_point
@@ -43,7 +43,7 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import Phase
 from weft_schemas.routing import HydrateRequest, HydrationResult, RouteReply, RouteRequest
-from weft_schemas.status import StatusReply, StatusRequest
+from weft_schemas.status import SessionsReply, SessionsRequest, StatusReply, StatusRequest
 from weft_schemas.subjects import AUDIT_STREAM, audit_subject
 
 KEPT_AUDITS = 1_000
@@ -60,11 +60,12 @@ class _Not(Enum):
 async def answer(
     process: Process, replica: Replica, pool: Pool, publisher: Publisher, answering: Answering
 ) -> None:
-    """Answer `compile`, `explain` and `status` from now on."""
+    """Answer `compile`, `explain`, `status` and `sessions` from now on."""
     compiler = Compiler(process, replica, pool, publisher)
     await answering.answer("compile", CompileRequest, compiler.compile)
     await answering.answer("explain", ExplainRequest, compiler.explain)
     await answering.answer("status", StatusRequest, compiler.status)
+    await answering.answer("sessions", SessionsRequest, compiler.sessions)
 
 
 class Compiler:
@@ -115,6 +116,12 @@ class Compiler:
             found = msgspec.structs.replace(found, processes=processes)
         # Unset where there is nothing to tell: a client of an older release knows no such field.
         return msgspec.structs.replace(found, rebuilt=self._replica.mended() or msgspec.UNSET)
+
+    async def sessions(self, asked: Asked[SessionsRequest]) -> SessionsReply:
+        """The tenant's sessions that this replica has folded, a page of them."""
+        return await self._replica.read(
+            lambda model: sessions_of(model.db, asked.tenant, asked.request)
+        )
 
     async def _routed(self, asked: Asked[Any], request: CompileRequest) -> CompileRequest:
         """The request with what the router says of its catalogue: cards to choose from, or the

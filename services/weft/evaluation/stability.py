@@ -114,6 +114,9 @@ def _serialised(provider: str, pack: ContextPack) -> list[int]:
     """Token ids of the provider's messages without policy items, header and tools."""
     entries = [entry for entry in pack.entries if entry.item_id]
     shown = [entry for entry in entries if entry.kind is not ItemKind.POLICY]
-    return tokens.encoding(pack.stats.encoding).encode_ordinary(
+    counted = pack.stats.encoding
+    return tokens.encoding(
+        counted if counted in tokens.ENCODINGS else tokens.DEFAULT_ENCODING
+    ).encode_ordinary(
         "\n".join(compact(message) for message in PROVIDERS[provider](shown)["messages"])
     )

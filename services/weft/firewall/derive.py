@@ -15,7 +15,7 @@ from weft.firewall.bounds import Bounds
 from weft.firewall.detect import Detected, Form, detect
 from weft.firewall.facts import facts_of
 from weft.firewall.leaves import Leaf, leaves
-from weft.firewall.scan import Scanned, scan, without_secrets
+from weft.firewall.scan import Scanned, scan
 from weft.firewall.seal import sealed_level
 from weft.firewall.status import status_of
 from weft.firewall.summarise import summarise
@@ -24,6 +24,8 @@ from weft.firewall.summarise.budget import Budget
 from weft.firewall.toolrules import steps_of
 from weft.firewall.unwrap import Unwrapped, unwrap
 from weft.firewall.views import registry
+from weft.secrets.own import own_rules
+from weft.secrets.scanning import without_secrets
 from weft_schemas.envelope import (
     ArtifactRef,
     CleanBody,
@@ -223,7 +225,7 @@ def _summary(task: _Task, read: _Read) -> str:
         note = f"… {len(read.taken.data)} of {read.taken.size} bytes were read: both ends …\n"
     left = Budget(max(0, budget.limit - budget.count(note)), budget.encoding) if note else budget
     text = note + summarise(read.text, detected, left, keep)
-    shown = without_secrets(text, task.key, task.limits.matches)
+    shown = _masked(task, text)
     return shown if shown is text and budget.fits(shown) else budget.cut(shown)
 
 
@@ -235,9 +237,12 @@ def _facts(task: _Task, read: _Read, found: list[Leaf] | None) -> tuple[Extracte
     return tuple(
         fact
         for fact in facts
-        if without_secrets(f"{fact.name}={fact.value}", task.key, task.limits.matches)
-        == f"{fact.name}={fact.value}"
+        if _masked(task, f"{fact.name}={fact.value}") == f"{fact.name}={fact.value}"
     )
+
+
+def _masked(task: _Task, text: str) -> str:
+    return without_secrets(text, task.key, task.limits.matches, own_rules(task.rules))
 
 
 def _status(task: _Task, read: _Read) -> ResultStatus:

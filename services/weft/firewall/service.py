@@ -22,7 +22,7 @@ from weft.runtime.replica import Replica
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.errors import Forbidden, NotFound, Unavailable
 from weft_schemas.ids import handle_key
-from weft_schemas.policy import SensitivityAction
+from weft_schemas.policy import FirewallRules, SensitivityAction
 
 SHORT_BYTES = 32 * 1024
 SHORT_SLICE = 4_000
@@ -55,7 +55,7 @@ class _Drilldowns:
         or an argument that there is not, `Forbidden` where the policy in force drops the item, and
         `Unavailable` before the envelope is there."""
         request = asked.request
-        found, redacted = await self._replica.read_here(
+        found, rules, redacted = await self._replica.read_here(
             asked.tenant,
             lambda model: _allowed(model, asked.tenant, request.handle, self._handles),
         )
@@ -71,7 +71,7 @@ class _Drilldowns:
             return reply_of(asked.tenant, found, request, self._key, shown_of)
         shown = partial(
             slice_of, asked.tenant, msgspec.structs.replace(found, envelope=None), request,
-            self._key, self._encoding,
+            self._key, self._encoding, rules,
         )  # fmt: skip
         is_short = found.size <= SHORT_BYTES and request.max_tokens <= SHORT_SLICE
         if is_short and not self._pool.is_apart(asked.tenant):
@@ -90,7 +90,13 @@ class _Drilldowns:
 
 
 def slice_of(
-    tenant: str, found: Artifact, request: DrilldownRequest, key: bytes, encoding: str, body: Body
+    tenant: str,
+    found: Artifact,
+    request: DrilldownRequest,
+    key: bytes,
+    encoding: str,
+    rules: FirewallRules,
+    body: Body,
 ) -> DrilldownReply:
     """The reply to a drill-down into a body."""
     shown = drill(
@@ -99,6 +105,7 @@ def slice_of(
         content_type=found.content_type,
         fingerprint_key=key,
         encoding=encoding,
+        rules=rules,
     )
     return reply_of(tenant, found, request, key, shown)
 
@@ -128,14 +135,16 @@ def encoded_slice(shown: partial[DrilldownReply], body: Body) -> bytes:
     return msgspec.json.encode(shown(body))
 
 
-def _allowed(model: ReadModel, tenant: str, handle: str, key: bytes) -> tuple[Artifact, str | None]:
-    """The artifact, and what stands for it where the policy in force redacts it. Raises `Forbidden`
-    where the policy drops it."""
+def _allowed(
+    model: ReadModel, tenant: str, handle: str, key: bytes
+) -> tuple[Artifact, FirewallRules, str | None]:
+    """The artifact, the rules that hold in its session now, and what stands for it where the policy
+    in force redacts it. Raises `Forbidden` where the policy drops it."""
     found = artifact(model.db, tenant, handle, key)
     view = model.view(tenant, found.session)
     policy = view.policy()[1]
     if not found.sensitivity.reaches(policy.sensitivity_floor):
-        return found, None
+        return found, policy.firewall, None
     if policy.sensitivity_action is SensitivityAction.DROP:
         raise Forbidden(
             f"artifact {handle!r} is {found.sensitivity.value}, and the policy in force drops what "
@@ -145,4 +154,4 @@ def _allowed(model: ReadModel, tenant: str, handle: str, key: bytes) -> tuple[Ar
     if not rows:
         raise NotFound(f"no artifact {handle!r} in tenant {tenant!r}; it may have been erased")
     hook = redaction_hook(policy.redaction_hook)
-    return found, hook(rows[0].text, found.sensitivity, rows[0])
+    return found, policy.firewall, hook(rows[0].text, found.sensitivity, rows[0])

@@ -21,7 +21,7 @@ from weft_schemas.subjects import Stored, derived_subject
 
 async def service(process: Process) -> None:
     """Run until the process stops."""
-    tokens.encoding(process.settings.encoding)  # loaded here, not by the first event
+    tokens.counter(process.settings.encoding)  # loaded here, not by the first event
     async with Publisher(process.connection) as publisher:
         artifacts = ArtifactStore(process.connection, publisher)
         await run_worker(process, firewall(process.settings, artifacts))

@@ -44,7 +44,7 @@ async def service(process: Process) -> None:
 
     Raises `Unavailable` and `Forbidden` as the log does.
     """
-    tokens.encoding(process.settings.encoding)  # loaded here, not within the first fold
+    tokens.counter(process.settings.encoding)  # loaded here, not within the first fold
     generations = Generations(process.settings.data_dir)
     lock = generations.writer_lock()
     if not await _stand_by(process, lock):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -51,6 +52,9 @@ _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 LOOK_BYTES = 16 * 1024 * 1024
 """Of the file, checked at each look: 6 ms."""
+REST_SECONDS = 2.0
+"""Without a fold, after which the write-ahead log is written back: the file's pages are checked
+again and again, those of the log are not."""
 
 
 def _no_step(name: str) -> None:
@@ -77,6 +81,8 @@ class Writer:
         self._due = store.WAL_BYTES
         """Above this it is written back; higher for a while where a reader held that up."""
         self._pages = Pages(path)
+        self._wrote = time.monotonic()
+        """When something was last folded or written back."""
 
     @classmethod
     async def open(cls, path: Path, encoding: str, connection: Connection | None = None) -> Writer:
@@ -138,8 +144,9 @@ class Writer:
         self._thread.shutdown()
 
     async def look(self) -> None:
-        """Check some of the file, the next ones each time. Raises `Corrupt`."""
-        await self._run(lambda: self._pages.look(LOOK_BYTES))
+        """Check some of the file, the next ones each time, and write back where nothing was folded
+        for a while. Raises `Corrupt`."""
+        await self._run(self._look)
 
     def _open(self) -> None:
         is_new = not self.path.exists()
@@ -155,6 +162,8 @@ class Writer:
                 self._pages.note_all()
             # What is written back is noted beside the file: it happens here, at no other time.
             self._db.execute("PRAGMA wal_autocheckpoint = 0")
+            if self._wal_bytes():  # of a writer that was killed
+                self._pages.write_back(self._db, 0, store.BUSY_MS)
         except BaseException:
             self._db.close()
             raise
@@ -173,12 +182,22 @@ class Writer:
 
     def _apply(self, followed: Followed, identity: str, step: Step) -> Folded:
         folded = self._fold.apply(followed.records, followed.through, identity, step)
-        size = self._wal.stat().st_size if self._wal.exists() else 0
+        self._wrote = time.monotonic()
+        size = self._wal_bytes()
         if size > self._due:
             wait_ms = store.WAIT_MS if size > store.LONG_WAL_BYTES else 0
             done = self._pages.write_back(self._db, wait_ms, store.BUSY_MS)
             self._due = store.WAL_BYTES + (0 if done else size)
         return folded
+
+    def _look(self) -> None:
+        self._pages.look(LOOK_BYTES)
+        if self._wal_bytes() and time.monotonic() - self._wrote > REST_SECONDS:
+            self._wrote = time.monotonic()
+            self._pages.write_back(self._db, 0, store.BUSY_MS)
+
+    def _wal_bytes(self) -> int:
+        return self._wal.stat().st_size if self._wal.exists() else 0
 
     def _scrub(self) -> bool:
         vacuum(self._db)
@@ -186,7 +205,7 @@ class Writer:
 
     def _close(self) -> None:
         try:
-            self._pages.close(self._db)
+            self._pages.close(self._db, store.WAIT_MS)
         except (Corrupt, OSError) as error:
             _log.warning("the read model was left as it is", extra=fields(why=str(error)))
 

@@ -3,6 +3,8 @@ episodes."""
 
 from __future__ import annotations
 
+import msgspec
+
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read
@@ -12,9 +14,18 @@ from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.deriving import HUGE_BYTES, Derived, WorkContext, Worker
 from weft.runtime.process import Process
 from weft.runtime.worker import run_worker
+from weft.secrets.items import masked_item
 from weft_schemas.errors import InvalidInput, NotFound
-from weft_schemas.events import EnvelopeEvent, EpisodeEvent, Event, FactsEvent, SummaryEvent
+from weft_schemas.events import (
+    EnvelopeEvent,
+    EpisodeEvent,
+    Event,
+    FactsEvent,
+    Origin,
+    SummaryEvent,
+)
 from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import FirewallRules
 from weft_schemas.subjects import Stored, derived_subject
 
 _SPEAKS = (ItemKind.USER_TURN, ItemKind.MEMORY_FACT)
@@ -51,7 +62,8 @@ class _Memories:
         if event.body is not None or len(event.text) > HUGE_BYTES:
             return None
         origin = context.origin(event.id)
-        return _derived(address, facts_of_item(address.session, event, event.text, origin))
+        shown = masked_item(event, context.policy.firewall)
+        return _derived(address, facts_of_item(address.session, shown, shown.text, origin))
 
     async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
@@ -70,8 +82,8 @@ class _Memories:
         if not _is_heard(item, context):
             return None
         text = await self._artifacts.text(address.tenant, item)
-        origin = context.origin(item.id)
-        return await context.compute(len(text), facts_of_item, address.session, item, text, origin)
+        rules, origin = context.policy.firewall, context.origin(item.id)
+        return await context.compute(len(text), _facts, address.session, item, text, origin, rules)
 
     async def _of_envelope(
         self, address: Stored, event: EnvelopeEvent, context: WorkContext
@@ -90,6 +102,14 @@ class _Memories:
             )
         origin = context.origin(source.id, event.origin.sequence, event.origin.run)
         return facts_of_envelope(address.session, source, event, origin, context.policy.memory)
+
+
+def _facts(
+    session: str, item: ContextItem, text: str, origin: Origin, rules: FirewallRules
+) -> FactsEvent | None:
+    """Of the item as it may be shown; its body may lie apart."""
+    shown = masked_item(msgspec.structs.replace(item, text=text), rules)
+    return facts_of_item(session, shown, shown.text, origin)
 
 
 def _is_heard(item: ContextItem, context: WorkContext) -> bool:

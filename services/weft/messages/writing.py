@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from weft.adapters import anthropic, gemini, openai, responses
-from weft_schemas.compile import ContextPack
+from weft_schemas.compile import ContextPack, PackEntry
 from weft_schemas.errors import InvalidInput
+from weft_schemas.items import ContextItem, ItemKind
 
 Provider = Literal["openai", "openai-responses", "anthropic", "gemini"]
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
@@ -32,7 +34,34 @@ def request(pack: ContextPack, provider: Provider) -> dict[str, Any]:
 
     Raises `InvalidInput` for another provider.
     """
+    return _made(provider, pack.entries)
+
+
+def request_of(items: Sequence[ContextItem], provider: Provider) -> dict[str, Any]:
+    """The same of items as they are: whole, nothing scanned, nothing left out."""
+    return _made(provider, [_entry(item) for item in items])
+
+
+def _made(provider: Provider, entries: Sequence[PackEntry]) -> dict[str, Any]:
     make = _MESSAGES.get(provider)
     if make is None:
         raise InvalidInput(f"provider {provider!r} is unknown; use {', '.join(PROVIDERS)}")
-    return make(pack.entries)
+    return make(entries)
+
+
+def _entry(item: ContextItem) -> PackEntry:
+    said = item.reserved
+    return PackEntry(
+        item.id,
+        item.kind,
+        item.text,
+        "policy" if item.kind is ItemKind.POLICY else "context",
+        parent_id=item.parent_id,
+        author=said.author,
+        tool_name=said.tool_name,
+        call_id=said.call_id,
+        arguments=said.arguments,
+        turn_id=said.turn_id,
+        occurred_at=said.occurred_at,
+        is_error=bool(said.is_error),
+    )

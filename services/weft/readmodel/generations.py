@@ -175,12 +175,18 @@ class Reader:
             self._open()
             self._stamp = stamp
         assert self._model is not None
+        self.look()
+        return self._model
+
+    def look(self) -> None:
+        """Whether anybody but the writer wrote to the file: before a request, so that nothing wrong
+        is read, and after it, for what was written meanwhile. Raises `Unavailable` where it is
+        damaged."""
         assert self._pages is not None
         try:
             self._pages.check_if_touched()
         except Corrupt as error:
             raise self._condemn(error) from None
-        return self._model
 
     def check(self) -> None:
         """Check every page of the current generation. Raises `Unavailable` where it is damaged."""

@@ -1,5 +1,5 @@
-"""Folding items: the first with an id wins, and of an untrusted one no text is kept: it waits for
-its envelope.
+"""Folding items: the first with an id wins. Of a trusted one the text is kept as it may be shown,
+its credentials masked; of an untrusted one none is: it waits for its envelope.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
+from weft.secrets.items import masked_item
 from weft_schemas.events import encode_event
 from weft_schemas.grants import ScopeGrants, may_use
 from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
-from weft_schemas.policy import ContextPolicy
+from weft_schemas.policy import ContextPolicy, FirewallRules
 from weft_schemas.subjects import Stored
 
 _sql = statements("fold")
@@ -51,12 +52,12 @@ class ItemFold:
         self._encoding = encoding
         self._documents = documents
         self._bodies = bodies
-        self._untrusted: dict[tuple[str, str], tuple[ItemKind, ...]] = {}
+        self._rules: dict[tuple[str, str], FirewallRules] = {}
         self._grants: dict[str, ScopeGrants | None] = {}
 
     def forget(self) -> None:
         """Policies or grants may have changed."""
-        self._untrusted.clear()
+        self._rules.clear()
         self._grants.clear()
 
     def apply(
@@ -64,21 +65,24 @@ class ItemFold:
     ) -> Stands:
         sequence = record.sequence
         content_hash = hashlib.sha256(encode_event(item)).digest()
-        untrusted = item.kind in self._untrusted_kinds(address, sequence)
-        text = "" if untrusted else shown_text(item)
+        rules = self._rules_of(address, sequence)
+        untrusted = item.kind in rules.untrusted_kinds
+        raw, item = item, _stub(item) if untrusted else item
+        item = self._narrowed(address, masked_item(item, rules))
+        text = shown_text(item)
         outline = outline_of(text)
-        row = self._row(record, address, state, item, untrusted, content_hash, outline)
+        row = self._row(record, state, item, untrusted, content_hash, outline, _size(raw))
         if not self._db.execute(_sql.add_item, row).rowcount:
             return self._collision(sequence, state, item, content_hash)
         state.add_item(sequence, record.published_ns)
         scope = item.metadata.get("scope")
-        if scope and self._may_use(address, scope):
+        if scope:
             self._db.execute(_sql.add_scope, (state.number, scope, sequence))
         if item.metadata.get("pin") is True:
             self._db.execute(_sql.add_pin, (state.number, sequence))
         if untrusted:
             self._db.execute(_sql.add_wait, (sequence, sequence, OPEN, state.number))
-            self._bodies.add(sequence, item.text)
+            self._bodies.add(sequence, raw.text)
         else:
             passages = [text] if outline is None else passage_texts(text, outline)
             self._documents.add(state, sequence, sequence, passages)
@@ -87,23 +91,13 @@ class ItemFold:
     def _row(
         self,
         record: LogRecord,
-        address: Stored,
         state: SessionState,
         item: ContextItem,
         untrusted: bool,
         content_hash: bytes,
         outline: Outline | None,
+        size: int,
     ) -> tuple[object, ...]:
-        metadata = item.metadata
-        if untrusted:
-            metadata = {key: metadata[key] for key in metadata if key in _STUB_METADATA}
-        scope = metadata.get("scope")
-        if scope and not self._may_use(address, scope):
-            # It stays an item of its session, and names nobody's memory.
-            metadata = {**metadata, REFUSED_SCOPE: scope}
-            del metadata["scope"]
-        text = "" if untrusted else item.text
-        size = bounded(item.body.size) if item.body else len(item.text.encode())
         return (
             record.sequence,
             state.number,
@@ -111,13 +105,13 @@ class ItemFold:
             item.id,
             item.parent_id,
             item.kind.value,
-            text,
-            tokens.count(text, self._encoding),
+            item.text,
+            tokens.count(item.text, self._encoding),
             packed(outline),
             size,
             item.sensitivity.value,
             untrusted,
-            _json.encode(metadata) if metadata else None,
+            _json.encode(item.metadata) if item.metadata else None,
             record.published_ns,
             content_hash,
             item.body.sha256 if item.body else None,
@@ -135,6 +129,15 @@ class ItemFold:
         state.add_duplicate()
         return "duplicate"
 
+    def _narrowed(self, address: Stored, item: ContextItem) -> ContextItem:
+        """The item; where it names a scope that its publisher may not use, as one that names
+        nobody's memory. It stays an item of its session."""
+        scope = item.metadata.get("scope")
+        if not scope or self._may_use(address, scope):
+            return item
+        metadata = {key: item.metadata[key] for key in item.metadata if key != "scope"}
+        return msgspec.structs.replace(item, metadata={**metadata, REFUSED_SCOPE: scope})
+
     def _may_use(self, address: Stored, scope: str) -> bool:
         """By the grants that stand in the log before the item."""
         tenant = address.tenant
@@ -143,16 +146,27 @@ class ItemFold:
             self._grants[tenant] = row and msgspec.json.decode(row[0], type=ScopeGrants)
         return may_use(self._grants[tenant], address.principal, address.session, scope)
 
-    def _untrusted_kinds(self, address: Stored, at: int) -> tuple[ItemKind, ...]:
+    def _rules_of(self, address: Stored, at: int) -> FirewallRules:
         key = (address.tenant, address.session)
-        kinds = self._untrusted.get(key)
-        if kinds is None:
-            if len(self._untrusted) >= _MOST_SESSIONS:
-                self._untrusted.clear()
+        rules = self._rules.get(key)
+        if rules is None:
+            if len(self._rules) >= _MOST_SESSIONS:
+                self._rules.clear()
             found = self._db.execute(_sql.policy, (*key, at)).fetchone()
             policy = msgspec.json.decode(found[1], type=ContextPolicy) if found else ContextPolicy()
-            kinds = self._untrusted[key] = policy.firewall.untrusted_kinds
-        return kinds
+            rules = self._rules[key] = policy.firewall
+        return rules
+
+
+def _stub(item: ContextItem) -> ContextItem:
+    """What is kept of an untrusted item: nothing that it says, and of its metadata what has a fixed
+    meaning."""
+    metadata = {key: item.metadata[key] for key in item.metadata if key in _STUB_METADATA}
+    return msgspec.structs.replace(item, text="", metadata=metadata)
+
+
+def _size(item: ContextItem) -> int:
+    return bounded(item.body.size) if item.body else len(item.text.encode())
 
 
 def shown_text(item: ContextItem) -> str:

@@ -1,13 +1,15 @@
 """Checksums of a read model's pages, so that damage is noticed before an answer is made of it.
 
 In WAL mode SQLite changes the file itself only when the write-ahead log is written back, which the
-one writer does at moments of its own. It notes a CRC-32 of every page then, and the file's time and
-size: a look at those two tells every reader before each request whether anybody else wrote to the
-file. What rots below the file system is found by reading the pages, some at a time.
+one writer does at moments of its own. It notes a CRC-32 of every page then, as the write-ahead log
+says that it shall be, and the file's time and size: a look at those two tells every reader around
+each request whether anybody else wrote to the file. What rots below the file system is found by
+reading the pages, some at a time.
 
 SQLite's own checksum extension (cksumvfs) is not part of Python's SQLite. The write-ahead log has
 checksums of its own, by which SQLite drops a damaged end of it when it opens the file; the log's
-events are folded again then.
+events are folded again then. While it is used nothing checks it, so that the writer writes it back
+whenever it rests.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import struct
 import time
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,10 +34,16 @@ _HEADER = struct.Struct("<8sQQQII")
 """Magic, count, mtime in ns, size in bytes, bytes of a page, checksum of what stands before it."""
 _WAL_HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
+_FRAME = struct.Struct(">II8s")
+"""Of a frame of the write-ahead log: page, length of the file where it ends a commit, salts."""
 _CHUNK_BYTES = 1 << 20
 _TRIES = 40
 _PAUSE_SECONDS = 0.05
 """While the writer writes back, which takes milliseconds; so often a reader looks again."""
+
+
+_Expected = defaultdict[int, list[int]]
+"""By page, the checksums that it may have once it is written back."""
 
 
 class _Header(msgspec.Struct, frozen=True):
@@ -74,21 +83,23 @@ class Pages:
 
     def note_all(self) -> None:
         """Take the file as it is for right."""
-        page_bytes = _page_bytes(self.path)
+        page_bytes, found = _page_bytes(self.path), self._found()
         sums = array("I", (zlib.crc32(page) for _, page in _each_page(self.path, page_bytes)))
-        self._write(sums, page_bytes, 0)
+        self._write(sums, page_bytes, 0, found)
         self._flux.unlink(missing_ok=True)
 
     def settle(self) -> None:
-        """Take those pages for right that were being written back when their writer died."""
+        """Note those pages that were being written back when their writer died. Raises `Corrupt`
+        where one is neither as it was nor as it was to be, and is not written back again."""
         if self._flux.exists():
             header, sums = self._read()
-            self._note(sums, self._in_flux(), header)
+            self._note(sums, self._in_flux(), header, again=self._in_wal())
 
     def write_back(self, db: sqlite3.Connection, wait_ms: int, usual_ms: int) -> bool:
         """Write the write-ahead log back into the file and empty it. False where a reader, such as
         a copy that is being made, holds that up for longer than `wait_ms`; then as much is written
-        as can be. Raises `Corrupt` where a page to be written over is damaged."""
+        as can be. Raises `Corrupt` where a page is damaged, be it one to be written over or one
+        just written."""
         with self._changing():
             db.execute(f"PRAGMA busy_timeout = {wait_ms}")
             try:
@@ -97,22 +108,27 @@ class Pages:
                 db.execute(f"PRAGMA busy_timeout = {usual_ms}")
         return not busy
 
-    def close(self, db: sqlite3.Connection) -> None:
-        """Close the writer's connection, the last of which writes back as well."""
+    def close(self, db: sqlite3.Connection, wait_ms: int) -> None:
+        """Write back and close the writer's connection. SQLite itself writes back when the last
+        connection is closed, and a reader's may well be open longer."""
         try:
             with self._changing():
+                db.execute(f"PRAGMA busy_timeout = {wait_ms}")
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 db.close()
         finally:
             db.close()
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Around whatever may write back: the pages that it may write are noted anew after it."""
+        """Around whatever may write back: the pages that it may write are noted anew after it, and
+        have to be as they stand in the write-ahead log now."""
         self.settle()
         header, sums = self._read()
-        pages = array("I", sorted(self._in_wal()))
+        pages = self._in_wal()
         self._refuse(self._damaged(sums, header, pages))
-        _write_through(self._flux, pages.tobytes())
+        pairs = (number for page in sorted(pages) for one in pages[page] for number in (page, one))
+        _write_through(self._flux, array("I", pairs).tobytes())
         self._write_header(msgspec.structs.replace(header, count=header.count + 1))
         yield
         self._note(sums, pages, msgspec.structs.replace(header, count=header.count + 1))
@@ -142,7 +158,10 @@ class Pages:
                 return
             time.sleep(_PAUSE_SECONDS)
         # Its writer died while it wrote back; the next one settles those pages.
-        self._refuse(set(damaged or ()) - self._in_flux())
+        expected = self._in_flux()
+        self._refuse(
+            number for number, found in self._each(damaged or ()) if found not in expected[number]
+        )
 
     def check_if_touched(self) -> None:
         """Check every page where anybody but the writer wrote to the file since it was found right.
@@ -179,15 +198,17 @@ class Pages:
 
     def _damaged(self, sums: array[int], header: _Header, pages: Iterable[int]) -> Iterator[int]:
         """Those of the pages that are not as noted; pages without a checksum are new."""
-        size = header.page_bytes
+        known = (number for number in pages if number <= len(sums))
+        for number, found in self._each(known, header.page_bytes):
+            if found != sums[number - 1]:
+                yield number
+
+    def _each(self, pages: Iterable[int], page_bytes: int = 0) -> Iterator[tuple[int, int]]:
+        """The checksums of pages as they are."""
+        size = page_bytes or _page_bytes(self.path)
         with self.path.open("rb", buffering=0) as file:
-            descriptor = file.fileno()
             for number in pages:
-                if number > len(sums):
-                    continue
-                page = os.pread(descriptor, size, (number - 1) * size)
-                if zlib.crc32(page) != sums[number - 1]:
-                    yield number
+                yield number, zlib.crc32(os.pread(file.fileno(), size, (number - 1) * size))
 
     def _refuse(self, damaged: Iterable[int]) -> None:
         found = sorted(damaged)
@@ -195,52 +216,73 @@ class Pages:
             rest = f" and {len(found) - 1} more" if len(found) > 1 else ""
             raise Corrupt(f"{self.path.name}: page {found[0]}{rest} is damaged")
 
-    def _in_flux(self) -> set[int]:
-        pages = array("I")
+    def _in_flux(self) -> _Expected:
+        """What was to be written back when this was last begun."""
+        pairs = array("I")
         try:
             content = self._flux.read_bytes()
         except FileNotFoundError:
-            return set()
-        pages.frombytes(content[: len(content) - len(content) % pages.itemsize])
-        return set(pages)
+            return defaultdict(list)
+        pairs.frombytes(content[: len(content) - len(content) % (2 * pairs.itemsize)])
+        expected: _Expected = defaultdict(list)
+        for number, one in zip(pairs[::2], pairs[1::2], strict=True):
+            expected[number].append(one)
+        return expected
 
-    def _in_wal(self) -> set[int]:
-        """Every page that the write-ahead log may hold."""
+    def _in_wal(self) -> _Expected:
+        """Every page that is committed to the write-ahead log, with the checksums of each of its
+        states there: after a power cut SQLite may find that the newest ones are not whole."""
+        expected: _Expected = defaultdict(list)
         try:
-            content = self._wal.read_bytes()
+            content = memoryview(self._wal.read_bytes())
         except FileNotFoundError:
-            return set()
+            return expected
         if len(content) < _WAL_HEADER_BYTES:
-            return set()
-        (page_bytes,) = struct.unpack_from(">I", content, 8)
+            return expected
+        page_bytes, salts = struct.unpack_from(">I4x8s", content, 8)
         if not page_bytes:
-            return set()
-        frames = range(_WAL_HEADER_BYTES, len(content), _FRAME_HEADER_BYTES + page_bytes)
-        return {
-            struct.unpack_from(">I", content, at)[0]
-            for at in frames
-            if at + _FRAME_HEADER_BYTES <= len(content)
-        } - {0}
+            return expected
+        last = len(content) - _FRAME_HEADER_BYTES - page_bytes
+        frames: list[tuple[int, int]] = []
+        for at in range(_WAL_HEADER_BYTES, last + 1, _FRAME_HEADER_BYTES + page_bytes):
+            number, committed, found = _FRAME.unpack_from(content, at)
+            if found != salts:
+                break  # of an earlier round, written back long ago
+            start = at + _FRAME_HEADER_BYTES
+            frames.append((number, zlib.crc32(content[start : start + page_bytes])))
+            if committed:
+                for page, one in frames:
+                    expected[page].append(one)
+                frames.clear()
+        return expected
 
-    def _note(self, sums: array[int], pages: Iterable[int], header: _Header) -> None:
-        """Take some pages for right, and the file's length."""
-        size = header.page_bytes
-        length = self.path.stat().st_size // size
+    def _note(
+        self, sums: array[int], pages: _Expected, header: _Header, again: Collection[int] = ()
+    ) -> None:
+        """Note what was written back, and the file's length. A page has to be as it was or as it
+        was to be, else it is noted as it was to be and `Corrupt` raised; what is written `again`
+        may be torn."""
+        size, found = header.page_bytes, self._found()
+        length, known = found[1] // size, len(sums)
         del sums[length:]
-        known = len(sums)
-        with self.path.open("rb", buffering=0) as file:
-            for number in (*range(known + 1, length + 1), *(one for one in pages if one <= known)):
-                page = os.pread(file.fileno(), size, (number - 1) * size)
-                if number > len(sums):
-                    sums.append(zlib.crc32(page))
-                else:
-                    sums[number - 1] = zlib.crc32(page)
-        self._write(sums, size, header.count + header.count % 2)
+        # Nothing stands yet where the file grew around a page that a reader held up.
+        sums.extend([zlib.crc32(bytes(size))] * (length - known))
+        damaged = []
+        grown = range(known + 1, length + 1)
+        for number, one in self._each({*grown, *(page for page in pages if page <= length)}, size):
+            right = one in pages[number] or one == sums[number - 1] or number in again
+            sums[number - 1] = one if right else (*pages[number], 0)[0]
+            if not right:
+                damaged.append(number)
+        self._write(sums, size, header.count + header.count % 2, found)
         self._flux.unlink(missing_ok=True)
+        self._refuse(damaged)
 
-    def _write(self, sums: array[int], page_bytes: int, count: int) -> None:
-        self._stamp = self._found()
-        header = _Header(count, *self._stamp, page_bytes)
+    def _write(self, sums: array[int], page_bytes: int, count: int, found: tuple[int, int]) -> None:
+        """`found` are time and size from before the pages were read: what changes from then on is
+        another's write."""
+        self._stamp = found
+        header = _Header(count, *found, page_bytes)
         draft = self._sums.with_name(f"{self._sums.name}.new")
         _write_through(draft, header.pack() + sums.tobytes())
         os.replace(draft, self._sums)

@@ -19,6 +19,9 @@ from weft_schemas.status import (
     LISTED,
     Collision,
     DeadLetter,
+    SessionsReply,
+    SessionsRequest,
+    SessionSummary,
     StatusReply,
     StatusRequest,
     Waiting,
@@ -129,6 +132,21 @@ def _places(
 ) -> dict[str, int]:
     found = ((id, db.execute(_sql.place, (tenant, session, id)).fetchone()) for id in ids)
     return {id: row[0] for id, row in found if row is not None}
+
+
+def sessions_of(db: sqlite3.Connection, tenant: str, request: SessionsRequest) -> SessionsReply:
+    """One page of a tenant's sessions, by name."""
+    size = request.limit
+    where = {"tenant": tenant, "beyond": request.beyond, "limit": size + 1}
+    with snapshot(db):
+        rows = db.execute(_sql.sessions_of_tenant, where).fetchall()
+        sequence = int(get_meta(db, "checkpoint") or 0)
+    found = tuple(
+        SessionSummary(session, items, last_sequence, last_ns, bool(closed))
+        for session, items, last_sequence, last_ns, closed in rows[:size]
+    )
+    following = found[-1].session if len(rows) > size else None
+    return SessionsReply(tenant, found, sequence, following)
 
 
 def _history(db: sqlite3.Connection, tenant: str, session: str | None) -> tuple[str, ...]:

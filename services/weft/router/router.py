@@ -7,6 +7,7 @@ from itertools import islice
 
 import msgspec
 
+from weft.model_encodings import DEFAULT_ENCODING
 from weft.router.cards import card_of, plain
 from weft.router.confidence import AMBIGUOUS, THRESHOLD, Evidence, confidence, evidence_for
 from weft.router.difference import CatalogueDiff, difference
@@ -38,7 +39,7 @@ class Router:
         *,
         encoder: Encoder | None = None,
         max_children: int = MAX_CHILDREN,
-        encoding: str = "cl100k_base",
+        encoding: str = DEFAULT_ENCODING,
     ) -> None:
         """Ids must be unique (`faults_of` tells); with an `encoder`, meaning is ranked too."""
         self.items = {item.id: item for item in items}

@@ -70,7 +70,7 @@ async def service(process: Process, nursery: Nursery | None = None) -> None:
     """Run until the process stops. `nursery` was forked with `warm`."""
     settings = process.settings
     nursery = nursery or Nursery(partial(warm, settings.encoding))
-    tokens.encoding(settings.encoding)  # loaded here, not by the first request
+    tokens.counter(settings.encoding)  # loaded here, not by the first request
     transformer = configured(
         settings.router_transformer,
         settings.router_url or "",
@@ -116,7 +116,7 @@ async def service(process: Process, nursery: Nursery | None = None) -> None:
 
 def warm(encoding: str) -> None:
     """What the processes of the pool are forked with, besides this module."""
-    tokens.encoding(encoding)
+    tokens.counter(encoding)
 
 
 class _Not(Enum):

@@ -57,7 +57,9 @@ def _read_apart(
         model = reader.model()
         try:
             with snapshot(model.db):
-                return work(model, wanted)
+                done = work(model, wanted)
+            reader.look()
+            return done
         except WeftError:
             raise
         except Exception:
@@ -166,7 +168,9 @@ class Replica:
         try:
             model = reader.model()
             with snapshot(model.db):
-                return work(model)
+                done = work(model)
+            reader.look()
+            return done
         except WeftError:
             raise
         except Exception:

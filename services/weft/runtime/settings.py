@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from weft.model_encodings import DEFAULT_ENCODING, encoding_named
 from weft.runtime.deployment import known_secret
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.ids import encode_token, principal_token
@@ -57,8 +58,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     it, and is what scopes are granted to; `@operator` may loosen the policy in force."""
     data_dir: Path = Path("weft-data")
     """Holds the embedded server's store and the replica's read model."""
-    encoding: str = "cl100k_base"
-    """In which tokens are counted."""
+    encoding: str = DEFAULT_ENCODING
+    """In which tokens are counted: an encoding, a model or the path of a `tokenizer.json`."""
     heavy_processes: int = 2
     """Of a compiler or router, for requests that take longer than some milliseconds; one tenant
     takes all but one of them."""
@@ -279,7 +280,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "tenant": _tenant,
     "principal": _principal,
     "data_dir": Path,
-    "encoding": _one_of("cl100k_base", "o200k_base"),
+    "encoding": encoding_named,
     "heavy_processes": _whole(1, 64),
     "heavy_seconds": _seconds,
     "http_port": _whole(0, 65_535),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
+
 from weft import tokens
 from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
@@ -13,6 +15,7 @@ from weft.runtime.deriving import HUGE_BYTES, Derived, WorkContext, Worker
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.runtime.worker import run_worker
+from weft.secrets.items import masked_item
 from weft.summarizer.covered import NOTHING, Memory
 from weft.summarizer.derive import VERSION, WORKER, is_long, summary_of_item, summary_of_session
 from weft.summarizer.stretch import Stretch, stretch_of
@@ -20,7 +23,7 @@ from weft.summarizer.summarizer import Summarizer, configured
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.events import Event, Origin, SessionClosedEvent, SummaryEvent
 from weft_schemas.items import ContextItem
-from weft_schemas.policy import SummaryRules
+from weft_schemas.policy import ContextPolicy, FirewallRules
 from weft_schemas.subjects import Stored, derived_subject
 
 PATIENT_ATTEMPTS = 4
@@ -32,12 +35,12 @@ READ_AT_ONCE = 4
 its connection takes, and the server would cut it off."""
 
 
-_Given = tuple[ContextItem, str, Origin, SummaryRules, Summarizer, str]
+_Given = tuple[ContextItem, str, Origin, ContextPolicy, Summarizer, str]
 
 
 async def service(process: Process) -> None:
     """Run until the process stops."""
-    tokens.encoding(process.settings.encoding)  # loaded here, not by the first event
+    tokens.counter(process.settings.encoding)  # loaded here, not by the first event
     async with Publisher(process.connection) as publisher:
         artifacts = ArtifactStore(process.connection, publisher)
         await run_worker(
@@ -74,7 +77,7 @@ class _Summaries:
             return []
         if self._remote or event.body is not None or len(event.text) > HUGE_BYTES:
             return None
-        return _derived(address, summary_of_item(*self._given(event, event.text, context)))
+        return _derived(address, _summary_of_item(*self._given(event, event.text, context)))
 
     async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
@@ -94,12 +97,11 @@ class _Summaries:
         given = self._given(item, text, context)
         if self._remote:
             # It waits for a network, so it needs a thread and no subprocess.
-            return await asyncio.to_thread(summary_of_item, *given)
-        return await context.compute(len(text), summary_of_item, *given)
+            return await asyncio.to_thread(_summary_of_item, *given)
+        return await context.compute(len(text), _summary_of_item, *given)
 
     def _given(self, item: ContextItem, text: str, context: WorkContext) -> _Given:
-        rules, origin = context.policy.summaries, context.origin(item.id)
-        return item, text, origin, rules, self._model, self._encoding
+        return item, text, context.origin(item.id), context.policy, self._model, self._encoding
 
     async def _of_session(
         self, record: LogRecord, address: Stored, context: WorkContext
@@ -128,10 +130,11 @@ class _Summaries:
             before, events = NOTHING, await self._events(place, 0)
         policy = context.policy
         # In a thread: it counts the tokens of what has no summary yet.
+        shown = await asyncio.to_thread(_shown, events, policy.firewall)
         stretch = await asyncio.to_thread(
             stretch_of,
             address.session,
-            events,
+            shown,
             closing,
             policy.sensitivity_floor,
             lambda sequence, item: context.is_untrusted(item, sequence),
@@ -151,6 +154,27 @@ class _Summaries:
             except InvalidInput:
                 continue  # parked by who reports it
         return events
+
+
+def _summary_of_item(
+    item: ContextItem,
+    text: str,
+    origin: Origin,
+    policy: ContextPolicy,
+    model: Summarizer,
+    encoding: str,
+) -> SummaryEvent | None:
+    """Of the item as it may be shown; its body may lie apart."""
+    shown = masked_item(msgspec.structs.replace(item, text=text), policy.firewall)
+    return summary_of_item(item, shown.text, origin, policy.summaries, model, encoding)
+
+
+def _shown(events: list[tuple[int, Event]], rules: FirewallRules) -> list[tuple[int, Event]]:
+    """The events with every item as it may be shown."""
+    return [
+        (at, masked_item(event, rules) if isinstance(event, ContextItem) else event)
+        for at, event in events
+    ]
 
 
 def _derived(address: Stored, summary: SummaryEvent | None) -> list[Derived]:

@@ -1,4 +1,5 @@
-"""Counting tokens without network: tiktoken over ranks that an installed package carries.
+"""Counting tokens without network: as tiktoken does, over ranks that an installed package carries;
+as a tokenizer file does; or by an estimate that is never too low.
 
 Counts are a pure function of the text and the encoding's name. Text that would make the tokenizer
 slow (one letter a million times) is counted in pieces, so that time stays linear in length.
@@ -6,17 +7,34 @@ slow (one letter a million times) is counted in pieces, so that time stays linea
 
 from __future__ import annotations
 
-from weft.tokens.encodings import DEFAULT_ENCODING, ENCODINGS, encoding
-from weft.tokens.texts import counter
+from functools import cache
+
+from weft.model_encodings import DEFAULT_ENCODING, ENCODINGS, ESTIMATES, is_file
+from weft.tokens.encodings import encoding
+from weft.tokens.estimates import Estimate
+from weft.tokens.files import file_cost
+from weft.tokens.lines import LineCounter
+from weft.tokens.texts import Counter
 
 __all__ = [
     "DEFAULT_ENCODING",
     "ENCODINGS",
+    "ESTIMATES",
     "count",
     "counter",
     "encoding",
     "truncate",
 ]
+
+
+@cache
+def counter(name: str) -> Counter | LineCounter:
+    """What counts in an encoding, with what it remembers. Raises `ConfigurationError`."""
+    if name in ESTIMATES:
+        counted = counter(DEFAULT_ENCODING)
+        assert isinstance(counted, Counter)
+        return LineCounter(Estimate(name, counted))
+    return LineCounter(file_cost(name)) if is_file(name) else Counter(name)
 
 
 def count(text: str, name: str = DEFAULT_ENCODING) -> int:
@@ -28,6 +46,9 @@ def truncate(text: str, limit: int, name: str = DEFAULT_ENCODING) -> str:
     """The longest prefix of at most `limit` tokens that ends at a whole character."""
     if limit <= 0:
         return ""
+    counted = counter(name)
+    if isinstance(counted, LineCounter):
+        return counted.truncated(text, limit)
     encoder = encoding(name)
     # No token of either encoding is longer than 128 bytes, so more text than this cannot matter.
     head = text[: limit * 128]

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import tiktoken
 
+from weft.model_encodings import DEFAULT_ENCODING, ENCODINGS, ESTIMATES
 from weft_schemas.errors import ConfigurationError
-
-DEFAULT_ENCODING = "cl100k_base"
 
 _PATTERNS = {
     "cl100k_base": (
@@ -42,14 +41,15 @@ _RANK_HASHES = {
 }
 """SHA-256 that tiktoken itself expects of the rank files."""
 
-ENCODINGS = tuple(_PATTERNS)
-
 
 @cache
 def encoding(name: str = DEFAULT_ENCODING) -> tiktoken.Encoding:
-    """The encoding, built from ranks on disk. Raises `ConfigurationError`."""
+    """An encoding of tiktoken's, built from ranks on disk. Raises `ConfigurationError`."""
     if name not in _PATTERNS:
-        raise ConfigurationError(f"encoding {name!r} is unknown; use one of {', '.join(ENCODINGS)}")
+        names = ", ".join((*ENCODINGS, *ESTIMATES))
+        raise ConfigurationError(
+            f"encoding {name!r} is unknown; use one of {names}, or a tokenizer.json"
+        )
     return tiktoken.Encoding(
         name=name,
         pat_str=_PATTERNS[name],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from weft.tokens.encodings import encoding
 from weft.tokens.words import LONGEST, MOST, Known
@@ -135,6 +134,3 @@ def _inside(text: str) -> tuple[int, int]:
 
 def _spaced(piece: bytes) -> str:
     return f" {piece.decode()}"
-
-
-counter = cache(Counter)

@@ -1,5 +1,6 @@
 """Tokens of a prompt and of provider messages. Counts of blocks add up exactly, because blocks are
-lines and no token of the encodings spans the start of a line that begins with a letter."""
+lines: no token of tiktoken's encodings spans the start of a line that begins with a letter, and
+other encodings count by the line."""
 
 from __future__ import annotations
 
@@ -37,6 +38,8 @@ def counter(encoding: str) -> Count:
     """Counts text in this encoding and remembers the latest counts, of texts and of their lines."""
 
     plain = tokens.counter(encoding).count
+    if encoding not in tokens.ENCODINGS:
+        return lru_cache(maxsize=REMEMBERED)(plain)
 
     def new(text: str) -> int:
         end = text.find("] " if text.startswith("[") else ": ", 0, _LONGEST_LABEL) + 1

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import msgspec
 
-from weft.compiler.rendering.fencing import fence, looks_like_labels, unbroken
+from weft.compiler.rendering.chat_tokens import unbroken
+from weft.compiler.rendering.fencing import fence, looks_like_labels
 from weft.compiler.renditions.rendition import PARTS, REDACTED, REFERENCE, STUB, SUMMARY, Rendition
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
@@ -20,6 +21,7 @@ HANDLE_FROM = 300
 carries it."""
 OWN_WORDS = frozenset({STUB, REFERENCE})
 """Views that hold nothing of the item: no fence is needed."""
+_OF_PEOPLE = frozenset({ItemKind.USER_TURN, ItemKind.POLICY})
 _CHARACTERS = 4
 """Per token, about."""
 
@@ -41,18 +43,20 @@ def entry(
     """
     handle = _handle(row, shown)
     text = f"{shown.text} [{handle}]" if handle and _much_is_missing(row, shown) else shown.text
+    told = text if shown.view in OWN_WORDS else _safe(text, row, key, untrusted)
     named = row.metadata.get
     return PackEntry(
         item_id=row.id,
         kind=row.kind,
-        text=text if shown.view in OWN_WORDS else _safe(text, row, key, untrusted),
+        text=told,
         section=section,
         sequence=row.sequence,
         parent_id=row.parent_id if call_id is None else call_id,
         author=_text(named("author")),
         tool_name=_text(named("tool_name")),
         call_id=f"c{row.ordinal}" if row.kind is ItemKind.TOOL_CALL else None,
-        arguments=shown.arguments,
+        # What had to be broken in the text would stand whole in a call.
+        arguments=shown.arguments if unbroken(text) == text else None,
         turn_id=_text(named("turn_id")),
         occurred_at=_text(named("occurred_at")) or _published(row.published_ns),
         view=shown.view,
@@ -72,9 +76,11 @@ def undated(entries: Sequence[PackEntry]) -> list[PackEntry]:
 
 
 def _safe(text: str, row: ItemRow, key: bytes, untrusted: bool) -> str:
-    if untrusted:
-        return fence(unbroken(text), row.id, key)
-    return fence(text, row.id, key) if looks_like_labels(text) else text
+    """A user's words and policies stand as they are. Whatever else is said may repeat what a tool
+    or a document said."""
+    if row.kind not in _OF_PEOPLE:
+        text = unbroken(text)
+    return fence(text, row.id, key) if untrusted or looks_like_labels(text) else text
 
 
 def _published(nanoseconds: int) -> str:

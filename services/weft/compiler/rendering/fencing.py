@@ -1,24 +1,19 @@
-"""Text that must not pass for anything else in a prompt: a fence around it that it cannot forge.
-Its own bytes stay as they are, but for chat templates that a model would obey."""
+"""Text that must not pass for anything else in a prompt: a fence around it that it cannot forge."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 
-_TEMPLATE = re.compile(
-    r"<(?=\||/?s>|<SYS|</SYS|/?(?:start|end)_of_turn|\uff5c)|\[(?=/?INST\]|/?SYSTEM\])|<<(?=/?SYS>>)",
-    re.IGNORECASE,
-)
-"""Openings of the chat templates of ChatML, Llama, Gemma, Mistral and DeepSeek."""
+from weft.adapters.names import is_reserved
 
-_LABEL = re.compile(
-    r"(?:^|[\n\r\u0085\u2028\u2029])[ \t]{0,40}(?:#{1,6}[ \t]*|\*\*)?"
-    r"(?:user|human|agent|assistant|system|developer|tool|function|call|"
-    r"result|doc|fact|facts|plan|policy|earlier|remembered|tools|memory|notation)\b[^\n:]{0,40}:",
-    re.IGNORECASE,
+_LINE = re.compile(
+    "[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
+    "[ \t\xa0\xad\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff]{0,40}"
+    "(?:(?:#{1,6}|[*_]{1,3})[ \t]{0,8})?"
+    "([^\n\r:\uff1a]{1,60})[:\uff1a]"
 )
-"""A line that opens like a section or a turn."""
+"""A line that opens like a section or a turn, whatever ends the line before, and its name."""
 
 _DIGITS = 3
 """Digits per step of a fence: three are one token in the encodings that we count with."""
@@ -45,12 +40,6 @@ def digits(name: str, key: bytes) -> str:
     return f"{int.from_bytes(raw[:30], 'big'):072d}"
 
 
-def unbroken(text: str) -> str:
-    """Untrusted text in which the openings of chat templates are broken."""
-    return _TEMPLATE.sub(lambda found: found.group() + " ", text)
-
-
 def looks_like_labels(text: str) -> bool:
     """Whether a line of a text, but its first, could be taken for the next block."""
-    _, newline, rest = text.partition("\n")
-    return bool(newline) and _LABEL.search(rest) is not None
+    return any(is_reserved(found[1]) for found in _LINE.finditer(text))

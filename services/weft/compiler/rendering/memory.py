@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from weft.compiler.candidates.facts import NOTHING_STATED, Stated, outdated
 from weft.compiler.ranking.question import Question
+from weft.compiler.rendering.chat_tokens import unbroken
 from weft.readmodel.rows import EpisodeRow, FactRow, SessionView
 from weft.readmodel.terms import analyse
 from weft_schemas.compile import CompileAudit, PackEntry
@@ -139,7 +140,7 @@ def _text(row: Row) -> str:
     """What is remembered, and where it came from, on one line."""
     text = f"{row.key}={row.value}" if isinstance(row, FactRow) else row.text
     source = row.sources[0] if isinstance(row, FactRow) and row.sources else row.session
-    return " ".join(f"{text} (from {source})".split())
+    return unbroken(" ".join(f"{text} (from {source})".split()))
 
 
 def _fitting(name: str, rows: Sequence[Row], limit: int, count: Count) -> list[Row]:

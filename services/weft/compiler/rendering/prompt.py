@@ -3,15 +3,15 @@ that tokens add up block by block, and a block never depends on a later one."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from weft.adapters.conversation import omission
+from weft.adapters.names import is_reserved, safe
 from weft.days import day_of, written
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
-RENDER_VERSION = "3"
+RENDER_VERSION = "4"
 """Changes whenever the same entries would give another prompt, or the same views other entries."""
 
 LABELS = {
@@ -24,21 +24,6 @@ LABELS = {
     ItemKind.PLAN_STATE: "plan",
     ItemKind.POLICY: "policy",
 }
-_RESERVED = {
-    *LABELS.values(),
-    "system",
-    "developer",
-    "assistant",
-    "human",
-    "tool",
-    "tools",
-    "facts",
-    "earlier",
-    "remembered",
-    "notation",
-}
-_UNSAFE = re.compile(r"[^\w .@-]+")
-_LONGEST_NAME = 40
 
 
 def render(entries: Iterable[PackEntry]) -> str:
@@ -80,10 +65,5 @@ def label(entry: PackEntry, previous: PackEntry | None) -> str:
         return f"{told} (error)" if entry.is_error else told
     if entry.author and entry.kind in (ItemKind.USER_TURN, ItemKind.AGENT_MSG):
         name = safe(entry.author)
-        return f"{plain} {name}".rstrip() if not name or name.casefold() in _RESERVED else name
+        return f"{plain} {name}".rstrip() if not name or is_reserved(name) else name
     return plain
-
-
-def safe(name: str) -> str:
-    """A name that cannot break out of its label."""
-    return _UNSAFE.sub(" ", name)[:_LONGEST_NAME].strip()

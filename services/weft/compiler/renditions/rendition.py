@@ -12,6 +12,7 @@ from weft.compiler.renditions.assembling import assembled
 from weft.passages.json_text import unquoted
 from weft.readmodel.calls import call_arguments
 from weft.readmodel.rows import ItemRow
+from weft.secrets.items import MASKED
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ItemKind
 
@@ -39,7 +40,7 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
         return Rendition(SUMMARY, _with_facts(row))
     if row.kind is ItemKind.TOOL_RESULT and not row.whole.strip():
         return Rendition(STUB, "(empty)")
-    is_call = row.kind is ItemKind.TOOL_CALL
+    is_call = row.kind is ItemKind.TOOL_CALL and not row.metadata.get(MASKED)
     return Rendition(WHOLE, row.whole, call_arguments(row.text, row.metadata) if is_call else None)
 
 

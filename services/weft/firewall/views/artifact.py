@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from weft.bodies.clean import clean
 from weft.firewall.body import Body
 from weft.firewall.bounds import Bounds
-from weft.firewall.finding import Finding, masked
 from weft.firewall.pyrepr import looks_like_repr, repr_to_json
 from weft.firewall.unwrap import unwrap
-from weft.firewall.views.hidden import secrets_behind_hidden
+from weft.secrets.finding import Finding, masked
+from weft.secrets.own import NONE, Own
+from weft.secrets.scanning import secrets_behind_hidden
 
 _BEFORE = 16 << 10
 _AFTER = 8 << 10
@@ -27,7 +28,12 @@ class Artifact:
     """A body whose slices are safe to show."""
 
     def __init__(
-        self, data: bytes | mmap.mmap, key: bytes, limits: Bounds, piece: int = 2_000
+        self,
+        data: bytes | mmap.mmap,
+        key: bytes,
+        limits: Bounds,
+        piece: int = 2_000,
+        own: Own = NONE,
     ) -> None:
         self.data = data
         self.size = len(data)
@@ -35,6 +41,7 @@ class Artifact:
         """Bytes of a piece that fits the slice whatever it holds."""
         self._key = key
         self._limits = limits
+        self._own = own
         self._scanned = (0, 0)
         self._secrets: list[Finding] = []
 
@@ -55,7 +62,7 @@ class Artifact:
         covers_end = high == self.size or end + _AFTER <= high
         if not (covers_start and covers_end and low <= start and high > 0):
             low, high = max(0, start - _BEFORE), min(self.size, end + _STRETCH)
-            found = secrets_behind_hidden(self.data[low:high], self._limits.matches)
+            found = secrets_behind_hidden(self.data[low:high], self._limits.matches, self._own)
             self._scanned, self._secrets = (low, high), [one.moved(low) for one in found]
         return self._secrets
 
@@ -81,19 +88,22 @@ class Artifact:
 
 
 @contextmanager
-def opened(body: Body, key: bytes, limits: Bounds, piece: int) -> Iterator[Artifact]:
+def opened(
+    body: Body, key: bytes, limits: Bounds, piece: int, own: Own = NONE
+) -> Iterator[Artifact]:
     """The artifact of a body. What stands in a container (an MCP result) or is printed by Python
     is looked at as what it means, up to `limits.analyse_bytes`."""
     if isinstance(body, str):
-        yield Artifact(_meant(body.encode("utf-8", "replace"), limits), key, limits, piece)
+        yield Artifact(_meant(body.encode("utf-8", "replace"), limits), key, limits, piece, own)
     elif isinstance(body, bytes):
-        yield Artifact(_meant(body, limits), key, limits, piece)
+        yield Artifact(_meant(body, limits), key, limits, piece, own)
     elif body.stat().st_size == 0:
-        yield Artifact(b"", key, limits, piece)
+        yield Artifact(b"", key, limits, piece, own)
     else:
         with body.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
             small = len(whole) <= limits.analyse_bytes
-            yield Artifact(_meant(bytes(whole), limits) if small else whole, key, limits, piece)
+            data = _meant(bytes(whole), limits) if small else whole
+            yield Artifact(data, key, limits, piece, own)
 
 
 def _meant(data: bytes, limits: Bounds) -> bytes:

@@ -10,8 +10,10 @@ from weft.firewall.bounds import Bounds
 from weft.firewall.views.arguments import Value, known
 from weft.firewall.views.artifact import Artifact, opened
 from weft.firewall.views.registry import Registered, registry
+from weft.secrets.own import own_rules
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import InvalidInput
+from weft_schemas.policy import FirewallRules
 
 _TOKEN = 8
 """Characters above which a token is rare: what is longer by far is not counted to be refused."""
@@ -37,11 +39,12 @@ def drill(
     content_type: str,
     fingerprint_key: bytes,
     encoding: str,
+    rules: FirewallRules = FirewallRules(),  # noqa: B008 - an immutable value
 ) -> Slice:
     """The slice that `request` asks for, at most `request.max_tokens` tokens, secrets masked.
 
-    `content_type` is the envelope's. Raises `InvalidInput` for a view or an argument that there is
-    not, `NotFound` for a JSON path at which nothing stands.
+    `content_type` is the envelope's, `rules` the policy's. Raises `InvalidInput` for
+    a view or an argument that there is not, `NotFound` for a JSON path at which nothing stands.
     """
     views = registry().of(content_type)
     view = views.get(request.view)
@@ -52,7 +55,8 @@ def drill(
     if request.max_tokens < 1:
         raise InvalidInput(f"drill-down: max_tokens is {request.max_tokens}; give at least 1")
     known(request.args, request.view, view.arguments)
-    with opened(body, fingerprint_key, Bounds(), request.max_tokens) as artifact:
+    own = own_rules(rules)
+    with opened(body, fingerprint_key, Bounds(), request.max_tokens, own) as artifact:
         return _taken(artifact, view, request, encoding, tuple(views))
 
 

@@ -14,10 +14,10 @@ from itertools import islice
 
 import re2
 
-from weft.firewall.finding import Finding
-from weft.firewall.secret_context import IN_CONTEXT
-from weft.firewall.secret_rules import RULES as PUBLISHED
-from weft.firewall.secret_rules import WORD_START, SecretRule
+from weft.secrets.finding import Finding
+from weft.secrets.in_context import IN_CONTEXT
+from weft.secrets.published import RULES as PUBLISHED
+from weft.secrets.published import WORD_START, SecretRule
 
 RULES = (*PUBLISHED, *IN_CONTEXT)
 NAMES = (

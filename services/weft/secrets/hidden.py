@@ -5,22 +5,24 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 
 from weft.bodies.clean import clean
-from weft.firewall.finding import Finding, without_overlaps
-from weft.firewall.scan import secrets_in
+from weft.secrets.finding import Finding
 
 
-def secrets_behind_hidden(data: bytes, limit: int) -> list[Finding]:
-    """Secrets in `data` as it is and as it reads, in order and without overlaps."""
-    found = secrets_in(data, limit)
-    source = _text_of(data)
-    plain = clean(data).text
+def spans_in_source(data: bytes, find: Callable[[bytes], list[Finding]]) -> list[Finding]:
+    """What `find` sees in the clean text of `data`, where it stands in `data`; nothing where no
+    character of `data` is hidden."""
+    cleaned = clean(data)
+    if not cleaned.changed:
+        return []
+    plain, source = cleaned.text, _text_of(data)
     if len(plain) == len(source):
-        return found
-    behind = secrets_in(plain.encode(), limit)
+        return []
+    behind = find(plain.encode())
     if not behind:
-        return found
+        return []
     in_plain, in_source = _Offsets(plain.encode()), _Offsets(data)
     first, last = _leftmost(source, plain), _leftmost(source[::-1], plain[::-1])
     spans = []
@@ -29,7 +31,7 @@ def secrets_behind_hidden(data: bytes, limit: int) -> list[Finding]:
         begins = in_source.byte(first[start])
         ends = in_source.byte(len(source) - last[len(plain) - 1 - end])
         spans.append(Finding(begins, ends, one.kind, one.name, b""))
-    return without_overlaps(found + spans)
+    return spans
 
 
 def _text_of(data: bytes) -> str:

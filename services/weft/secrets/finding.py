@@ -86,10 +86,12 @@ def _whole_characters(data: bytes, start: int, end: int) -> tuple[int, int]:
 
 
 def _mark(data: bytes, found: Finding, key: bytes) -> bytes:
-    """`[kind:name:fingerprint]`, in quotes where a bare number of JSON stood."""
+    """`[kind:name:fingerprint]`, without the last where there is no key, in quotes where a bare
+    number of JSON stood."""
     value = found.value or data[found.start : found.end]
     quote = _quote_of_bare(data, found)
-    return quote + f"[{found.kind}:{found.name}:{fingerprint(key, value)}]".encode() + quote
+    told = f"{found.name}:{fingerprint(key, value)}" if key else found.name
+    return quote + f"[{found.kind}:{told}]".encode() + quote
 
 
 _AFTER_KEY = re.compile(rb"(\\*[\"'])\s*:\s*\Z")

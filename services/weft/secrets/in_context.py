@@ -3,7 +3,7 @@ a command, a clause of SQL, an element, a header, a sentence. Every pattern is f
 
 from __future__ import annotations
 
-from weft.firewall.secret_rules import SecretRule, rule
+from weft.secrets.published import SecretRule, rule
 
 _KEY = (
     r"(?:passw(?:or)?d|passwd|pwd|passphrase|secret|(?:access|auth|api|refresh|bearer)?[_-]?token"

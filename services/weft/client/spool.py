@@ -1,0 +1,117 @@
+"""Items that wait in a local file until a server is there to take them.
+
+Three files for each session: what was spooled, what is on its way, and the same with its final ids.
+Ids are written down before anything is sent, so that a process that dies in between sends the same
+ids again, which changes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+
+from weft_schemas.errors import Unavailable
+from weft_schemas.ids import digest
+from weft_schemas.items import ContextItem
+
+
+class Spooled(msgspec.Struct, frozen=True):
+    """One thing that an agent published while nobody took it."""
+
+    mode: Literal["history", "append", "items"]
+    """A whole history, of which the log may hold some; what came behind all that is known; or items
+    with ids of their own."""
+    groups: tuple[tuple[ContextItem, ...], ...]
+    """Each with parents among its own."""
+
+
+T = TypeVar("T")
+Settle = Callable[[Sequence[Spooled]], Awaitable[list[ContextItem]]]
+Publish = Callable[[Sequence[ContextItem]], Awaitable[object]]
+
+
+class Spool:
+    """The files of one session, which any number of processes may share. They hold what tools gave,
+    unmasked, and are for their owner's eyes only."""
+
+    def __init__(self, folder: Path, tenant: str, session: str) -> None:
+        self._folder = folder
+        name = digest("spool", tenant, session)[:32]
+        self._spooled = folder / f"{name}.jsonl"
+        self._sending = folder / f"{name}.sending"
+        self._ready = folder / f"{name}.ready"
+        self._lock = folder / f"{name}.lock"
+        self._sender = folder / f"{name}.sender"
+
+    def is_empty(self) -> bool:
+        return not any(path.exists() for path in (self._spooled, self._sending, self._ready))
+
+    def add(self, one: Spooled) -> None:
+        """Return when it stands on the disk."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # The break in front ends a line that a crash cut off.
+        line = b"\n" + msgspec.json.encode(one) + b"\n"
+        with _locked(self._lock):
+            _write(self._spooled, line, os.O_APPEND)
+
+    async def send(self, settle: Settle, publish: Publish) -> None:
+        """Publish all that is spooled, in order. `settle` gives it its ids. Raises as these do, and
+        `Unavailable` while another process sends; what is not sent stays."""
+        if self.is_empty():
+            return
+        with _locked(self._sender, wait=False):
+            while not self.is_empty():
+                if not self._ready.exists():
+                    self._make_ready(await settle(self._take()))
+                self._sending.unlink(missing_ok=True)
+                await publish(_decoded(self._ready, ContextItem))
+                self._ready.unlink()
+
+    def _take(self) -> list[Spooled]:
+        """What a sender that died has left, else what was spooled since."""
+        with _locked(self._lock):
+            if not self._sending.exists():
+                self._spooled.rename(self._sending)
+        return _decoded(self._sending, Spooled)
+
+    def _make_ready(self, items: Sequence[ContextItem]) -> None:
+        making = self._ready.with_suffix(".making")
+        making.unlink(missing_ok=True)
+        _write(making, b"".join(msgspec.json.encode(item) + b"\n" for item in items))
+        making.rename(self._ready)
+
+
+def _write(path: Path, content: bytes, flags: int = 0) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _decoded(path: Path, kind: type[T]) -> list[T]:
+    """The lines, but for one that a crash cut off: it was never acknowledged."""
+    found = []
+    for line in path.read_bytes().splitlines(keepends=True):
+        with contextlib.suppress(msgspec.MsgspecError):
+            found.append(msgspec.json.decode(line, type=kind))
+    return found
+
+
+@contextlib.contextmanager
+def _locked(path: Path, wait: bool = True) -> Iterator[None]:
+    """While nobody else has the lock. Raises `Unavailable` where it is not to be waited for."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise Unavailable(f"another process sends what is spooled in {path.parent}") from None
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,47 @@
+"""The special tokens of chat templates, by which a model tells who speaks. A tokenizer that parses
+them in text would take a web page's for its own, so none is left whole in what is not trusted."""
+
+from __future__ import annotations
+
+import re
+
+_ANGLED = (
+    # Any of the forms <|im_start|>, <|turn>, <turn|> and DeepSeek's with full-width bars.
+    r"<(?=[|\uff5c/])(?=/?[|\uff5c])|(?<=[\w\"][|\uff5c])(?=>)"
+    r"|<(?=/?(?:"
+    # Llama 2, Mistral, Gemma, T5, Baichuan, Yi, GLM: beginnings, ends and fillers.
+    r"s|bos|eos|pad|unk|mask|sep|cls|sop|eop|eot|eod|eom|BOS_TOKEN|EOS_TOKEN|PAD|CLS|SEP"
+    r"|UNK|MASK_TOKEN|EOP_TOKEN|unused\d{1,4}|reserved_\d{1,4}|extra_id_\d{1,4}|mask:\d{1,3}"
+    # Gemma, Llama's and StarCoder's shapes: start_of_turn, end_function_call, fim_prefix.
+    r"|(?:start|end|begin)_(?:of_)?[a-z_]{2,24}|fim_[a-z]{2,10}|(?:image|audio|video|boi|eoi)"
+    r"(?:_soft)?_?(?:token|pad|start|end)?|(?:gh_stars|filename|reponame|jupyter_[a-z]{2,12}"
+    r"|commit_[a-z]{2,12}|issue_[a-z]{2,12}|empty_output|repo_name|file_sep|issue)"
+    # Tool calls and thoughts of Qwen, GLM, Hermes, Granite, Kimi, MiniMax, Seed and others.
+    r"|think(?:ing)?|tools?|tool_(?:calls?|responses?|results?|outputs?|sep|use|desc|declare)|function_(?:calls?|results?|response)|arg_(?:key|value)"
+    r"|(?:seed|minimax|longcat)[:_][a-z_]{2,24}|answer|observation|reasoning|scratchpad"
+    r")>)"
+    r"|<(?=/?function=|<?/?SYS>>)"
+)
+_BRACKETED = (
+    # Mistral, GLM and BERT.
+    r"\[(?=/?(?:INST|SYSTEM|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|SYSTEM_PROMPT"
+    r"|THINK|IMG|IMG_BREAK|IMG_END|PREFIX|MIDDLE|SUFFIX|ARGS|CALL_ID|AUDIO|BEGIN_AUDIO|TRANSCRIBE"
+    r"|MODEL_SETTINGS|REF|control_\d{1,4}|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS|unused\d{1,4})\])"
+)
+_OTHERS = (
+    # Falcon and MiniMax.
+    r">(?=>(?:TITLE|ABSTRACT|INTRODUCTION|SUMMARY|COMMENT|ANSWER|QUESTION|DOMAIN|EMAIL_ADDRESS"
+    r"|IP_ADDRESS|PREFIX|SUFFIX|MIDDLE)<<)"
+    r"|\](?=~!?b[\[\]]|![pd]~\[)|\[(?=e~\[)"
+)
+_TOKEN = re.compile(f"{_ANGLED}|{_BRACKETED}|{_OTHERS}", re.IGNORECASE)
+"""The place within a token behind which a blank breaks it."""
+
+
+def unbroken(text: str) -> str:
+    """Text that is not trusted, with every special token of a chat template broken by a blank."""
+    return _TOKEN.sub(_apart, text)
+
+
+def _apart(found: re.Match[str]) -> str:
+    return f"{found.group()} "

@@ -1,0 +1,98 @@
+"""What a deployment itself says is a secret: patterns of its own, and values known by their keyed
+hash. Read from the policy once and kept."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import re2
+
+from weft.secrets.finding import Finding
+from weft.secrets.known import Known, known_of
+from weft.secrets.published import SecretRule
+from weft_schemas.policy import FirewallRules, KnownSecrets, SecretPattern
+
+MOST_PATTERNS = 100
+"""Patterns of one policy that are run: each costs a pass over every text."""
+_MEMORY = 8 << 20
+"""Bytes that one of them may take: what RE2 cannot do with this is no pattern of a secret."""
+
+
+class Own(msgspec.Struct, frozen=True):
+    """Rules beside weft's."""
+
+    rules: tuple[SecretRule, ...] = ()
+    known: Known | None = None
+
+    def find(self, data: bytes, limit: int) -> list[Finding]:
+        """At most `limit` spans per rule. Linear in `data`."""
+        found: list[Finding] = []
+        for rule in self.rules:
+            for number, match in enumerate(rule.pattern.finditer(data)):
+                if number >= limit:
+                    break
+                start, end = match.span(rule.group)
+                if 0 <= start < end:
+                    found.append(Finding(start, end, "secret", rule.name))
+        if self.known is not None:
+            found += self.known.find(data, limit)
+        return found
+
+
+NONE = Own()
+
+
+def own_rules(rules: FirewallRules) -> Own:
+    """What the policy adds. A pattern that RE2 does not take is left out: `weft policy set` says so
+    where it is published (`faults_of`)."""
+    patterns, known = _patterns(rules), rules.known_secrets
+    if not patterns and isinstance(known, msgspec.UnsetType):
+        return NONE
+    return _own(patterns, None if isinstance(known, msgspec.UnsetType) else known)
+
+
+def _patterns(rules: FirewallRules) -> tuple[SecretPattern, ...]:
+    return () if isinstance(rules.secret_patterns, msgspec.UnsetType) else rules.secret_patterns
+
+
+@lru_cache(maxsize=256)
+def _own(patterns: tuple[SecretPattern, ...], known: KnownSecrets | None) -> Own:
+    made = [rule for one in patterns[:MOST_PATTERNS] if (rule := _rule(one)) is not None]
+    return Own(tuple(made), known_of(known) if known is not None else None)
+
+
+def _rule(one: SecretPattern) -> SecretRule | None:
+    compiled = _compiled(one.pattern)
+    if isinstance(compiled, str):
+        return None
+    group = 1 if compiled.groups else 0
+    return SecretRule(one.name, (), compiled, group)
+
+
+def _compiled(pattern: str) -> Any:
+    """The pattern for bytes of UTF-8, or why there is none."""
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    try:
+        return re2.compile(pattern.encode(), options)
+    except re2.error as error:
+        return str(error)
+
+
+def faults_of(rules: FirewallRules) -> list[str]:
+    """What is wrong with the patterns of a policy, one sentence each."""
+    found = [
+        f"the secret pattern {one.name!r} cannot be run: {why}; RE2 knows no look-around and no "
+        "back-references"
+        for one in _patterns(rules)
+        if isinstance(why := _compiled(one.pattern), str)
+    ]
+    if len(_patterns(rules)) > MOST_PATTERNS:
+        found.append(
+            f"{len(_patterns(rules))} secret patterns are more than the {MOST_PATTERNS} that "
+            "are run; join some of them"
+        )
+    return found

@@ -1,0 +1,84 @@
+"""Every credential in a text: as it stands, behind escapes, and behind hidden characters."""
+
+from __future__ import annotations
+
+from weft.bodies.masking import masked_text
+from weft.secrets.escapes import Origins, unescaped
+from weft.secrets.find import NAMES, RULES, find_secrets
+from weft.secrets.finding import Finding, masked, masks_of, without_overlaps
+from weft.secrets.hidden import spans_in_source
+from weft.secrets.own import NONE, Own
+from weft.secrets.prefilter import Prefilter, literals
+
+NEEDLES = (*(needle for rule in RULES for needle in rule.needles), *NAMES)
+"""A text that holds none of them holds no credential that weft's own rules know."""
+LIMIT = 10_000
+"""Findings of one rule in one text."""
+_prefilter = Prefilter(literals(NEEDLES))
+
+
+def secrets_in(data: bytes, limit: int = LIMIT, own: Own = NONE) -> list[Finding]:
+    """Credentials in `data`, in order and without overlaps."""
+    looked_at = spaced(data)
+    found = find_secrets(looked_at, _prefilter.present(looked_at.lower()), limit)
+    if own is not NONE:
+        found += own.find(data, limit)
+    return without_overlaps(found + behind_escapes(data, limit, own))
+
+
+def secrets_behind_hidden(data: bytes, limit: int = LIMIT, own: Own = NONE) -> list[Finding]:
+    """Credentials in `data` as it is and as it reads without what is not seen, in order and without
+    overlaps."""
+    found = secrets_in(data, limit, own)
+    behind = spans_in_source(data, lambda plain: secrets_in(plain, limit, own))
+    return without_overlaps(found + behind) if behind else found
+
+
+def behind_escapes(data: bytes, limit: int, own: Own = NONE) -> list[Finding]:
+    """Credentials that only show once the escapes of `data` are resolved; what shows as it is may
+    be among them."""
+    plain = unescaped(data)
+    if plain is None:
+        return []
+    looked_at = spaced(plain)
+    found = find_secrets(looked_at, _prefilter.present(looked_at.lower()), limit)
+    return at_source(data, plain, found + own.find(plain, limit))
+
+
+def at_source(data: bytes, plain: bytes, findings: list[Finding]) -> list[Finding]:
+    """What was found in `plain`, the resolved text of `data`, where it stands in `data`."""
+    if not findings:
+        return []
+    origins = Origins(data)
+    return [
+        Finding(*origins.span(one.start, one.end), one.kind, one.name, plain[one.start : one.end])
+        for one in findings
+    ]
+
+
+def spaced(data: bytes) -> bytes:
+    """`data` with `\\n`, `\\t`, `\\r` and `\\"` of JSON as blanks and quotes, length unchanged, so
+    that a word beside them has its boundary."""
+    if b"\\" not in data:
+        return data
+    for escape, plain in ((rb"\n", b" \n"), (rb"\r", b" \r"), (rb"\t", b" \t"), (rb"\"", b' "')):
+        data = data.replace(escape, plain)
+    return data
+
+
+def without_secrets(text: str, key: bytes, limit: int = LIMIT, own: Own = NONE) -> str:
+    """`text` with credentials masked, and nothing else looked for. `key` makes the fingerprints in
+    the marks; without one they have none."""
+    data = text.encode("utf-8", "replace")
+    found = secrets_in(data, limit, own)
+    return masked(data, found, key).decode("utf-8", "replace") if found else text
+
+
+def as_shown(text: str, own: Own = NONE) -> str:
+    """`text` with credentials masked, also those that hidden characters stand in; every other
+    character stays as it is. The same text and rules give the same result wherever it is made."""
+    if not text:
+        return text
+    data = text.encode("utf-8", "replace")
+    found = secrets_behind_hidden(data, LIMIT, own)
+    return masked_text(text, masks_of(data, found, b"")) if found else text

@@ -1,0 +1,140 @@
+"""A server that is away takes no agent down: what it publishes waits, and is sent once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.conftest import empty
+from tests.provider_rules import check_openai
+
+import weft
+from weft.log.connection import connect
+from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
+from weft_schemas.items import ContextItem, ItemKind
+
+Chat = list[dict[str, Any]]
+
+
+@pytest.fixture
+async def away(tmp_path: Path) -> AsyncIterator[EmbeddedServer]:
+    """A server with a log, which is not running."""
+    async with EmbeddedServer(tmp_path / "nats") as server:
+        connection = await connect(server.url)
+        await empty(connection)
+        await provision(connection)
+        await connection.close()
+        await server.stop()
+        yield server
+
+
+def said(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "content": text}
+
+
+def spooling(client: weft.Client, folder: Path) -> weft.Session:
+    return client.session("s", on_unavailable="spool", spool=folder / "spool", timeout=0.1)
+
+
+async def texts(client: weft.Client) -> list[str]:
+    events = [record.event() async for record in client.events("s")]
+    return [event.text for event in events if isinstance(event, ContextItem)]
+
+
+async def test_an_agent_starts_and_goes_on_without_a_server(
+    away: EmbeddedServer, tmp_path: Path
+) -> None:
+    async with weft.connect(away.url, lazily=True) as client, spooling(client, tmp_path) as s:
+        s.add(said("user", "Where is order 7?"))
+        call = {"id": "c", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+        s.add({"role": "assistant", "content": None, "tool_calls": [call]})
+        assert await s.run(call, {"look_up": lambda: "shipped"})
+        with pytest.warns(weft.UnavailableWarning, match="neither scanned"):
+            request = await s.request("openai", tools=[{"mine": 1}])
+        assert request.pop("tools") == [{"mine": 1}]
+        check_openai(request)
+        assert [message["role"] for message in request["messages"]] == ["user", "assistant", "tool"]
+        with pytest.warns(weft.UnavailableWarning):
+            request = await s.request("anthropic", fallback=[said("user", "as it is")])
+        assert request["messages"] == [said("user", "as it is")]
+        with pytest.raises(weft.Unavailable):
+            await s.compile()
+        assert s.pack is None
+    assert [path.stat().st_mode & 0o77 for path in (tmp_path / "spool").iterdir()] == [0, 0]
+    await away.start()
+    async with weft.connect(away.url) as client, spooling(client, tmp_path) as s:
+        s.add(said("assistant", "It is here."))
+        await s.flush()
+        assert await texts(client) == [
+            "Where is order 7?",
+            "look_up({})",
+            "shipped",
+            "It is here.",
+        ]
+        items = [record.event() async for record in client.events("s")]
+        assert isinstance(items[2], ContextItem)
+        assert items[2].parent_id == items[1].id  # type: ignore[union-attr]
+        assert not list((tmp_path / "spool").glob("*.jsonl"))
+
+
+async def test_a_history_that_was_handed_over_meanwhile_is_sent_once(
+    away: EmbeddedServer, tmp_path: Path
+) -> None:
+    """Whether the process knew the log before, or starts without it."""
+    chat: Chat = [said("user", "yes"), said("assistant", "ok")]
+    await away.start()
+    async with weft.connect(away.url) as client, spooling(client, tmp_path) as s:
+        await s.publish(chat)
+        await away.stop()
+        chat += [said("user", "yes"), said("assistant", "ok"), said("user", "yes")]
+        first = await s.publish(chat)
+        assert (first.spooled, first.new, first.conflicts) == (True, (), ())
+        assert (await s.publish(chat)).spooled
+    async with weft.connect(away.url, lazily=True) as client, spooling(client, tmp_path) as s:
+        chat.append(said("assistant", "done"))
+        assert (await s.publish(chat)).spooled
+        chat.append(said("user", "thanks"))
+        assert (await s.publish(chat)).spooled
+        await away.start()
+        published = await until_sent(s, chat)
+        assert await texts(client) == [message["content"] for message in chat]
+        assert s.after == published.sequence == len(chat)
+
+
+async def until_sent(session: weft.Session, chat: Chat) -> weft.PublishedMessages:
+    """Hand it over until somebody takes it."""
+    async with asyncio.timeout(30):
+        while (published := await session.publish(chat)).spooled:
+            await asyncio.sleep(0.1)
+    return published
+
+
+async def test_a_session_that_waits_goes_on_when_the_server_is_back(
+    away: EmbeddedServer, tmp_path: Path
+) -> None:
+    async with weft.connect(away.url, lazily=True) as client:
+        impatient = client.session("s", on_unavailable="wait", patience=0.0)
+        impatient.add(said("user", "lost?"))
+        with pytest.raises(weft.Unavailable):
+            await impatient.flush()
+        async with client.session("s", on_unavailable="wait", patience=60) as s:
+            s.add(said("user", "there?"))
+            flushing = asyncio.create_task(s.flush())
+            await asyncio.sleep(0.2)
+            await away.start()
+            await flushing
+            assert await texts(client) == ["there?"]
+        await impatient.flush()
+        assert await texts(client) == ["there?", "lost?"]
+
+
+async def test_what_is_refused_is_not_spooled(away: EmbeddedServer, tmp_path: Path) -> None:
+    await away.start()
+    async with weft.connect(away.url) as client, spooling(client, tmp_path) as s:
+        s.add(ContextItem("x" * 300, ItemKind.USER_TURN, "hi"))
+        with pytest.raises(weft.InvalidInput, match=r"\$\.id is 300 bytes"):
+            await s.flush()
+        s._added.clear()
+    assert not (tmp_path / "spool").exists()
