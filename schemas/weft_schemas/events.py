@@ -153,6 +153,20 @@ class ErasedEvent(
     v: int = 1
 
 
+class ScopeErasedEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="scope_erased", tag_field="type"
+):
+    """The tombstone of a scope: what stands before it of items that name the scope, what was made
+    of them, and what was remembered for it is deleted. What names it later is remembered anew.
+    Stands under the tenant's reserved session."""
+
+    scope: str
+    reason: str = ""
+    unreadable: tuple[int, ...] = ()
+    """Records that nobody can decode and that hold the scope's name: they go with it."""
+    v: int = 1
+
+
 class ErasureReceiptEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="erasure_receipt", tag_field="type"
 ):
@@ -163,6 +177,12 @@ class ErasureReceiptEvent(
     removed: dict[str, int]
     unreachable: tuple[str, ...]
     v: int = 1
+    scope: str | msgspec.UnsetType = msgspec.UNSET
+    """Of a scope's erasure; `session` is then null."""
+
+
+ERASURE_RECORDS = ("erased", "scope_erased", "erasure_receipt")
+"""Types of event that say what was erased, and stay."""
 
 
 Event = (
@@ -175,6 +195,7 @@ Event = (
     | ParkedEvent
     | RevivedEvent
     | ErasedEvent
+    | ScopeErasedEvent
     | ErasureReceiptEvent
     | ContextPolicy
     | Catalog

@@ -34,6 +34,7 @@ from weft_schemas.events import (
     Origin,
     ParkedEvent,
     RevivedEvent,
+    ScopeErasedEvent,
     SessionClosedEvent,
     SummaryEvent,
 )
@@ -174,6 +175,8 @@ EXAMPLES: dict[str, msgspec.Struct] = {
         (Grant("", ("project:*",)), Grant("u*", ("user:{principal}", "team:blue")))
     ),
     "scope_grants.bare": ScopeGrants(),
+    "scope_erased.full": ScopeErasedEvent("user:42", "asked for", (7, 9)),
+    "erasure_receipt.scope": ErasureReceiptEvent(None, 9, {"items": 2}, ("backups",), scope="u"),
     "catalog.full": Catalog(
         "default",
         (

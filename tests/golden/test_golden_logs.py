@@ -9,7 +9,7 @@ from weft.readmodel.model import ReadModel
 from weft.readmodel.status import faults
 from weft_schemas.events import EVENT_TYPES, VERSION
 
-ADDED = {"scope_grants"}
+ADDED = {"scope_grants", "scope_erased"}
 """Types of event that version 1 got after its log was recorded."""
 VERSIONS = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 

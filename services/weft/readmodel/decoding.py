@@ -11,6 +11,7 @@ from weft_schemas.events import (
     ErasureReceiptEvent,
     Event,
     RevivedEvent,
+    ScopeErasedEvent,
     SessionClosedEvent,
 )
 from weft_schemas.grants import ScopeGrants
@@ -20,7 +21,9 @@ from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
 from weft_schemas.subjects import Stored
 
-TENANTS_OWN = ContextPolicy | Catalog | ScopeGrants | ErasedEvent | ErasureReceiptEvent
+TENANTS_OWN = (
+    ContextPolicy | Catalog | ScopeGrants | ErasedEvent | ScopeErasedEvent | ErasureReceiptEvent
+)
 
 
 class Decoded(msgspec.Struct):

@@ -121,6 +121,9 @@ class DerivedFold:
 
     def _summary(self, version: int, state: SessionState, event: SummaryEvent) -> bool:
         source = self._source(version, state, event.origin)
+        place = (state.number, source.anchor)
+        if source.type == "closing" and self._db.execute(_sql.partly_erased, place).fetchone():
+            raise Contradiction(f"closing {source.anchor}: a scope of its session was erased since")
         if not self._counts(version, "summary", source, event.origin, "", ()):
             return False
         count = self._tokens(event)

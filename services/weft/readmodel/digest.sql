@@ -61,7 +61,7 @@ SELECT name, body FROM catalogs WHERE tenant = ? ORDER BY name, version
 SELECT body FROM grants WHERE tenant = ? ORDER BY version
 
 -- name: tombstones
-SELECT DISTINCT session FROM tombstones WHERE tenant = ? ORDER BY 1
+SELECT DISTINCT session FROM tombstones WHERE tenant = ? AND session IS NOT NULL ORDER BY 1
 
 -- name: faults
 SELECT session, code, count(*) FROM faults WHERE tenant = ? AND code <> 'contradiction'

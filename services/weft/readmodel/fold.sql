@@ -69,6 +69,9 @@ INSERT INTO bodies (version, item, tokens, characters, outline, packed) VALUES (
 -- name: has_envelope
 SELECT 1 FROM envelopes WHERE item = ?
 
+-- name: partly_erased
+SELECT 1 FROM partly_erased WHERE session = ? AND at > ?
+
 -- name: add_summary
 INSERT INTO summaries (version, item, tokens, sensitivity, text) VALUES (?, ?, ?, ?, ?)
 
@@ -122,7 +125,7 @@ INSERT OR REPLACE INTO faults (sequence, tenant, session, code, error) VALUES (?
 SELECT 1 FROM faults WHERE sequence = ? AND tenant = ? AND session = ?
 
 -- name: tombstones
-SELECT tenant, session FROM tombstones
+SELECT tenant, session FROM tombstones WHERE session IS NOT NULL
 
 -- name: add_tombstone
 INSERT INTO tombstones (version, tenant, session, reason) VALUES (?, ?, ?, ?)

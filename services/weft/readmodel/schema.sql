@@ -151,6 +151,12 @@ CREATE TABLE scopes (
     PRIMARY KEY (session, scope)
 ) WITHOUT ROWID;
 
+-- Sessions of which a scope was erased: what was closed before is not summarised any more.
+CREATE TABLE partly_erased (
+    session INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL
+);
+
 CREATE TABLE closings (
     version INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -198,11 +204,11 @@ CREATE TABLE catalogs (
 );
 CREATE INDEX catalogs_name ON catalogs (tenant, name, version);
 
--- `session` is '' for a whole tenant.
+-- `session` is '' for a whole tenant, null for a scope.
 CREATE TABLE tombstones (
     version INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
-    session TEXT NOT NULL,
+    session TEXT,
     reason TEXT NOT NULL
 );
 
