@@ -90,6 +90,15 @@ def is_stored_as(subject: str, stored: str) -> bool:
     return kept[:2] == ["w", tokens[3]] and kept[3:] == [*tokens[1:3], *tokens[4:]]
 
 
+def stored_form(subject: str) -> str:
+    """How a message published to `subject` is stored, but for its partition, which the server
+    computes: 0 here. Any other subject stays as it is."""
+    tokens = subject.split(".")
+    if tokens[0] != "weft" or len(tokens) < 5:
+        return subject
+    return ".".join(["w", tokens[3], "0", *tokens[1:3], *tokens[4:]])
+
+
 def parse_stored(subject: str) -> Stored:
     """Take a stored subject apart. Raises `InvalidInput` where it is not one."""
     parts = subject.split(".")

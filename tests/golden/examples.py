@@ -35,6 +35,7 @@ from weft_schemas.events import (
     ParkedEvent,
     RevivedEvent,
     ScopeErasedEvent,
+    SensitivityEvent,
     SessionClosedEvent,
     SummaryEvent,
 )
@@ -122,6 +123,9 @@ EXAMPLES: dict[str, msgspec.Struct] = {
         "cl100k_base",
         Sensitivity.INTERNAL,
         "small-model",
+    ),
+    "sensitivity.full": SensitivityEvent(
+        Origin(9, "m4", "classifier", "1", 2), Sensitivity.CONFIDENTIAL
     ),
     "fact.full": FactsEvent(
         Origin(9, "m4", "memory", "1"),

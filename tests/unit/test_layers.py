@@ -10,17 +10,18 @@ from tests.data import ROOT
 
 SERVICES = "firewall summarizer memory compiler router"
 LAYERS = (
-    "cli",
+    "cli testing",
     "http gateway",
     "client replica_service",
     "audit",
     "indexer evaluation",
     "replay",
     SERVICES,
+    "workers",
     "runtime",
     "readmodel",
     "log",
-    "messages",
+    "messages traces",
     "adapters completion",
     "passages",
     "secrets",

@@ -67,6 +67,7 @@ _COMMANDS = {
     "grants": ("weft.cli.grants:grants", "Publish and show whose memory who may use."),
     "config": ("weft.cli.config:config", "Show the settings in force."),
     "gateway": ("weft.cli.gateway:gateway", "MCP servers behind firewall and log."),
+    "mcp": ("weft.cli.mcp:mcp", "Weft itself as an MCP server."),
     "eval": ("weft.cli.evaluation:evaluate", "Measure compiles on recorded sessions."),
     "demo": ("weft.cli.demo:demo", "A recorded session through every service."),
 }

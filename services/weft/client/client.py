@@ -24,6 +24,7 @@ from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
+from weft.log.traces import current_trace
 from weft.messages.reading import Format, Messages, draft
 from weft.runtime.asking import Reply, ask
 from weft.runtime.catalogues import newest_catalogue
@@ -208,6 +209,7 @@ class Client:
     ) -> PublishAck:
         """Publish one item or many, in order, and return when all are stored.
 
+        What is derived of them continues the trace `traceparent`, else that of the current span.
         A sequence is checked whole before anything is sent; an iterator is sent as it comes, in
         bounded memory. Publishing the same again changes nothing. Raises `InvalidInput` naming the
         item, `Forbidden`, `Overloaded` (the log is full), and `Unavailable` where it is unknown
@@ -215,7 +217,7 @@ class Client:
         """
         await self._connected()
         ids: list[str] = []
-        messages = self._outgoing.messages(session, items, traceparent, ids)
+        messages = self._outgoing.messages(session, items, traceparent or current_trace(), ids)
         try:
             done = await self._sending.publish(messages)
         except WeftError as error:

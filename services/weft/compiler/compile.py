@@ -56,7 +56,7 @@ from weft_schemas.policy import ContextPolicy, phase_rule, shown_up_to
 OTHERS = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
 """Kinds that hold what others wrote, whatever the policy says: always in a fence."""
 
-CODE_VERSION = "10"
+CODE_VERSION = "11"
 """Changes whenever the same view and request would give another selection."""
 
 
@@ -237,7 +237,7 @@ def _renditions(state: State) -> Choice:
     since = state.candidates.latest_user or 0
     return Choice(
         groups=state.groups,
-        scores=Scores(state.scores, state.candidates.passages),
+        scores=Scores(state.scores, state.candidates.passages, frozenset(state.question.terms)),
         shapes=shapes,
         pinned=tuple(_pinned(state)),
         exchange=tuple(

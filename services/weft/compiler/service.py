@@ -30,12 +30,13 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, newest_first
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import sessions_of, status
-from weft.runtime.answering import Answering, Asked
+from weft.runtime.answering import Answering
 from weft.runtime.asking import ask
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
+from weft.runtime.requests import Asked
 from weft.runtime.roll import call_roll
 from weft_schemas.compile import CompileRequest, ExplainRequest
 from weft_schemas.errors import Unavailable
@@ -81,15 +82,18 @@ class Compiler:
         self._connection = process.connection
         self._ask = partial(ask, process.connection)
         self._key = process.settings.fingerprint_key.encode()
+        self._tracing = process.tracing
         self._after_work = crash_point("compiler.after_work")
         self._after_publish = crash_point("compiler.after_publish")
 
     async def compile(self, asked: Asked[CompileRequest]) -> msgspec.Raw:
         """The pack, recorded. Raises `NotFound` for a session that the log does not hold."""
-        answer = await self._answered(asked, await self._routed(asked, asked.request))
-        self._after_work()
-        await self._audits.record(asked.tenant, asked.session, answer)
-        self._after_publish()
+        with self._tracing.retrieval(asked.session, asked.request.query) as span:
+            answer = await self._answered(asked, await self._routed(asked, asked.request))
+            self._after_work()
+            await self._audits.record(asked.tenant, asked.session, answer)
+            self._after_publish()
+            span.made(answer.body)
         return msgspec.Raw(answer.body)
 
     async def explain(self, asked: Asked[ExplainRequest]) -> msgspec.Raw:
@@ -172,7 +176,9 @@ class Compiler:
         while True:
             if self._replica.is_late(deadline):
                 wanted = msgspec.structs.replace(wanted, is_late=True)
-            outcome = await self._replica.read_here(tenant, partial(self._here, wanted))
+            outcome: Answer | _Not = _Not.SHORT
+            if not self._pool.is_apart(tenant, self._replica.crowds(tenant)):
+                outcome = await self._replica.read_here(tenant, partial(self._here, wanted))
             if outcome is _Not.SHORT:
                 work = apart(self._data_dir, attempt, wanted)
                 outcome = await self._pool.run(tenant, session, work) or _Not.SETTLED
@@ -184,7 +190,7 @@ class Compiler:
         ready = ready_for(model, wanted)
         if ready is None:
             return _Not.SETTLED
-        if self._pool.is_apart(wanted.tenant) or not is_short_work(ready, wanted):
+        if not is_short_work(ready, wanted):
             return _Not.SHORT
         with self._pool.noted(wanted.tenant):
             return answered(ready, wanted)

@@ -14,11 +14,12 @@ from weft.log.publishing import Publisher
 from weft.readmodel.model import ReadModel
 from weft.readmodel.redaction import redaction_hook
 from weft.readmodel.status import Artifact, artifact
-from weft.runtime.answering import Answering, Asked
+from weft.runtime.answering import Answering
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
+from weft.runtime.requests import Asked
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.errors import Forbidden, NotFound, Unavailable
 from weft_schemas.ids import handle_key
@@ -74,7 +75,7 @@ class _Drilldowns:
             self._key, self._encoding, rules,
         )  # fmt: skip
         is_short = found.size <= SHORT_BYTES and request.max_tokens <= SHORT_SLICE
-        if is_short and not self._pool.is_apart(asked.tenant):
+        if is_short and not self._pool.is_apart(asked.tenant, self._replica.crowds(asked.tenant)):
             item = await self._artifacts.item(found.sequence, found.item_id)
             async with (
                 self._artifacts.body(asked.tenant, item) as body,

@@ -169,7 +169,9 @@ class Indexer:
 
     async def _fold(self, writer: Writer, followed: Followed) -> None:
         self._after_fetch()
+        begun = time.time_ns()
         folded = await writer.fold(followed, lambda step: self._steps[step]())
+        self._process.tracing.folded(followed.records, begun, time.time_ns())
         self._process.metrics.folded(folded.records, writer.checkpoint)
         if not self._is_published:
             self._publish(writer)

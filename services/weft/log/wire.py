@@ -88,6 +88,17 @@ def servers_header(block: bytes | None, name: bytes) -> str:
     return _value(block, block.rfind(b"\r\n%b:" % name), name) if block else ""
 
 
+def headers_of(block: bytes | None) -> dict[str, str] | None:
+    """All headers of a message by their names, the first of each; None where there are none."""
+    if not block:
+        return None
+    lines = (line.partition(b":") for line in block.split(b"\r\n")[1:] if line)
+    found: dict[str, str] = {}
+    for name, _, value in lines:
+        found.setdefault(text_of(name), text_of(value.strip(b" \t")))
+    return found
+
+
 def _value(block: bytes, start: int, name: bytes) -> str:
     if start < 0:
         return ""

@@ -30,9 +30,11 @@ from weft_schemas.events import (
     Origin,
     ParkedEvent,
     RevivedEvent,
+    SensitivityEvent,
     SummaryEvent,
     encode_event,
 )
+from weft_schemas.items import LEVELS
 from weft_schemas.subjects import Stored
 
 _sql = statements("fold")
@@ -75,6 +77,8 @@ class DerivedFold:
                 return self._facts(version, address, state, event)
             case EpisodeEvent():
                 return self._episode(version, address, state, event)
+            case SensitivityEvent():
+                return self._level(version, state, event)
             case ParkedEvent():
                 return self._parked(version, address, state, event)
             case RevivedEvent():
@@ -178,6 +182,19 @@ class DerivedFold:
         if self._db.execute(_sql.has_scope, place).fetchone():
             return scope
         return own if self._db.execute(_sql.refuses_scope, place).fetchone() else scope
+
+    def _level(self, version: int, state: SessionState, event: SensitivityEvent) -> bool:
+        source = self._source(version, state, event.origin)
+        if source.type != "item":
+            raise Contradiction(f"level of sequence {event.origin.sequence}, which is no item")
+        if not self._counts(version, "level", source, event.origin, "", self._end_level):
+            return False
+        rank = LEVELS.index(event.sensitivity)
+        self._db.execute(_sql.add_level, (source.anchor, version, OPEN, rank))
+        return True
+
+    def _end_level(self, version: int, at: int) -> None:
+        self._db.execute(_sql.end_level, (at, version))
 
     def _parked(
         self, version: int, address: Stored, state: SessionState, event: ParkedEvent

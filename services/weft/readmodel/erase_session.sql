@@ -7,6 +7,7 @@ DELETE FROM bodies WHERE item IN (SELECT sequence FROM items WHERE session = ?1)
 DELETE FROM envelopes WHERE item IN (SELECT sequence FROM items WHERE session = ?1);
 DELETE FROM summaries WHERE item IN (SELECT sequence FROM items WHERE session = ?1);
 DELETE FROM summaries WHERE item IN (SELECT version FROM closings WHERE session = ?1);
+DELETE FROM levels WHERE item IN (SELECT sequence FROM items WHERE session = ?1);
 DELETE FROM derivations WHERE anchor IN (SELECT sequence FROM items WHERE session = ?1);
 DELETE FROM derivations WHERE anchor IN (SELECT version FROM closings WHERE session = ?1);
 DELETE FROM waits WHERE item IN (SELECT sequence FROM items WHERE session = ?1);

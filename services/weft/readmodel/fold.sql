@@ -75,6 +75,12 @@ SELECT 1 FROM partly_erased WHERE session = ? AND at > ?
 -- name: add_summary
 INSERT INTO summaries (version, item, tokens, sensitivity, text) VALUES (?, ?, ?, ?, ?)
 
+-- name: add_level
+INSERT INTO levels (item, version, until, rank) VALUES (?, ?, ?, ?)
+
+-- name: end_level
+UPDATE levels SET until = ? WHERE version = ?
+
 -- name: add_closing
 INSERT INTO closings (version, session, last_sequence, reason) VALUES (?, ?, ?, ?)
 

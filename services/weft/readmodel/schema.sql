@@ -122,6 +122,16 @@ CREATE TABLE summaries (
 );
 CREATE INDEX summaries_item ON summaries (item, version);
 
+-- Levels that items were raised to: at least this sensitive while it holds, [version, until).
+CREATE TABLE levels (
+    item INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
+    PRIMARY KEY (item, version)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX levels_version ON levels (version);
+
 -- Facts and episodes. A row is one stretch of being in force, [since, until); a value that lost
 -- to a newer source before it arrived has an empty one.
 CREATE TABLE memories (

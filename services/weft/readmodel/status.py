@@ -13,7 +13,7 @@ from weft.readmodel.store import OPEN, get_meta, snapshot
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import NotFound
 from weft_schemas.ids import artifact_handle
-from weft_schemas.items import BodyRef, ItemKind, Sensitivity
+from weft_schemas.items import LEVELS, BodyRef, ItemKind, Sensitivity
 from weft_schemas.status import (
     HISTORY,
     LISTED,
@@ -178,10 +178,12 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"")
     row = None if sequence is None else db.execute(_sql.artifact, (sequence,)).fetchone()
     if row is None or sequence is None:
         raise NotFound(f"no artifact {handle!r} in tenant {tenant!r}; it may have been erased")
-    session, item_id, kind, untrusted, size, sha256, level, metadata, packed = row
+    session, item_id, kind, untrusted, size, sha256, level, metadata, packed, raised = row
     envelope = msgspec.json.decode(packed, type=ResultEnvelope) if packed else None
     named = msgspec.json.decode(metadata).get("content_type") if metadata else None
     sensitivity = Sensitivity(level)
+    if raised is not None:
+        sensitivity = sensitivity.raised_to(LEVELS[raised])
     if envelope is not None:
         sensitivity = sensitivity.raised_to(envelope.sensitivity)
     return Artifact(

@@ -85,7 +85,8 @@ SELECT * FROM (
 
 -- name: artifact
 SELECT s.session, i.id, i.kind, i.untrusted, i.size, i.body, i.sensitivity,
-    i.metadata, (SELECT body FROM envelopes WHERE item = i.sequence ORDER BY version DESC LIMIT 1)
+    i.metadata, (SELECT body FROM envelopes WHERE item = i.sequence ORDER BY version DESC LIMIT 1),
+    (SELECT max(rank) FROM levels WHERE item = i.sequence AND until = 4611686018427387903)
 FROM items i JOIN sessions s ON s.number = i.session WHERE i.sequence = ?
 
 -- name: place

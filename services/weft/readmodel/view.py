@@ -22,7 +22,7 @@ from weft.readmodel.tail import Seen, Tail, Tails
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EpisodeEvent, MemoryFact
 from weft_schemas.grants import ScopeGrants
-from weft_schemas.items import ItemKind, Sensitivity
+from weft_schemas.items import LEVELS, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.ranges import clamped
 from weft_schemas.routing import Catalog
@@ -68,6 +68,7 @@ class _Begin(NamedTuple):
     envelope: int
     """The newest envelope's version, as `kept.Newest` wants it."""
     summary: int
+    """The newest summary's, or level's."""
     tombstone: int
     has_policies: int
     """Whether the tenant has any, 0 or 1, as below."""
@@ -347,9 +348,11 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         sequence, ordinal, id, kind, text, tokens, outline, parent_id, sensitivity, metadata,
         published_ns, untrusted, envelope_version, envelope_tokens, envelope_body,
         summary_version, summary_tokens, summary, waits,
-        body_tokens, body_size, body_outline, body,
+        body_tokens, body_size, body_outline, body, raised,
     ) = row  # fmt: skip
     version, level, envelope = sequence, _levels[sensitivity], None
+    if raised is not None:
+        level = level.raised_to(LEVELS[raised])
     known = _metadata.decode(metadata) if metadata else {}
     if envelope_version is None and summary_version is None and not untrusted:  # as most are
         return ItemRow(

@@ -30,11 +30,12 @@ from weft.router.holding import FOLLOWED, Catalogues, Held, newest
 from weft.router.hydration import hydrate
 from weft.router.router import SCORER_VERSION
 from weft.router.transform import Transformer, configured, identity
-from weft.runtime.answering import Answering, Asked
+from weft.runtime.answering import Answering
 from weft.runtime.nursery import Nursery
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
+from weft.runtime.requests import Asked
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import BodyRef
@@ -203,7 +204,8 @@ class Routing:
         if not is_late and any(row.sequence <= after for row in view.pending()):
             return _Not.SETTLED
         is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_HYDRATION)
-        if not is_short or self._pool.is_apart(wanted.tenant):
+        crowds = self._replica.crowds(wanted.tenant)
+        if not is_short or self._pool.is_apart(wanted.tenant, crowds):
             return _Not.SHORT
         with self._pool.noted(wanted.tenant):
             return hydration(model, wanted)
