@@ -25,7 +25,7 @@ LAYERS = (
     "adapters completion",
     "passages",
     "secrets",
-    "tokens days bodies bm25 leaves facts",
+    "tokens days bodies bm25 leaves facts injections shingles",
     "model_encodings",
 )
 """From the top; parts of one layer do not import each other."""

@@ -25,6 +25,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
 from weft.log.traces import current_trace
+from weft.messages.offered import OfferedTools
 from weft.messages.reading import Format, Messages, draft
 from weft.runtime.asking import Reply, ask
 from weft.runtime.catalogues import newest_catalogue
@@ -541,6 +542,15 @@ class Client:
             timeout=timeout,
         )
         return await self._ask(session or TENANT_SESSION, "route", asked, RouteReply, timeout)
+
+    async def tools(self, decision: RouteReply, session: str | None = None) -> OfferedTools:
+        """The routed tools whole, ready to be offered: `tools.definitions("openai")` for the
+        request, `tools.selected(call)` for what the model answers. Raises `NotFound` where one has
+        left the catalogue since."""
+        place = session or TENANT_SESSION
+        wanted = [HydrateRequest(card.id, decision.catalog) for card in decision.cards]
+        asked = (self._ask(place, "hydrate", one, HydrationResult) for one in wanted)
+        return OfferedTools(decision, tuple(one.tool for one in await asyncio.gather(*asked)))
 
     async def choose(
         self, decision: RouteReply | str, item_id: str, session: str | None = None

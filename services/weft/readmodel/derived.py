@@ -101,10 +101,18 @@ class DerivedFold:
         for one in envelope.artifacts:
             self._db.execute(_sql.add_artifact, (address.tenant, one.handle, source.anchor))
         self._db.execute(_sql.settle, (version, source.anchor, version))
+        self._flags(version, source, envelope)
         self._documents.supersede(source.anchor, version)
         passages = self._clean(version, source.anchor, envelope)
         self._documents.add(state, source.anchor, version, passages)
         return True
+
+    def _flags(self, version: int, source: _Source, envelope: ResultEnvelope) -> None:
+        """What the envelope signals, where it or an earlier one signals anything."""
+        known = self._db.execute(_sql.has_flags, (source.session, source.anchor)).fetchone()
+        if envelope.signals or known:
+            row = (source.session, source.anchor, version, msgspec.json.encode(envelope.signals))
+            self._db.execute(_sql.add_flags, row)
 
     def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[str]:
         """Keep the clean text, where the envelope says how it is made and does not hold it itself;

@@ -63,6 +63,12 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 -- name: add_envelope
 INSERT INTO envelopes (version, item, tokens, body) VALUES (?, ?, ?, ?)
 
+-- name: add_flags
+INSERT INTO flags (session, item, version, body) VALUES (?, ?, ?, ?)
+
+-- name: has_flags
+SELECT 1 FROM flags WHERE session = ? AND item = ?
+
 -- name: add_body
 INSERT INTO bodies (version, item, tokens, characters, outline, packed) VALUES (?, ?, ?, ?, ?, ?)
 

@@ -44,6 +44,15 @@ CREATE INDEX items_parent ON items (session, parent_id) WHERE parent_id IS NOT N
 CREATE INDEX items_kind ON items (session, kind, ordinal);
 CREATE INDEX items_large ON items (sequence) WHERE body IS NOT NULL AND NOT untrusted;
 
+-- What the guards saw in an item, from a version on; an empty list takes an earlier one back.
+CREATE TABLE flags (
+    session INTEGER NOT NULL,
+    item INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (session, item, version)
+) WITHOUT ROWID;
+
 -- Items that their publisher pinned.
 CREATE TABLE pins (
     session INTEGER NOT NULL,

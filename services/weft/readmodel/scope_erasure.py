@@ -26,7 +26,7 @@ from weft_schemas.items import ItemKind
 _sql = statements("scope_erasure")
 _OF_VICTIMS = (
     "parked", "collisions", "bodies", "envelopes", "summaries", "derivations", "waits",
-    "artifacts", "pins", "levels",
+    "artifacts", "pins", "levels", "flags",
 )  # fmt: skip
 """In an order in which sub-selects still find rows."""
 

@@ -71,6 +71,9 @@ DELETE FROM artifacts WHERE item IN (SELECT item FROM victims)
 -- name: pins
 DELETE FROM pins WHERE item IN (SELECT item FROM victims)
 
+-- name: flags
+DELETE FROM flags WHERE item IN (SELECT item FROM victims)
+
 -- name: levels
 DELETE FROM levels WHERE item IN (SELECT item FROM victims)
 

@@ -19,7 +19,7 @@ from weft.readmodel.search import MAX_POSTINGS, best_documents, count_until
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, snapshot
 from weft.readmodel.tail import Seen, Tail, Tails
-from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.envelope import ResultEnvelope, Signal
 from weft_schemas.events import EpisodeEvent, MemoryFact
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.items import LEVELS, ItemKind, Sensitivity
@@ -29,6 +29,8 @@ from weft_schemas.routing import Catalog
 
 MAX_PINS = 32
 """Newest pinned items that a view gives."""
+MAX_FLAGS = 1_000
+"""Newest items with signals that one read gives."""
 MAX_FACTS = 1_000
 """Facts per scope that one read gives: the newest."""
 
@@ -45,6 +47,7 @@ _kinds = {kind.value: kind for kind in ItemKind}
 _levels = {level.value: level for level in Sensitivity}
 _metadata = msgspec.json.Decoder(dict[str, Any])
 _envelope = msgspec.json.Decoder(ResultEnvelope)
+_signals = msgspec.json.Decoder(tuple[Signal, ...])
 _fact = msgspec.json.Decoder(MemoryFact)
 _episode = msgspec.json.Decoder(EpisodeEvent)
 _policy = msgspec.json.Decoder(ContextPolicy)
@@ -83,6 +86,8 @@ class _Begin(NamedTuple):
     has_superseded: int
     """Whether an item of the session has had another text."""
     has_pins: int
+    has_flags: int
+    """Whether the guards saw anything in an item of the session."""
 
 
 class View:
@@ -198,6 +203,13 @@ class View:
 
     def children(self, ids: Iterable[str]) -> list[ItemRow]:
         return self._items(_CHILDREN, ids=json.dumps(list(ids)))
+
+    def flags(self) -> dict[int, tuple[Signal, ...]]:
+        if not self._begin.has_flags:
+            return {}
+        place = {"session": self._number, "at": self.sequence, "limit": MAX_FLAGS}
+        found = self._db.execute(_sql.flags, place).fetchall()
+        return {item: signals for item, body in found if (signals := _signals.decode(body))}
 
     def pending(self) -> list[ItemRow]:
         if self._is_now and not self._begin.has_waiting:

@@ -183,7 +183,7 @@ class Routing:
         tool, `Unavailable` without a replica."""
         request = asked.request
         held = await self._catalogues.held(asked.tenant, request.catalog, 0, 0.0)
-        wanted = Hydrating(asked.tenant, asked.session, _tool(held, request), request)
+        wanted = Hydrating(asked.tenant, asked.session, tool_named(held, request), request)
         deadline = self._replica.deadline(request.timeout)
         await self._replica.reach(request.after, deadline)
         while True:
@@ -276,7 +276,8 @@ def experience(model: ReadModel, place: Place) -> Experience:
     return experience_of(view.recent(_LOOKED_BACK)[::-1])
 
 
-def _tool(held: Held, request: HydrateRequest) -> SelectableItem:
+def tool_named(held: Held, request: HydrateRequest) -> SelectableItem:
+    """The tool of an id or a name. Raises `NotFound`."""
     items = held.router.items
     found = items.get(request.tool)
     if found is None:
