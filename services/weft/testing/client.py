@@ -246,9 +246,9 @@ class MemoryClient(Client):
             return reply_of(self.tenant, found, request, self._key, shown)
         source = (await self._working.log.read(found.sequence)).event()
         assert isinstance(source, ContextItem)
-        return slice_of(
-            self.tenant, found, request, self._key, self.settings.encoding, rules, source.text
-        )
+        signals = found.envelope.signals if found.envelope is not None else ()
+        key, encoding = self._key, self.settings.encoding
+        return slice_of(self.tenant, found, request, key, encoding, rules, signals, source.text)
 
     async def _route(self, session: str, request: RouteRequest) -> RouteReply:
         held = await self._catalogues.held(self.tenant, request.catalog, request.after, 0.0)
