@@ -247,8 +247,16 @@ class MemoryClient(Client):
         source = (await self._working.log.read(found.sequence)).event()
         assert isinstance(source, ContextItem)
         signals = found.envelope.signals if found.envelope is not None else ()
-        key, encoding = self._key, self.settings.encoding
-        return slice_of(self.tenant, found, request, key, encoding, rules, signals, source.text)
+        return slice_of(
+            self.tenant,
+            found,
+            request,
+            self._key,
+            self.settings.encoding,
+            rules,
+            signals,
+            source.text,
+        )
 
     async def _route(self, session: str, request: RouteRequest) -> RouteReply:
         held = await self._catalogues.held(self.tenant, request.catalog, request.after, 0.0)
