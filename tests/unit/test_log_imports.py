@@ -29,9 +29,9 @@ def test_the_front_door_needs_nats_and_msgspec_alone() -> None:
     )
     code = (
         f"import sys, weft\nused = [{used}]\nimport weft.client.session\n"
-        "weft.messages.request_of = weft.messages.writing.request_of\n"
+        "from weft.messages.writing import request_of\n"
         "items = weft.messages.read([{'role': 'user', 'content': 'hi'}]).items\n"
-        "[weft.messages.request_of(items, provider) for provider in weft.messages.PROVIDERS]\n"
+        "[request_of(items, provider) for provider in weft.messages.PROVIDERS]\n"
         "print(*{name.split('.')[0] for name in sys.modules})"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
