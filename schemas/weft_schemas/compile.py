@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from weft_schemas.envelope import Signal
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import ChoiceCard, HydrationResult
@@ -18,6 +19,7 @@ REASONS = (
     "orphan",
     "superseded",
     "pending",
+    "flagged",
 )
 """Why a candidate is not in the prompt."""
 
@@ -53,6 +55,9 @@ class CompileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the audit holds what was shown."""
     pin: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """Ids of items that stand in the prompt whatever else does."""
+    scopes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Memory of these scopes alone, of those that the session's items name. Filled in by the
+    service where not all of them are granted to who asks."""
     hydration: HydrationResult | msgspec.UnsetType = msgspec.UNSET
     """Phase call with a `tool` of a `catalog`: the tool and the session's values for it. Filled in
     by the service."""
@@ -127,6 +132,8 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     answer: str = ""
     """Of a call whose result is not shown: what is known of it, such as `no result is in the log
     yet`."""
+    signals: tuple[Signal, ...] = ()
+    """What the guards saw in the item, or in what it repeats."""
 
 
 class PendingItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -228,6 +235,8 @@ class DrilldownReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Arguments that give the following slice."""
     seal: str = ""
     """For `metadata.slice_seal` where the text is published as an item."""
+    signals: tuple[Signal, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What the guards saw in the whole body."""
     v: int = 1
 
 
@@ -247,4 +256,6 @@ class ExplainReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     detail: str
     scores: dict[str, float] = {}
     sequence: int = 0
+    signals: tuple[Signal, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What the guards saw in the item, or in what it repeats, where it is shown."""
     v: int = 1

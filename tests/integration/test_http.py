@@ -3,12 +3,18 @@
 import asyncio
 import gzip
 import json
+import os
+import re
+import sys
 from collections.abc import AsyncIterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import httpx
 import pytest
 import pytest_asyncio
+from tests.data import ROOT
 from tests.integration.serving import everything, serving
 
 from weft.client import Client
@@ -293,6 +299,85 @@ async def test_the_document_lists_every_operation_and_the_page_loads_nothing_fro
     page = await http.get("/")
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert "http" not in page.text.replace('http-equiv="', "")
+    await publish(http, "counted", item("m1"))
     assert (await http.get("/live")).text == "live\n"
     assert (await http.get("/ready")).text == "ready\n"
     assert 'service="publish"' in (await http.get("/metrics")).text
+
+
+class Orders(BaseHTTPRequestHandler):
+    """A model behind OpenAI's address: it calls a tool once, and then answers."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        call = {
+            "id": "call_1",
+            "type": "function",
+            "function": {"name": "orders", "arguments": "{}"},
+        }
+        said: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": [call]}
+        if asked["messages"][-1]["role"] == "tool":
+            said = {"role": "assistant", "content": "It was O-20614."}
+        choice = {"index": 0, "message": said, "finish_reason": "stop"}
+        reply = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+        content = json.dumps(reply | {"choices": [choice]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+async def test_an_instrumented_agent_has_its_log_by_its_exporters_address(http, tmp_path):
+    """The program of docs/traces.md as it stands, twice: the SDK, its exporter and an
+    instrumentation are OpenTelemetry's own."""
+    text = (ROOT / "docs" / "traces.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+    settings = dict(re.findall(r"^(OTEL_[A-Z_]+)=(\S+)", text, re.M))
+    settings["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = f"{http.base_url}/v1/traces"
+    del settings["OTEL_EXPORTER_OTLP_TRACES_HEADERS"]
+    model = ThreadingHTTPServer(("127.0.0.1", 0), Orders)
+    Thread(target=model.serve_forever, daemon=True).start()
+    environ = {
+        "OPENAI_API_KEY": "none",
+        "OPENAI_BASE_URL": f"http://127.0.0.1:{model.server_port}/v1",
+        "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+    }
+    for _ in range(2):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", code),
+            env=os.environ | settings | environ,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        _, complaint = await asyncio.wait_for(process.communicate(), 60)
+        assert process.returncode == 0, complaint.decode()
+        assert b"Failed to export" not in complaint, complaint.decode()
+    model.shutdown()
+    model.server_close()
+    page = (await http.get("/v1/sessions/traced/events")).json()
+    told = [one["event"] for one in page["events"] if one["direction"] == "in"]
+    assert [one["kind"] for one in told] == [
+        *("policy", "user_turn", "tool_call", "tool_result", "agent_msg")
+    ]
+    assert told[3]["parent_id"] == told[2]["id"]
+    asked = {"phase": "answer", "after": page["events"][-1]["sequence"], "timeout": 30}
+    prompt = (await http.post("/v1/sessions/traced/compile", json=asked)).json()["pack"]["prompt"]
+    assert "Which order was the largest?" in prompt
+    assert "2060.09" in prompt
+
+
+async def test_traces_are_answered_in_the_form_they_came_in(http):
+    path = "/v1/traces"
+    empty = await http.post(path, json={})
+    assert (empty.status_code, empty.json()) == (200, {})
+    headers = {"Content-Type": "application/x-protobuf"}
+    binary = await http.post(path, content=b"", headers=headers)
+    assert (binary.status_code, binary.content) == (200, b"")
+    assert binary.headers["content-type"] == "application/x-protobuf"
+    broken = await http.post(path, content=b"\xff", headers=headers)
+    assert (broken.status_code, broken.json()["code"]) == (400, "invalid_input")
+    form = await http.post(path, content=b"", headers={"Content-Type": "text/plain"})
+    assert form.status_code == 415

@@ -1,6 +1,7 @@
 """The pure parts of HTTP: grants, limits, keys, events, callers."""
 
 import asyncio
+import socket
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from weft.http.idempotency import KEPT_SECONDS, Answers, checked_key
 from weft.http.limits import Limits
 from weft.http.openapi import FAULTS, document
 from weft.http.problems import Refused, problem_of, status_of
+from weft.http.service import listener
 from weft_schemas import errors
 from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
 
@@ -147,6 +149,24 @@ async def test_a_failure_under_a_key_is_told_to_all_who_wait_and_not_kept() -> N
     first.cancel()
     with pytest.raises(Unavailable, match="broken off"):
         await second
+
+
+async def test_small_answers_are_sent_at_once() -> None:
+    """Nagle's algorithm would hold the second part of an answer back for 40 ms."""
+    found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def accepted(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        sock = writer.get_extra_info("socket")
+        found.set_result(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    taken = listener("127.0.0.1", 0)
+    async with await asyncio.start_server(accepted, sock=taken):
+        _, writer = await asyncio.open_connection(*taken.getsockname())
+        assert await found
+        writer.close()
+    with pytest.raises(ConfigurationError, match="choose another --port"):
+        listener("192.0.2.1", 0)
 
 
 def test_a_key_is_printable() -> None:

@@ -21,11 +21,11 @@ LAYERS = (
     "runtime",
     "readmodel",
     "log",
-    "messages",
+    "messages traces",
     "adapters completion",
     "passages",
     "secrets",
-    "tokens days bodies bm25 leaves facts",
+    "tokens days bodies bm25 leaves facts injections shingles",
     "model_encodings",
 )
 """From the top; parts of one layer do not import each other."""

@@ -25,11 +25,12 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
 from weft.log.traces import current_trace
+from weft.messages.offered import OfferedTools
 from weft.messages.reading import Format, Messages, draft
 from weft.runtime.asking import Reply, ask
 from weft.runtime.catalogues import newest_catalogue
 from weft.runtime.crashpoints import crash_point
-from weft.runtime.policies import policy_in_force
+from weft.runtime.policies import grants_in_force, policy_in_force
 from weft.runtime.roll import call_roll
 from weft.runtime.settings import Settings, read_settings
 from weft_schemas.compile import (
@@ -40,6 +41,7 @@ from weft_schemas.compile import (
     ExplainRequest,
 )
 from weft_schemas.errors import Forbidden, InvalidInput, Unavailable, WeftError
+from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION, derived_key
 from weft_schemas.items import BodyRef, ContextItem
 from weft_schemas.policy import ContextPolicy, Phase
@@ -190,7 +192,9 @@ class Client:
             self._publisher = await opening.enter_async_context(Publisher(connection))
             self._sending = await opening.enter_async_context(Sending(connection, self._publisher))
             key = derived_key(self.settings.credential(), "message ids")
-            self._outgoing = Outgoing(connection, self._publisher, self.tenant, key)
+            self._outgoing = Outgoing(
+                connection, self._publisher, self.tenant, key, self.settings.principal
+            )
             self._open = opening.pop_all()
             self._connection = connection
 
@@ -336,6 +340,17 @@ class Client:
         Needs a credential that may read the log.
         """
         return await policy_in_force(await self._connected(), self.tenant, session, as_of)
+
+    async def publish_grants(self, grants: ScopeGrants) -> Ack:
+        """Say whose memory each principal of the tenant may read and write, from the ack's sequence
+        on; they replace all that were granted before. Needs an operator's credential."""
+        await self._connected()
+        return await self._send(self._outgoing.tenants(grants))
+
+    async def grants(self) -> tuple[int, ScopeGrants | None]:
+        """What is granted, and its sequence; 0 and None where nothing was yet. Needs a credential
+        that may read the log."""
+        return await grants_in_force(await self._connected(), self.tenant)
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
         """Publish a new version of a catalogue; its version is the ack's sequence."""
@@ -527,6 +542,15 @@ class Client:
             timeout=timeout,
         )
         return await self._ask(session or TENANT_SESSION, "route", asked, RouteReply, timeout)
+
+    async def tools(self, decision: RouteReply, session: str | None = None) -> OfferedTools:
+        """The routed tools whole, ready to be offered: `tools.definitions("openai")` for the
+        request, `tools.selected(call)` for what the model answers. Raises `NotFound` where one has
+        left the catalogue since."""
+        place = session or TENANT_SESSION
+        wanted = [HydrateRequest(card.id, decision.catalog) for card in decision.cards]
+        asked = (self._ask(place, "hydrate", one, HydrationResult) for one in wanted)
+        return OfferedTools(decision, tuple(one.tool for one in await asyncio.gather(*asked)))
 
     async def choose(
         self, decision: RouteReply | str, item_id: str, session: str | None = None

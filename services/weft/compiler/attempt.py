@@ -8,10 +8,11 @@ import msgspec
 
 from weft.compiler.compile import Compilation, compile_pack
 from weft.compiler.effort import is_short
-from weft.compiler.rights import policy_of
+from weft.compiler.rights import policy_of, within_grants
 from weft.readmodel.model import ReadModel
 from weft.readmodel.view import View
 from weft_schemas.compile import CompileAudit, CompileRequest, ExplainReply, PendingItem
+from weft_schemas.envelope import Signal
 from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.policy import ContextPolicy
 
@@ -50,6 +51,8 @@ class Ready(msgspec.Struct, frozen=True):
     """A compile that can be done now."""
 
     view: View
+    request: CompileRequest
+    """Narrowed to the scopes that are granted to who asks."""
     policy: ContextPolicy
     """That it goes by."""
     loosened: tuple[str, ...]
@@ -59,7 +62,7 @@ class Ready(msgspec.Struct, frozen=True):
 def attempt(model: ReadModel, wanted: Wanted) -> Answer | None:
     """The answer; None where items that the request waits for are not settled and there is time
     left. Raises `NotFound` for a session or item that is not there, `Unavailable` for one that is
-    not folded yet, `Forbidden` where a policy is loosened by who may not."""
+    not folded yet, `Forbidden` where a policy is loosened, or a scope named, by who may not."""
     ready = ready_for(model, wanted)
     return None if ready is None else answered(ready, wanted)
 
@@ -73,7 +76,8 @@ def ready_for(model: ReadModel, wanted: Wanted) -> Ready | None:
     waits = request.after and request.as_of is None and not wanted.is_late
     if waits and any(row.sequence <= request.after for row in view.pending()):
         return None
-    return Ready(view, *policy_of(model, view, request, wanted.principal))
+    policy, loosened = policy_of(model, view, request, wanted.principal)
+    return Ready(view, within_grants(model, view, request, wanted.principal), policy, loosened)
 
 
 def is_short_work(ready: Ready, wanted: Wanted) -> bool:
@@ -83,7 +87,7 @@ def is_short_work(ready: Ready, wanted: Wanted) -> bool:
 
 def answered(ready: Ready, wanted: Wanted) -> Answer:
     """The compile itself."""
-    view, request = ready.view, wanted.request
+    view, request = ready.view, ready.request
     if wanted.item and not view.by_ids([wanted.item]):
         raise NotFound(
             f"session {wanted.session!r} has no item {wanted.item!r} at or before sequence "
@@ -114,12 +118,14 @@ def explained(item_id: str, compilation: Compilation) -> ExplainReply:
     """Read from the pack's own stats, so that it cannot say anything else than they do."""
     pack = compilation.pack
     included = candidate = False
+    signals: tuple[Signal, ...] = ()
     reason, detail = "no candidate", "neither pinned, recent, nor a match for the query"
     entries = {entry.item_id: entry for entry in pack.entries}
     drops = {drop.item_id: drop for drop in pack.stats.dropped_items}
     if item_id in entries:
         entry = entries[item_id]
         included = candidate = True
+        signals = entry.signals
         reason, detail = "included", f"in section {entry.section}, shown as {entry.view}"
     elif item_id in drops:
         candidate = True
@@ -135,6 +141,7 @@ def explained(item_id: str, compilation: Compilation) -> ExplainReply:
         detail=detail,
         scores={} if score is None else {"score": score},
         sequence=pack.sequence,
+        signals=signals or msgspec.UNSET,
     )
 
 

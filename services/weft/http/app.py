@@ -13,13 +13,13 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import msgspec
-from litestar import Litestar, MediaType, Request, Response, get, route
+from litestar import Litestar, MediaType, Request, Response, get, post, route
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 from litestar.response import Stream
 
-from weft.http import openapi, problems, sse
+from weft.http import openapi, problems, sse, tracing
 from weft.http.callers import caller
 from weft.http.clients import Clients
 from weft.http.counting import RequestCounts
@@ -71,6 +71,7 @@ class Application:
         self.rate = rate
         self.limits = Limits(now)
         self.answers = Answers(now)
+        self.traced = tracing.Published()
         self.metrics = Metrics("serve")
         self.counts = RequestCounts(self.metrics.registry, "serve")
         self.closing = asyncio.Event()
@@ -79,7 +80,7 @@ class Application:
         """The application for a server."""
         handlers = [self._route(path, several) for path, several in paths().items()]
         return Litestar(
-            [*handlers, *self._pages()],
+            [*handlers, self._traces(), *self._pages()],
             openapi_config=None,
             logging_config=None,
             request_max_body_size=self.most_bytes,
@@ -167,6 +168,34 @@ class Application:
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return Stream(body(), media_type=sse.MEDIA_TYPE, headers=headers)
 
+    def _traces(self) -> HTTPRouteHandler:
+        """OpenTelemetry's own form: its answer is in the form of the question."""
+
+        @post("/v1/traces", status_code=200)
+        async def traces(request: Request[Any, Any, Any]) -> Response[bytes]:
+            with self.counts.request("traces") as told:
+                try:
+                    grant = self._admitted(request)
+                    content = await self._content(request, tracing.TYPES)
+                    kind = checked_type(request.headers.get("content-type", ""), tracing.TYPES)
+                    client = await self.clients.of(grant)
+                    answer = await tracing.take(client, self.traced, content, kind)
+                except (WeftError, Refused) as error:
+                    told.code = error.code
+                    raise
+            return Response(answer, media_type=kind)
+
+        return traces
+
+    async def _is_ready(self) -> bool:
+        """Whether the log can be reached: with tokens, by whom somebody asked as."""
+        try:
+            if isinstance(self.grants, Grant):
+                await self.clients.of(self.grants)
+        except WeftError:
+            return False
+        return self.clients.are_up() and not self.closing.is_set()
+
     def _pages(self) -> list[HTTPRouteHandler]:
         """What is for people and for whoever looks after the process; nobody needs a token."""
         schema = openapi.encoded()
@@ -186,7 +215,7 @@ class Application:
 
         @get("/ready")
         async def ready() -> Response[bytes]:
-            if self.clients.are_up() and not self.closing.is_set():
+            if await self._is_ready():
                 return Response(b"ready\n", media_type=MediaType.TEXT)
             complaint = b"not ready: the connection to the log is down\n"
             return Response(complaint, media_type=MediaType.TEXT, status_code=503)

@@ -69,6 +69,7 @@ def document() -> dict[str, Any]:
         path: {one.method.lower(): _operation(one, schemas) for one in several}
         for path, several in paths().items()
     }
+    operations["/v1/traces"] = {"post": _traces()}
     return {
         "openapi": "3.1.0",
         "info": {

@@ -22,6 +22,12 @@ from weft_schemas.errors import ConfigurationError
 DRAIN_SECONDS = 10
 """From the signal to the end, for the requests in work."""
 
+BACKLOG = 1_024
+"""Connections that may wait to be taken."""
+KEEP_ALIVE_SECONDS = 75
+"""A quiet connection is closed after so long: later than a load balancer in front of it does, which
+would else send a request into one that is just being closed."""
+
 _logger = logging.getLogger(__name__)
 
 
@@ -44,7 +50,7 @@ async def serve(
         check_open(host)
     given: Grants | Grant = open_grant(settings.tenant) if grants is None else grants
     set_up_logging("serve", settings.log_level)
-    listener = _listener(host, port)
+    listening_on = listener(host, port)
     async with Clients(settings) as clients:
         application = Application(clients, given, most_bytes=most_bytes, rate=rate)
         server = _Server(
@@ -54,6 +60,7 @@ async def serve(
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=DRAIN_SECONDS,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
             )
         )
 
@@ -61,10 +68,10 @@ async def serve(
             application.closing.set()
             server.should_exit = True
 
-        _logger.info("listening", extra=fields(port=listener.getsockname()[1]))
-        listening(listener.getsockname()[1])
+        _logger.info("listening", extra=fields(port=listening_on.getsockname()[1]))
+        listening(listening_on.getsockname()[1])
         with _signals(end):
-            await server.serve(sockets=[listener])
+            await server.serve(sockets=[listening_on])
 
 
 class _Server(uvicorn.Server):
@@ -88,11 +95,18 @@ def _signals(end: Callable[[], None]) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def _listener(host: str, port: int) -> socket.socket:
+def listener(host: str, port: int) -> socket.socket:
+    """A listening socket. It says that it is TCP, which `socket.create_server` leaves open: asyncio
+    then sends small answers at once, and not after the 40 ms that Nagle's algorithm waits."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(BACKLOG)
+        return made
     except OSError as error:
+        made.close()
         raise ConfigurationError(
             f"cannot listen on {host}:{port}: {error.strerror}; choose another --port"
         ) from None

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from weft.log.connection import Connection
-from weft.log.reading import read
+from weft.log.event_log import EventLog
 from weft.memory.derive import VERSION, WORKER, episode_of, facts_of_envelope, facts_of_item
 from weft.runtime.process import Process
 from weft.workers.deriver import Deriver
@@ -20,15 +19,15 @@ from weft_schemas.subjects import place_of
 
 async def service(process: Process) -> None:
     """Run until the process stops."""
-    await run(process, memory(process.connection))
+    await run(process, memory(EventLog(process.connection)))
 
 
-def memory(connection: Connection) -> Deriver:
+def memory(log: EventLog) -> Deriver:
     """The worker; it alone reports malformed `out` events."""
     worker = Deriver(WORKER, VERSION, reports="out")
 
     async def of_envelope(source: Source) -> FactsEvent | None:
-        return await _of_envelope(connection, source)
+        return await _of_envelope(log, source)
 
     # Kinds that can state a fact in their own words.
     worker.of(ItemKind.USER_TURN, ItemKind.MEMORY_FACT, when=_is_heard)(_of_item)
@@ -52,11 +51,11 @@ def _tells(source: Source) -> bool:
     return isinstance(event, EnvelopeEvent) and bool(event.envelope.facts or event.origin.run)
 
 
-async def _of_envelope(connection: Connection, source: Source) -> FactsEvent | None:
+async def _of_envelope(log: EventLog, source: Source) -> FactsEvent | None:
     event = source.event
     assert isinstance(event, EnvelopeEvent)
     try:
-        record = await read(connection, event.origin.sequence)
+        record = await log.read(event.origin.sequence)
     except NotFound:
         return None  # erased since
     item = record.event()
@@ -72,7 +71,7 @@ async def _of_envelope(connection: Connection, source: Source) -> FactsEvent | N
         item_id=item.id,
         run=source.origin.run or event.origin.run,
     )
-    return facts_of_envelope(source.session, item, event, origin)
+    return facts_of_envelope(source.session, item, event, origin, source.policy.memory)
 
 
 def _of_summary(source: Source) -> EpisodeEvent | None:

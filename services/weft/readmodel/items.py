@@ -11,6 +11,8 @@ from typing import Literal
 import msgspec
 
 from weft import tokens
+from weft.bodies.clean import clean
+from weft.injections.find import signals_in
 from weft.log.record import LogRecord
 from weft.passages.part import Outline, packed, passage_texts
 from weft.passages.splitting import outline_of
@@ -21,7 +23,9 @@ from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
 from weft.secrets.items import masked_item
+from weft_schemas.envelope import Signal
 from weft_schemas.events import encode_event
+from weft_schemas.grants import ScopeGrants, may_use
 from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
 from weft_schemas.policy import ContextPolicy, FirewallRules
 from weft_schemas.subjects import Stored
@@ -30,6 +34,8 @@ _sql = statements("fold")
 _json = msgspec.json.Encoder(order="deterministic")
 _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments"}
 """Metadata kept of an untrusted item: short keys whose meaning weft fixes."""
+REFUSED_SCOPE = "refused_scope"
+"""Where a scope stands that an item named and its publisher may not use."""
 _MOST_SESSIONS = 20_000
 """Whose policy is remembered between records."""
 
@@ -50,10 +56,12 @@ class ItemFold:
         self._documents = documents
         self._bodies = bodies
         self._rules: dict[tuple[str, str], FirewallRules] = {}
+        self._grants: dict[str, ScopeGrants | None] = {}
 
     def forget(self) -> None:
-        """Policies may have changed."""
+        """Policies or grants may have changed."""
         self._rules.clear()
+        self._grants.clear()
 
     def apply(
         self, record: LogRecord, address: Stored, state: SessionState, item: ContextItem
@@ -62,14 +70,22 @@ class ItemFold:
         content_hash = hashlib.sha256(encode_event(item)).digest()
         rules = self._rules_of(address, sequence)
         untrusted = item.kind in rules.untrusted_kinds
-        raw, item = item, _stub(item) if untrusted else item
-        item = masked_item(item, rules)
+        raw, signals = item, tuple[Signal, ...]()
+        if untrusted:
+            item = _stub(item)
+        elif item.kind is ItemKind.DOC_SNIPPET:
+            item, signals = _cleaned(item)
+        item = self._narrowed(address, masked_item(item, rules))
         text = shown_text(item)
         outline = outline_of(text)
         row = self._row(record, state, item, untrusted, content_hash, outline, _size(raw))
         if not self._db.execute(_sql.add_item, row).rowcount:
             return self._collision(sequence, state, item, content_hash)
         state.add_item(sequence, record.published_ns)
+        if signals:
+            self._db.execute(
+                _sql.add_flags, (state.number, sequence, sequence, _json.encode(signals))
+            )
         scope = item.metadata.get("scope")
         if scope:
             self._db.execute(_sql.add_scope, (state.number, scope, sequence))
@@ -124,6 +140,23 @@ class ItemFold:
         state.add_duplicate()
         return "duplicate"
 
+    def _narrowed(self, address: Stored, item: ContextItem) -> ContextItem:
+        """The item; where it names a scope that its publisher may not use, as one that names
+        nobody's memory. It stays an item of its session."""
+        scope = item.metadata.get("scope")
+        if not scope or self._may_use(address, scope):
+            return item
+        metadata = {key: item.metadata[key] for key in item.metadata if key != "scope"}
+        return msgspec.structs.replace(item, metadata={**metadata, REFUSED_SCOPE: scope})
+
+    def _may_use(self, address: Stored, scope: str) -> bool:
+        """By the grants that stand in the log before the item."""
+        tenant = address.tenant
+        if tenant not in self._grants:
+            row = self._db.execute(_sql.grants, (tenant,)).fetchone()
+            self._grants[tenant] = row and msgspec.json.decode(row[0], type=ScopeGrants)
+        return may_use(self._grants[tenant], address.principal, address.session, scope)
+
     def _rules_of(self, address: Stored, at: int) -> FirewallRules:
         key = (address.tenant, address.session)
         rules = self._rules.get(key)
@@ -141,6 +174,13 @@ def _stub(item: ContextItem) -> ContextItem:
     meaning."""
     metadata = {key: item.metadata[key] for key in item.metadata if key in _STUB_METADATA}
     return msgspec.structs.replace(item, text="", metadata=metadata)
+
+
+def _cleaned(item: ContextItem) -> tuple[ContextItem, tuple[Signal, ...]]:
+    """A document, which others wrote, without hidden characters, and what the guards see in it."""
+    cleaned = clean(item.text.encode())
+    signals = (*cleaned.signals, *signals_in(cleaned.text))
+    return msgspec.structs.replace(item, text=cleaned.text) if cleaned.changed else item, signals
 
 
 def _size(item: ContextItem) -> int:

@@ -12,7 +12,7 @@ from weft.passages.part import Outline, leaf_count, unpacked
 from weft.passages.splitting import outline_of
 from weft.readmodel.calls import call_text
 from weft.readmodel.compression import decompressed
-from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.envelope import ResultEnvelope, Signal
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
@@ -210,12 +210,18 @@ class SessionView(FactStore, EpisodicStore, Protocol):
     def children(self, ids: Iterable[str]) -> list[ItemRow]:
         """Items whose parent_id is one of `ids`, in order of sequence."""
 
+    def flags(self) -> dict[int, tuple[Signal, ...]]:
+        """What the guards saw, by the item's sequence, in order; of items with anything."""
+
     def pending(self) -> list[ItemRow]:
         """Items that wait for their envelope, oldest first."""
 
     def scopes(self) -> list[str]:
-        """`session:<id>` and every scope that an item of this session named, in order of first
-        use."""
+        """`session:<id>` and every scope that an item of this session named, and its publisher may
+        use, in order of first use."""
+
+    def within(self, scopes: Iterable[str]) -> SessionView:
+        """The same with memory of these scopes alone."""
 
     def policy(self) -> tuple[int, ContextPolicy]:
         """The policy in force: the session's newest, else the tenant's, else version 0."""

@@ -44,6 +44,15 @@ CREATE INDEX items_parent ON items (session, parent_id) WHERE parent_id IS NOT N
 CREATE INDEX items_kind ON items (session, kind, ordinal);
 CREATE INDEX items_large ON items (sequence) WHERE body IS NOT NULL AND NOT untrusted;
 
+-- What the guards saw in an item, from a version on; an empty list takes an earlier one back.
+CREATE TABLE flags (
+    session INTEGER NOT NULL,
+    item INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (session, item, version)
+) WITHOUT ROWID;
+
 -- Items that their publisher pinned.
 CREATE TABLE pins (
     session INTEGER NOT NULL,
@@ -161,6 +170,12 @@ CREATE TABLE scopes (
     PRIMARY KEY (session, scope)
 ) WITHOUT ROWID;
 
+-- Sessions of which a scope was erased: what was closed before is not summarised any more.
+CREATE TABLE partly_erased (
+    session INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL
+);
+
 CREATE TABLE closings (
     version INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -193,6 +208,13 @@ CREATE TABLE policies (
 );
 CREATE INDEX policies_tenant ON policies (tenant, session, version);
 
+CREATE TABLE grants (
+    version INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    body BLOB NOT NULL
+);
+CREATE INDEX grants_tenant ON grants (tenant, version);
+
 CREATE TABLE catalogs (
     version INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
@@ -201,11 +223,11 @@ CREATE TABLE catalogs (
 );
 CREATE INDEX catalogs_name ON catalogs (tenant, name, version);
 
--- `session` is '' for a whole tenant.
+-- `session` is '' for a whole tenant, null for a scope.
 CREATE TABLE tombstones (
     version INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
-    session TEXT NOT NULL,
+    session TEXT,
     reason TEXT NOT NULL
 );
 

@@ -13,7 +13,8 @@ SELECT m.value, (SELECT value FROM meta WHERE name = 'encoding'),
     EXISTS (SELECT 1 FROM items WHERE session = s.number AND kind = 'plan_state'),
     EXISTS (SELECT 1 FROM items WHERE session = s.number AND kind = 'policy'),
     EXISTS (SELECT 1 FROM superseded WHERE session = s.number),
-    EXISTS (SELECT 1 FROM pins WHERE session = s.number)
+    EXISTS (SELECT 1 FROM pins WHERE session = s.number),
+    EXISTS (SELECT 1 FROM flags WHERE session = s.number)
 FROM (SELECT 1)
 LEFT JOIN meta m ON m.name = 'checkpoint'
 LEFT JOIN sessions s ON s.tenant = :tenant AND s.session = :session
@@ -75,6 +76,13 @@ WHERE i.session = :session AND i.parent_id IN (SELECT value FROM json_each(:ids)
     AND i.sequence <= :at
 ORDER BY i.sequence
 
+-- The newest items with any, in order.
+-- name: flags
+SELECT item, body FROM (
+    SELECT item, body, max(version) FROM flags
+    WHERE session = :session AND version <= :at GROUP BY item ORDER BY item DESC LIMIT :limit)
+ORDER BY item
+
 -- name: sequence_of_ordinal
 SELECT sequence FROM items WHERE session = ? AND ordinal = ?
 
@@ -123,6 +131,9 @@ SELECT version, body FROM policies WHERE version = coalesce(
     WHERE tenant = :tenant AND session = :session AND version <= :at),
     (SELECT max(version) FROM policies
     WHERE tenant = :tenant AND session = '' AND version <= :at))
+
+-- name: grants
+SELECT body FROM grants WHERE tenant = ? ORDER BY version DESC LIMIT 1
 
 -- name: catalog
 SELECT version, body FROM catalogs

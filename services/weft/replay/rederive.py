@@ -106,7 +106,7 @@ def _own(connection: Connection, settings: Settings, name: str) -> Deriver:
         case "summarizer":
             return summarizer(settings, EventLog(connection))
         case "memory":
-            return memory(connection)
+            return memory(EventLog(connection))
     raise InvalidInput(f"worker {name!r} is unknown; use {', '.join(WORKERS)}")
 
 

@@ -15,6 +15,7 @@ from weft.summarizer.covered import NOTHING, Memory
 from weft.summarizer.derive import VERSION, WORKER, is_long, summary_of_item, summary_of_session
 from weft.summarizer.stretch import Stretch, stretch_of
 from weft.summarizer.summarizer import Summarizer, configured
+from weft.summarizer.tainted import repeating
 from weft.workers.deriver import Deriver
 from weft.workers.running import run
 from weft.workers.source import Source
@@ -109,6 +110,7 @@ class _Sessions:
             lambda sequence, item: context.is_untrusted(item, sequence),
             lambda item: is_long(item, item.text, policy.summaries, self._encoding),
             before,
+            repeating(shown),
         )
         if stretch is None or not _may_wait(stretch, source):
             self._memory.keep(place, before, events, closing)
