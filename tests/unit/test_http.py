@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,7 @@ def tokens(folder: Path, text: str) -> Path:
         (GOOD.replace("token =", "sha256 ="), "no SHA-256"),
         (GOOD + 'user = "u"\n', "both user and password"),
         (GOOD + 'user = "u"\npassword = "p"\ncreds = "c"\n', "several ways"),
+        (GOOD + 'principal = "@tenant"\n', "@tenant"),
         (GOOD + "rate = 0\n", "$.token[0].rate"),
         (GOOD + 'colour = "red"\n', "colour"),
         (GOOD + 'password = "$NOWHERE"\n', "$NOWHERE is not in the environment"),
@@ -199,3 +202,24 @@ def test_the_document_describes_what_the_contract_says() -> None:
     assert parts["ContextItem"]["required"] == ["id", "kind"]
     assert "tool_name" in parts["ReservedMetadata"]["properties"]
     assert document() == document()
+
+
+def test_it_needs_no_package_but_those_of_its_extra() -> None:
+    """`pip install 'weft[http]'` alone: what only workers have cannot be imported here."""
+    code = """
+import sys
+missing = {"faststream", "tiktoken", "bpe_openai", "aiosqlite", "Stemmer", "re2", "yaml", "numpy"}
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in missing:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing())
+import weft.http.service, weft.cli.serve
+from weft.http.clients import Clients
+from weft.http.app import Application
+from weft.http.callers import open_grant
+from weft.runtime.settings import Settings
+Application(Clients(Settings()), open_grant("acme")).asgi()
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
