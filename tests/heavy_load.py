@@ -23,6 +23,7 @@ from nats.errors import Error as NatsError
 
 from tests.patience import PATIENCE, patiently
 from weft.client import Client
+from weft.log.reading import last_sequence
 from weft.runtime.settings import Settings
 from weft_schemas.compile import CompileRequest, DrilldownRequest
 from weft_schemas.ids import artifact_handle, handle_key
@@ -35,6 +36,8 @@ ROWS = 140_000
 """Of a table of 6 MB."""
 DRILLDOWNS, COMPILES, HYDRATIONS, SMALL = 20, 4, 4, 20
 """Requests of each kind that are in the air at any time; the last are small compiles."""
+HUGE = 6
+"""Results that are published at once."""
 STARTING, SETTLING = 1.5, 0.5
 """Seconds until the load is there, and until what was begun of it has ended."""
 _SCHEMA = {"type": "object", "properties": {"order_id": {"type": "string"}}}
@@ -74,11 +77,16 @@ async def publish(hostile: Client, victim: Client) -> None:
     await hostile.publish("long", turns(600, 160))
     await hostile.publish("texts", turns(60, 2_500))
     await hostile.publish_catalog(Catalog("c", (SelectableItem("t", "t", args_schema=_SCHEMA),)))
-    ack = await victim.publish("good", turns(40, 60))
-    last = ack.sequence
+    await victim.publish("good", turns(40, 60))
+    await settled(hostile)
+
+
+async def settled(client: Client) -> None:
+    """Return when all that is in the log is worked on."""
+    last = await last_sequence(client.connection)
     async with asyncio.timeout(PATIENCE):
         while True:
-            found = await patiently(hostile.status)
+            found = await patiently(client.status)
             if found.sequence >= last and not found.pending:
                 return
             await asyncio.sleep(0.1)
@@ -139,6 +147,22 @@ class Window(msgspec.Struct):
     live: dict[str, list[float]]
 
 
+async def live_beside_huge_results(hostile: Client, ports: dict[str, int]) -> dict[str, float]:
+    """The longest `/live` of each service, in seconds, while results of 250 KB are scanned, indexed
+    and folded."""
+
+    async def work() -> None:
+        kind = ItemKind.TOOL_RESULT
+        huge = [ContextItem(f"h{n}", kind, prose(n, 30_000 + n)) for n in range(HUGE)]
+        await hostile.publish("huge", huge)
+        await settled(hostile)
+
+    working = asyncio.create_task(work())
+    live = await asyncio.gather(*(_live(port, working) for port in ports.values()))
+    await working
+    return {service: taken[-1] for service, taken in zip(ports, live, strict=True)}
+
+
 async def window(victim: Client, ports: dict[str, int], times: int) -> Window:
     """So many compiles, one after the other, and meanwhile a look at each `/live` without pause."""
     compiling = asyncio.create_task(_compiles(victim, times))
@@ -194,14 +218,15 @@ class Measured(msgspec.Struct):
 
 
 @asynccontextmanager
-async def ready(settings: Settings) -> AsyncIterator[tuple[Client, dict[str, int]]]:
-    """The victim's client, and where each service tells that it lives, when all is published."""
+async def ready(settings: Settings) -> AsyncIterator[tuple[Client, Client, dict[str, int]]]:
+    """The clients of victim and other, and where each service tells that it lives, when all is
+    published."""
     async with (
         Client(replace(settings, tenant=VICTIM)) as victim,
         Client(replace(settings, tenant=HOSTILE)) as hostile,
     ):
         await publish(hostile, victim)
-        yield victim, {one.service: one.port for one in await victim.processes()}
+        yield victim, hostile, {one.service: one.port for one in await victim.processes()}
 
 
 async def measured(

@@ -11,21 +11,22 @@ import sys
 
 from tests.bench.stack import stack
 from tests.bench.table import show
-from tests.heavy_load import Measured, measured, ready
+from tests.heavy_load import Measured, live_beside_huge_results, measured, ready
 
 WINDOWS = 7
 TIMES = 200
 """Compiles in each."""
 
 
-async def measure(windows: int) -> Measured:
-    async with stack() as (up, _), ready(up.settings) as (victim, ports):
+async def measure(windows: int) -> tuple[Measured, dict[str, float]]:
+    async with stack() as (up, _), ready(up.settings) as (victim, hostile, ports):
         url, secret = up.settings.nats_url, up.settings.fingerprint_key
-        return await measured(victim, ports, url, secret, windows, TIMES)
+        found = await measured(victim, ports, url, secret, windows, TIMES)
+        return found, await live_beside_huge_results(hostile, ports)
 
 
 def main() -> None:
-    found = asyncio.run(measure(int(sys.argv[1]) if len(sys.argv) > 1 else WINDOWS))
+    found, huge = asyncio.run(measure(int(sys.argv[1]) if len(sys.argv) > 1 else WINDOWS))
     quiet, beside = found.compile_p99(found.quiet), found.compile_p99(found.beside)
     rows = [("a small compile, p99", quiet * 1e3, beside * 1e3, beside / quiet)]
     for service in found.services:
@@ -34,6 +35,8 @@ def main() -> None:
         rows.append((f"/live of the {service}, longest", quiet * 1e3, beside * 1e3, beside / quiet))
     title = f"Beside another tenant's heavy requests (medians of {len(found.quiet)} windows)"
     show(title, ("what", "quiet, ms", "beside, ms", "ratio"), rows)
+    longest = [(service, huge[service] * 1e3) for service in found.services]
+    show("Beside results of 250 KB", ("/live of the", "longest, ms"), longest)
 
 
 if __name__ == "__main__":

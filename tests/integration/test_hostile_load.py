@@ -3,7 +3,7 @@ every service says that it lives."""
 
 from pathlib import Path
 
-from tests.heavy_load import Measured, measured, ready
+from tests.heavy_load import Measured, live_beside_huge_results, measured, ready
 
 from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, running
@@ -32,7 +32,7 @@ async def test_heavy_requests_of_one_tenant_hold_nobody_else_up(tmp_path: Path, 
     with (tmp_path / "weft.log").open("wb") as log_file:
         async with (
             running(settings, EVERYTHING, log_file=log_file) as up,
-            ready(up.settings) as (victim, ports),
+            ready(up.settings) as (victim, hostile, ports),
         ):
             url, secret = up.settings.nats_url, up.settings.fingerprint_key
             for _ in range(TRIES):
@@ -40,6 +40,7 @@ async def test_heavy_requests_of_one_tenant_hold_nobody_else_up(tmp_path: Path, 
                 slow = held_up(found)
                 if not slow:
                     break
+            huge = await live_beside_huge_results(hostile, ports)
             restarts = {state.name: state.restarts for state in up.supervisor.states()}
     quiet, beside = found.compile_p99(found.quiet), found.compile_p99(found.beside)
     longest = max(found.live_longest(found.beside, service) for service in found.services)
@@ -49,4 +50,6 @@ async def test_heavy_requests_of_one_tenant_hold_nobody_else_up(tmp_path: Path, 
             f"{quiet * 1e3:.0f} ms; the longest /live {longest * 1e3:.0f} ms"
         )
     assert slow == {}
+    for service, seconds in huge.items():
+        assert seconds <= max(LIVE_SECONDS, MOST * found.live_longest(found.quiet, service)), huge
     assert not any(restarts.values()), restarts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import sqlite3
 import time
@@ -45,6 +46,7 @@ async def service(process: Process) -> None:
     Raises `Unavailable` and `Forbidden` as the log does.
     """
     tokens.counter(process.settings.encoding)  # loaded here, not within the first fold
+    gc.freeze()  # it stays: no collection needs to walk through it, for which everybody would wait
     generations = Generations(process.settings.data_dir)
     lock = generations.writer_lock()
     if not await _stand_by(process, lock):

@@ -8,6 +8,7 @@ works from the query alone.
 from __future__ import annotations
 
 import asyncio
+import gc
 import secrets
 from collections.abc import Awaitable
 from enum import Enum
@@ -103,6 +104,7 @@ async def service(process: Process, nursery: Nursery | None = None) -> None:
             await answering.answer("route", RouteRequest, routing.route)
             await answering.answer("hydrate", HydrateRequest, routing.hydrate)
             await answering.answer("choose", ChoiceRequest, routing.choose)
+            gc.freeze()  # catalogues and encodings stay: no collection needs to walk through them
             process.started()
             stopping = asyncio.create_task(process.stopping.wait())
             await asyncio.wait([following, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -170,10 +172,11 @@ class Routing:
         )
         query = await self._routing_query(request.query)
         request = await self._experienced(asked, held)
+        # 1 to 40 ms, by the length of the query: tenants in turn.
+        async with self._replica.turn(asked.tenant):
+            routed = held.router.route(request, query)
         reply = msgspec.structs.replace(
-            held.router.route(request, query),
-            catalog_version=held.version,
-            id=secrets.token_hex(8),
+            routed, catalog_version=held.version, id=secrets.token_hex(8)
         )
         await self._record("routed", _audit(asked, request, reply), reply.id)
         return reply
