@@ -45,7 +45,6 @@ def tokens(folder: Path, text: str) -> Path:
         (GOOD.replace("token =", "sha256 ="), "no SHA-256"),
         (GOOD + 'user = "u"\n', "both user and password"),
         (GOOD + 'user = "u"\npassword = "p"\ncreds = "c"\n', "several ways"),
-        (GOOD + 'principal = "@tenant"\n', "@tenant"),
         (GOOD + "rate = 0\n", "$.token[0].rate"),
         (GOOD + 'colour = "red"\n', "colour"),
         (GOOD + 'password = "$NOWHERE"\n', "$NOWHERE is not in the environment"),
@@ -208,7 +207,7 @@ def test_it_needs_no_package_but_those_of_its_extra() -> None:
     """`pip install 'weft[http]'` alone: what only workers have cannot be imported here."""
     code = """
 import sys
-missing = {"faststream", "tiktoken", "bpe_openai", "aiosqlite", "Stemmer", "re2", "yaml", "numpy"}
+missing = {"faststream", "tiktoken", "bpe_openai", "aiosqlite", "Stemmer", "re2", "numpy"}
 class Missing:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in missing:

@@ -210,7 +210,9 @@ class MemoryClient(Client):
     async def _explain(self, session: str, request: ExplainRequest) -> bytes:
         return await self._compiled(session, request.request, request.item_id)
 
-    async def _compiled(self, session: str, request: CompileRequest, item: str = "") -> bytes:
+    async def _compiled(
+        self, session: str, request: CompileRequest, item: str | None = None
+    ) -> bytes:
         request = await self._routed(session, request)
         base = self._audits.get(request.stable_from or "", b"")
         wanted = Wanted(self.tenant, session, request, self._key, base, is_late=True, item=item)
