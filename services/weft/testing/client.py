@@ -248,8 +248,16 @@ class MemoryClient(Client):
             return reply_of(self.tenant, found, request, self._key, shown)
         source = (await self._working.log.read(found.sequence)).event()
         assert isinstance(source, ContextItem)
+        signals = found.envelope.signals if found.envelope is not None else ()
         return slice_of(
-            self.tenant, found, request, self._key, self.settings.encoding, rules, source.text
+            self.tenant,
+            found,
+            request,
+            self._key,
+            self.settings.encoding,
+            rules,
+            signals,
+            source.text,
         )
 
     async def _route(self, session: str, request: RouteRequest) -> RouteReply:

@@ -149,9 +149,10 @@ class _Run:
     def at_once(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
     ) -> list[Derived] | None:
-        rule, source = self._found(record, address, event, context)
-        if rule is None:
+        found = self._found(record, address, event, context)
+        if found is None:
             return []
+        rule, source = found
         if rule.is_async:
             return None
         if isinstance(event, ContextItem):
@@ -163,9 +164,10 @@ class _Run:
     async def derive(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
     ) -> list[Derived]:
-        rule, source = self._found(record, address, event, context)
-        if rule is None:
+        found = self._found(record, address, event, context)
+        if found is None:
             return []
+        rule, source = found
         async with self._with_body(rule, source) as whole:
             if rule.is_async:
                 given = {"context": context} if rule.wants_context else {}
@@ -179,8 +181,11 @@ class _Run:
 
     def _found(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
-    ) -> tuple[_Rule | None, Source]:
-        """The rule that takes an event, None where nobody does, and the source without its body."""
+    ) -> tuple[_Rule, Source] | None:
+        """The rule that takes an event and the source without its body; None where nobody does."""
+        rules = [rule for rule in self._rules if rule.takes(event)]
+        if not rules:
+            return None
         is_item = isinstance(event, ContextItem)
         source = Source(
             event,
@@ -193,10 +198,7 @@ class _Run:
             is_item and context.is_untrusted(event),  # type: ignore[arg-type]
             record.deliveries,
         )
-        for rule in self._rules:
-            if rule.takes(event) and rule.when(source):
-                return rule, source
-        return None, source
+        return next(((rule, source) for rule in rules if rule.when(source)), None)
 
     @asynccontextmanager
     async def _with_body(self, rule: _Rule, source: Source) -> AsyncIterator[Source]:
