@@ -8,7 +8,7 @@ import msgspec
 
 from weft.compiler.compile import Compilation, compile_pack
 from weft.compiler.effort import is_short
-from weft.compiler.rights import policy_of
+from weft.compiler.rights import policy_of, within_grants
 from weft.readmodel.model import ReadModel
 from weft.readmodel.view import View
 from weft_schemas.compile import CompileAudit, CompileRequest, ExplainReply, PendingItem
@@ -51,6 +51,8 @@ class Ready(msgspec.Struct, frozen=True):
     """A compile that can be done now."""
 
     view: View
+    request: CompileRequest
+    """Narrowed to the scopes that are granted to who asks."""
     policy: ContextPolicy
     """That it goes by."""
     loosened: tuple[str, ...]
@@ -60,7 +62,7 @@ class Ready(msgspec.Struct, frozen=True):
 def attempt(model: ReadModel, wanted: Wanted) -> Answer | None:
     """The answer; None where items that the request waits for are not settled and there is time
     left. Raises `NotFound` for a session or item that is not there, `Unavailable` for one that is
-    not folded yet, `Forbidden` where a policy is loosened by who may not."""
+    not folded yet, `Forbidden` where a policy is loosened, or a scope named, by who may not."""
     ready = ready_for(model, wanted)
     return None if ready is None else answered(ready, wanted)
 
@@ -74,7 +76,8 @@ def ready_for(model: ReadModel, wanted: Wanted) -> Ready | None:
     waits = request.after and request.as_of is None and not wanted.is_late
     if waits and any(row.sequence <= request.after for row in view.pending()):
         return None
-    return Ready(view, *policy_of(model, view, request, wanted.principal))
+    policy, loosened = policy_of(model, view, request, wanted.principal)
+    return Ready(view, within_grants(model, view, request, wanted.principal), policy, loosened)
 
 
 def is_short_work(ready: Ready, wanted: Wanted) -> bool:
@@ -84,7 +87,7 @@ def is_short_work(ready: Ready, wanted: Wanted) -> bool:
 
 def answered(ready: Ready, wanted: Wanted) -> Answer:
     """The compile itself."""
-    view, request = ready.view, wanted.request
+    view, request = ready.view, ready.request
     if wanted.item is not None and not view.by_ids([wanted.item]):
         raise NotFound(
             f"session {wanted.session!r} has no item {wanted.item!r} at or before sequence "
