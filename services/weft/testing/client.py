@@ -25,7 +25,7 @@ from weft.client.checking import checked
 from weft.client.client import Client
 from weft.client.outgoing import Items, PublishAck
 from weft.compiler.attempt import Wanted, attempt
-from weft.firewall.service import allowed, reply_of, slice_of
+from weft.firewall.service import allowed, reply_of, signals_of, slice_of
 from weft.firewall.views.drill import Slice
 from weft.log.message import Ack
 from weft.log.record import LogRecord
@@ -252,17 +252,10 @@ class MemoryClient(Client):
             return reply_of(self.tenant, found, request, self._key, shown)
         source = (await self._working.log.read(found.sequence)).event()
         assert isinstance(source, ContextItem)
-        signals = found.envelope.signals if found.envelope is not None else ()
         return slice_of(
-            self.tenant,
-            found,
-            request,
-            self._key,
-            self.settings.encoding,
-            rules,
-            signals,
-            source.text,
-        )
+            self.tenant, found, request, self._key, self.settings.encoding, rules, source.text,
+            signals_of(found),
+        )  # fmt: skip
 
     async def _route(self, session: str, request: RouteRequest) -> RouteReply:
         held = await self._catalogues.held(self.tenant, request.catalog, request.after, 0.0)
