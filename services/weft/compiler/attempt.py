@@ -31,8 +31,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """Whether nothing is waited for any more."""
     principal: str = ""
     """Who asks; empty where the subject names nobody."""
-    item: str = ""
-    """The item that is to be explained; empty where the pack is wanted."""
+    item: str | None = None
+    """The item that is to be explained; None where the pack is wanted."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -88,7 +88,7 @@ def is_short_work(ready: Ready, wanted: Wanted) -> bool:
 def answered(ready: Ready, wanted: Wanted) -> Answer:
     """The compile itself."""
     view, request = ready.view, ready.request
-    if wanted.item and not view.by_ids([wanted.item]):
+    if wanted.item is not None and not view.by_ids([wanted.item]):
         raise NotFound(
             f"session {wanted.session!r} has no item {wanted.item!r} at or before sequence "
             f"{view.sequence}; see its items with `weft events`"
@@ -96,7 +96,7 @@ def answered(ready: Ready, wanted: Wanted) -> Answer:
     made = compile_pack(view, request, key=wanted.key, base=recorded(wanted.base))
     made = _with_rights(made, wanted.principal, ready.loosened)
     made = _with_unfolded(made, request.after)
-    reply = explained(wanted.item, made) if wanted.item else made.pack
+    reply = made.pack if wanted.item is None else explained(wanted.item, made)
     return Answer(
         msgspec.json.encode(reply),
         made.pack.sequence,
