@@ -23,7 +23,13 @@ class _Turn(msgspec.Struct, frozen=True):
     blip_caption: str | None = None
 
 
-def read(record: Record, conversation: dict[str, Any]) -> Reading:
+def read(record: Record) -> Reading | None:
+    """A record's conversation, None where it holds none."""
+    conversation = record.value.get("conversation") if isinstance(record.value, dict) else None
+    return _read(record, conversation) if isinstance(conversation, dict) else None
+
+
+def _read(record: Record, conversation: dict[str, Any]) -> Reading:
     """All turns in order, ids as in the data (`D3:12`), the first speaker as the user.
 
     A shared photo is left out; its caption stands after the turn's text. Raises `InvalidInput`.

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from weft.completion import Completion
-from weft.evaluation.reading.asking import ask
-from weft.evaluation.reading.cases import Case
-from weft.evaluation.reading.files import (
+from weft_eval.reading.asking import ask
+from weft_eval.reading.cases import Case
+from weft_eval.reading.files import (
     Answers,
     Tools,
     read_answers,

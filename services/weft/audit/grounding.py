@@ -1,25 +1,16 @@
-"""Grounding: of the argument values of the next tool call that the session has already stated, how
-many stand in the prompt compiled for it, in the block of an item that states them."""
+"""Of the values that a step needs, those that the session has already stated, and whether the
+block of an item that states them shows each beside its field or in its sentence."""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate
-from math import inf
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
-from weft.evaluation.counting import count
-from weft.evaluation.provided import PROVIDERS, shown_by
-from weft.evaluation.transcripts import Step, Transcript
 from weft.leaves import field_of, leaves
-from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.policy import Phase
 
 SHORTEST = 2
 """Characters of a value that is looked for: single digits and letters stand everywhere."""
@@ -27,9 +18,6 @@ NEAR = 80
 """Characters before a value within which its field name must stand."""
 PROSE = 60
 """Characters from which a JSON string is prose, so that its sentence counts and not its field."""
-
-Compile = Callable[[Transcript, int, CompileRequest], ContextPack]
-"""Compiles with the first n items of a transcript published."""
 
 Sources = dict[str, list[ContextItem]]
 """Of each value that a step needs, the items that stated it before."""
@@ -45,95 +33,16 @@ _ESCAPED = re.compile(r"\\\\+([nrt\"'])")
 _ESCAPES = {"n": "\n", "r": "", "t": " "}
 
 
-class Grounding(msgspec.Struct):
-    """Counts over all steps."""
-
-    values: int = 0
-    """That the session stated before."""
-    found: int = 0
-    """In the block of an included item that stated them, beside the field or in the sentence."""
-    in_source: int = 0
-    """In the block of an included item that stated them, however placed."""
-    in_prompt: int = 0
-    """As a whole word anywhere in the prompt."""
-    openai: int = 0
-    """Found in the messages for OpenAI, by the same rule."""
-    anthropic: int = 0
-    """Found in the messages for Anthropic."""
-    oracle: int = 0
-    """That fit the budget where the next call is known and nothing else is shown, labels free: no
-    choice of items and parts can do better."""
-    steps: int = 0
-    tokens: int = 0
-    frame: int = 0
-    """Tokens of prompts that belong to no block."""
-    missed: list[tuple[str, int, str]] = []
-    """(transcript, position, value)."""
-
-    @property
-    def share(self) -> float:
-        return self.found / self.values if self.values else 1.0
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """Beside `share`: of what stands in each provider's messages, and of what could."""
-        return {
-            name: getattr(self, name) / self.values if self.values else 1.0
-            for name in (*PROVIDERS, "in_prompt", "oracle")
-        }
-
-    @property
-    def frame_share(self) -> float:
-        return self.frame / self.tokens if self.tokens else 0.0
-
-
-def measure_grounding(
-    transcripts: Sequence[Transcript], compile_at: Compile, budget: int, query: str = ""
-) -> Grounding:
-    """Compile for phase `call` before every step, and look for its values."""
-    total = Grounding()
-    for transcript in transcripts:
-        for step in transcript.steps:
-            sources = sources_of(transcript, step)
-            if sources:
-                request = CompileRequest(phase=Phase.CALL, budget=budget, query=query)
-                pack = compile_at(transcript, step.position, request)
-                score(total, transcript.name, step.position, sources, pack)
-                total.oracle += _affordable(sources, budget)
-    return total
-
-
-def sources_of(transcript: Transcript, step: Step) -> Sources:
-    """The step's values that the session has stated, with the items that did."""
-    earlier = transcript.items[: step.position]
+def sources_of(earlier: Sequence[ContextItem], arguments: Sequence[Any]) -> Sources:
+    """The values of the next calls' arguments that earlier items stated, with those items."""
     return {
         value: found
-        for value in stated_values(step.arguments)
+        for value in stated_values(arguments)
         if (found := [item for item in earlier if stands_in(value, item.text)])
     }
 
 
-def score(total: Grounding, name: str, position: int, sources: Sources, pack: ContextPack) -> None:
-    """Add what one pack shows of the values that its step needs."""
-    blocks = {entry.item_id: entry.text for entry in pack.entries if entry.text in pack.prompt}
-    total.steps += 1
-    total.tokens += pack.stats.prompt_tokens
-    total.frame += pack.stats.prompt_tokens - sum(
-        count for section, count in pack.stats.tokens_per_section.items() if section != "frame"
-    )
-    total.values += len(sources)
-    total.openai += len(_grounded(sources, shown_by("openai", pack.entries)))
-    total.anthropic += len(_grounded(sources, shown_by("anthropic", pack.entries)))
-    found = _grounded(sources, blocks)
-    total.found += len(found)
-    for value, items in sources.items():
-        total.in_prompt += stands_in(value, pack.prompt)
-        total.in_source += any(stands_in(value, blocks.get(item.id, "")) for item in items)
-        if value not in found:
-            total.missed.append((name, position, value))
-
-
-def _grounded(sources: Sources, blocks: Mapping[str, str]) -> set[str]:
+def grounded(sources: Sources, blocks: Mapping[str, str]) -> set[str]:
     """The values that stand in the block of an item that states them, in their place."""
     return {
         value
@@ -141,21 +50,6 @@ def _grounded(sources: Sources, blocks: Mapping[str, str]) -> set[str]:
         for item in items
         if stands_in(value, block := blocks.get(item.id, "")) and in_place(value, item, block)
     }
-
-
-def _affordable(sources: Sources, budget: int) -> int:
-    """How many of the values fit the budget at best: labels and field names cost nothing, and a
-    sentence is paid for by all the values in it."""
-    needed: dict[str, set[str]] = {}
-    for value, items in sources.items():
-        for item in items:
-            for field, sentence in _contexts(value, item):
-                needed.setdefault(value if field else sentence, set()).add(value)
-    costs = dict.fromkeys(sources, inf)
-    for text, held in needed.items():
-        for value in held:
-            costs[value] = min(costs[value], count(text) / len(held))
-    return sum(spent <= budget for spent in accumulate(sorted(costs.values())))
 
 
 def stated_values(arguments: Sequence[Any]) -> list[str]:
@@ -177,11 +71,11 @@ def in_place(value: str, item: ContextItem, block: str) -> bool:
     flat = _flat(block)
     return any(
         _beside(value, field, block) if field else _flat(sentence) in flat
-        for field, sentence in _contexts(value, item)
+        for field, sentence in contexts(value, item)
     )
 
 
-def _contexts(value: str, item: ContextItem) -> Iterator[tuple[str, str]]:
+def contexts(value: str, item: ContextItem) -> Iterator[tuple[str, str]]:
     """(field, "") or ("", sentence) for each place where the item states the value."""
     structure = _structure(item)
     if structure is None:

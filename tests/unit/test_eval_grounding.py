@@ -2,12 +2,13 @@
 
 import msgspec
 
-from weft.evaluation.evidence import measure_evidence
-from weft.evaluation.grounding import in_place, measure_grounding
-from weft.evaluation.in_process import InProcess
-from weft.evaluation.provided import PROVIDERS, shown_by
-from weft.evaluation.stability import common, history, measure_stability
-from weft.evaluation.transcripts import Question, Step, Transcript
+from weft.audit.grounding import in_place
+from weft_eval.evidence import measure_evidence
+from weft_eval.grounding import measure_grounding
+from weft_eval.in_process import InProcess
+from weft_eval.provided import PROVIDERS, shown_by
+from weft_eval.stability import common, history, measure_stability
+from weft_eval.transcripts import Question, Step, Transcript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase

@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from weft.cli.connecting import client, connected, json_option, running
-from weft.cli.evaluation_offline import envelope, files_argument, hydration, routing
 from weft.cli.output import print_json, table
-from weft.cli.reading import reading
 from weft.runtime.settings import Settings
+from weft_eval.cli.offline import envelope, files_argument, hydration, routing
+from weft_eval.cli.reading import reading
 from weft_schemas.errors import InvalidInput
 
 BUDGETS = (500, 1_000, 2_000, 4_000)
@@ -90,7 +90,7 @@ def grounding(
     Example:
       weft eval grounding runs.json --budget 1000
     """
-    from weft.evaluation.grounding import measure_grounding
+    from weft_eval.grounding import measure_grounding
 
     others = _others(baselines, contextweaver)
     transcripts = _read(files)
@@ -124,7 +124,7 @@ def evidence(
     Example:
       weft eval evidence conversations.json --json
     """
-    from weft.evaluation.evidence import measure_evidence
+    from weft_eval.evidence import measure_evidence
 
     others = _others(baselines, contextweaver)
     transcripts = _read(files)
@@ -151,7 +151,7 @@ def stability(
     Example:
       weft eval stability runs.json --budget 1000
     """
-    from weft.evaluation.stability import measure_stability
+    from weft_eval.stability import measure_stability
 
     rows = _measured(measure_stability, _read(files), budgets or (1_000, 2_000), {}, settings)
     _report(rows, as_json)
@@ -177,7 +177,7 @@ def documents(
     Example:
       weft eval documents tau2_banking --budget 2000
     """
-    from weft.evaluation.documents import measure_documents, read_library
+    from weft_eval.documents import measure_documents, read_library
 
     library = [read_library(folder)]
     others = _others(baselines, False)
@@ -186,7 +186,7 @@ def documents(
 
 
 def _read(files: Sequence[Path]) -> list[Any]:
-    from weft.evaluation.transcripts import read_transcripts
+    from weft_eval.transcripts import read_transcripts
 
     transcripts = [one for file in files for one in read_transcripts(file)]
     if not any(one.steps or one.questions for one in transcripts):
@@ -199,7 +199,7 @@ def _read(files: Sequence[Path]) -> list[Any]:
 
 def _others(baselines: bool, contextweaver: bool) -> dict[str, Any]:
     """What weft is compared with, by name."""
-    from weft.evaluation import baselines as held
+    from weft_eval import baselines as held
 
     others: dict[str, Any] = {}
     if baselines:
@@ -251,11 +251,11 @@ async def _measure_all(
 async def _compiling(settings: Settings | None) -> AsyncIterator[Callable[[], Any]]:
     """Gives what makes compiles: of the services, or of this process without settings."""
     if settings is None:
-        from weft.evaluation.in_process import InProcess
+        from weft_eval.in_process import InProcess
 
         yield InProcess
         return
-    from weft.cli.evaluation_live import LiveCompiles
+    from weft_eval.cli.live import LiveCompiles
 
     async with client(settings) as log:
         loop = asyncio.get_running_loop()

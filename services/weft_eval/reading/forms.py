@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from weft.adapters import openai
-from weft.evaluation.baselines import cleared, newest
-from weft.evaluation.grounding import Compile
-from weft.evaluation.next_call import latest_user_turn
-from weft.evaluation.transcripts import Transcript
+from weft_eval.baselines import cleared, newest
+from weft_eval.grounding import Compile
+from weft_eval.next_call import latest_user_turn
+from weft_eval.transcripts import Transcript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.policy import Phase
 

@@ -8,9 +8,9 @@ import msgspec
 
 from weft import tokens
 from weft.compiler.compile import compile_pack
-from weft.evaluation.transcripts import Transcript
 from weft.firewall.derive import envelope_for
 from weft.readmodel.model import ReadModel, records_of
+from weft_eval.transcripts import Transcript
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack
 from weft_schemas.events import EnvelopeEvent, Event, Origin
 from weft_schemas.items import ContextItem

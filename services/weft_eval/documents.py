@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from weft.evaluation.grounding import Compile
-from weft.evaluation.transcripts import Question, Transcript
+from weft_eval.grounding import Compile
+from weft_eval.transcripts import Question, Transcript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind

@@ -13,7 +13,7 @@ from weft.cli.output import hint, print_json, table
 from weft.model_encodings import DEFAULT_ENCODING
 
 if TYPE_CHECKING:
-    from weft.evaluation.routing_sets import RoutingSet
+    from weft_eval.routing_sets import RoutingSet
 
 files_argument = click.argument(
     "files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True)
@@ -33,8 +33,8 @@ def envelope(files: Sequence[Path], threshold: int, cap: int, encoding: str, as_
     function.
     """
     from weft.adapters import read_transcripts
-    from weft.evaluation.envelope import evaluate as measure
     from weft.firewall.derive import envelope_for
+    from weft_eval.envelope import evaluate as measure
     from weft_schemas.envelope import ResultEnvelope
     from weft_schemas.events import Origin
     from weft_schemas.items import ContextItem
@@ -79,7 +79,7 @@ def routing(files: Sequence[Path], baselines: bool, as_json: bool) -> None:
     Example:
       weft eval routing metatool/ bfcl/BFCL_v4_simple_python.json
     """
-    from weft.evaluation.routing_sets import read_routing_sets
+    from weft_eval.routing_sets import read_routing_sets
 
     rows = [row for one in read_routing_sets(files) for row in _recalls(one, baselines)]
     if as_json:
@@ -89,7 +89,7 @@ def routing(files: Sequence[Path], baselines: bool, as_json: bool) -> None:
 
 
 def _recalls(one: RoutingSet, baselines: bool) -> list[dict[str, Any]]:
-    from weft.evaluation.routing import bm25, contextweaver, recall, routed
+    from weft_eval.routing import bm25, contextweaver, recall, routed
 
     ways: dict[str, Callable[[Any], Any]] = {"weft": routed}
     if baselines:
@@ -127,7 +127,7 @@ def hydration(files: Sequence[Path], as_json: bool) -> None:
     Example:
       weft eval hydration runs.json
     """
-    from weft.evaluation.hydration import hydration_recall
+    from weft_eval.hydration import hydration_recall
 
     rows = [
         {"file": file.name, "values": done.values, "in_three": done.in_three, "first": done.first}

@@ -10,9 +10,9 @@ from itertools import accumulate
 import msgspec
 
 from weft import tokens
-from weft.evaluation.grounding import Compile
-from weft.evaluation.provided import PROVIDERS, shown_by
-from weft.evaluation.transcripts import Transcript
+from weft_eval.grounding import Compile
+from weft_eval.provided import PROVIDERS, shown_by
+from weft_eval.transcripts import Transcript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.policy import Phase
 

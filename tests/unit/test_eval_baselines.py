@@ -3,8 +3,8 @@
 import pytest
 
 from weft import tokens
-from weft.evaluation import baselines
-from weft.evaluation.transcripts import Transcript
+from weft_eval import baselines
+from weft_eval.transcripts import Transcript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase

@@ -13,10 +13,11 @@ import msgspec
 
 from weft import tokens
 from weft.adapters.drafting import compact
-from weft.evaluation.counting import count
-from weft.evaluation.grounding import Compile, Grounding, score, sources_of
-from weft.evaluation.provided import PROVIDERS
-from weft.evaluation.transcripts import Transcript
+from weft.audit.grounding import sources_of
+from weft_eval.counting import count
+from weft_eval.grounding import Compile, Grounding, score
+from weft_eval.provided import PROVIDERS
+from weft_eval.transcripts import Transcript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -82,7 +83,7 @@ def measure_stability(
                 based = msgspec.structs.replace(request, stable_from=before.id)
                 stable = compile_at(transcript, step.position, based)
                 if history(transcript.items[: step.position]) > budget:
-                    sources = sources_of(transcript, step)
+                    sources = sources_of(transcript.items[: step.position], step.arguments)
                     score(total.stable, transcript.name, step.position, sources, stable)
                     score(total.fresh, transcript.name, step.position, sources, fresh)
                     _compare(total, before, stable, fresh)

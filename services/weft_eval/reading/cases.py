@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from weft.evaluation.counting import count
-from weft.evaluation.grounding import Compile
-from weft.evaluation.next_call import values_taken
-from weft.evaluation.reading.forms import FORMS, prompts_of
-from weft.evaluation.transcripts import Step, Transcript
+from weft_eval.counting import count
+from weft_eval.grounding import Compile
+from weft_eval.next_call import values_taken
+from weft_eval.reading.forms import FORMS, prompts_of
+from weft_eval.transcripts import Step, Transcript
 
 
 class Call(msgspec.Struct, frozen=True):

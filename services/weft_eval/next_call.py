@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from weft.evaluation.counting import count
-from weft.evaluation.grounding import Compile
-from weft.evaluation.transcripts import Transcript
 from weft.leaves import leaves
+from weft_eval.counting import count
+from weft_eval.grounding import Compile
+from weft_eval.transcripts import Transcript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase

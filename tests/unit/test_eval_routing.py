@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from weft.evaluation.hydration import hydration_recall
-from weft.evaluation.routing import abstention, bm25, graph_against_flat, recall, routed
-from weft.evaluation.routing_sets import Case, RoutingSet, near_copies, read_routing_sets
 from weft.router.faults import faults_of
 from weft.router.router import Router
+from weft_eval.hydration import hydration_recall
+from weft_eval.routing import abstention, bm25, graph_against_flat, recall, routed
+from weft_eval.routing_sets import Case, RoutingSet, near_copies, read_routing_sets
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import SelectableItem
 

@@ -11,9 +11,9 @@ import msgspec
 
 from weft.client import Client
 from weft.client.pack import Pack
-from weft.evaluation.transcripts import Transcript, transcript_of
 from weft.log.bodies import Bodies
 from weft.log.publishing import Publisher
+from weft_eval.transcripts import Transcript, transcript_of
 from weft_schemas.compile import CompileRequest
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.items import ContextItem

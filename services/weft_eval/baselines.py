@@ -12,9 +12,9 @@ from functools import lru_cache
 
 from weft import bm25 as ranking
 from weft import tokens
-from weft.evaluation.counting import count
-from weft.evaluation.transcripts import Transcript
 from weft.readmodel.terms import analyse
+from weft_eval.counting import count
+from weft_eval.transcripts import Transcript
 from weft_schemas.compile import BuildStats, CompileRequest, ContextPack, PackEntry
 from weft_schemas.items import ContextItem, ItemKind
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from weft.evaluation.grounding import stands_in
-from weft.evaluation.transcripts import Transcript, read_transcripts
+from weft.audit.grounding import stands_in
 from weft.leaves import leaves, written
 from weft.readmodel.rows import ItemRow
 from weft.router.hydration import hydrate
+from weft_eval.transcripts import Transcript, read_transcripts
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.routing import SelectableItem
 

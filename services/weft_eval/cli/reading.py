@@ -16,14 +16,14 @@ from weft.runtime.settings import Settings, read_settings
 from weft_schemas.errors import ConfigurationError, InvalidInput
 
 if TYPE_CHECKING:
-    from weft.evaluation.grounding import Compile
-    from weft.evaluation.reading.cases import Case, Choice
-    from weft.evaluation.reading.files import Tools
-    from weft.evaluation.transcripts import Transcript
+    from weft_eval.grounding import Compile
+    from weft_eval.reading.cases import Case, Choice
+    from weft_eval.reading.files import Tools
+    from weft_eval.transcripts import Transcript
 
 BUDGETS = (2_000,)
 FORMS = ("weft", "mask", "tail", "full", "openai")
-"""All of `weft.evaluation.reading.forms`, written out so that --help loads none of it."""
+"""All of `weft_eval.reading.forms`, written out so that --help loads none of it."""
 DEFAULT_FORMS = FORMS[:4]
 IN_LOG = "log"
 """Kind of the cases of sessions that are in the log already."""
@@ -106,9 +106,9 @@ def make(
       weft eval reading cases out runs.json --budget 2000 --budget 8000 --tenant eval
       weft eval reading cases out --session s1 --session s2 --count 50 --per-session 10
     """
-    from weft.evaluation.in_process import InProcess
-    from weft.evaluation.reading import files as stored
-    from weft.evaluation.reading.cases import Choice
+    from weft_eval.in_process import InProcess
+    from weft_eval.reading import files as stored
+    from weft_eval.reading.cases import Choice
 
     if not files and not sessions:
         raise InvalidInput("there is nothing to make cases of; give FILES or --session")
@@ -167,7 +167,7 @@ def ask(folder: Path, url: str | None, model: str | None, parallel: int) -> None
     endpoint = ChatEndpoint(
         settings.reading_url, settings.reading_model, settings.reading_api_key or "", PATIENCE
     )
-    from weft.cli.reading_asking import ask_all
+    from weft_eval.cli.asking import ask_all
 
     asked = ask_all(folder, endpoint, parallel)
     click.echo(f"{folder}: {asked} cases answered by {endpoint.model}")
@@ -189,7 +189,7 @@ def score(folder: Path, as_json: bool) -> None:
     Example:
       weft eval reading score out --json
     """
-    from weft.evaluation.reading import files, scoring
+    from weft_eval.reading import files, scoring
 
     gold, keys = files.read_gold(folder), files.read_keys(folder)
     held = {reader: files.read_answers(folder, reader) for reader in keys}
@@ -219,7 +219,7 @@ async def _make(
     asked: _Asked,
 ) -> tuple[list[Case], Tools]:
     """The cases of what is published for them, then those of sessions in the log."""
-    from weft.cli.evaluation_live import LiveCompiles, LoggedCompiles, logged_sessions
+    from weft_eval.cli.live import LiveCompiles, LoggedCompiles, logged_sessions
 
     async with client(settings) as log:
         loop = asyncio.get_running_loop()
@@ -238,7 +238,7 @@ def _made(
     asked: _Asked, kinds: Mapping[str, Sequence[Transcript]], compiles: Callable[[], Compile]
 ) -> tuple[list[Case], Tools]:
     """Afresh for each budget: what is published to a session stays there."""
-    from weft.evaluation.reading.cases import make_cases, tools_of
+    from weft_eval.reading.cases import make_cases, tools_of
 
     made = [
         case
@@ -251,7 +251,7 @@ def _made(
 
 def _kinds(files: Sequence[Path]) -> dict[str, list[Transcript]]:
     """Sessions by kind: those of a file of many, and those of the files of one in a folder."""
-    from weft.evaluation.transcripts import read_transcripts
+    from weft_eval.transcripts import read_transcripts
 
     kinds: dict[str, list[Transcript]] = {}
     for file in files:

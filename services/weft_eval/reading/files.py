@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from weft.evaluation.reading.brief import OF_FILE, tools_text
-from weft.evaluation.reading.cases import Case
+from weft_eval.reading.brief import OF_FILE, tools_text
+from weft_eval.reading.cases import Case
 from weft_schemas.errors import InvalidInput
 
 T = TypeVar("T")

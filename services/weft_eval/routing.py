@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 
 from weft.bm25 import Index
-from weft.evaluation.routing_sets import Case, RoutingSet
 from weft.router.confidence import Evidence
 from weft.router.fusion import Encoder
 from weft.router.router import Router
+from weft_eval.routing_sets import Case, RoutingSet
 from weft_schemas.routing import RouteRequest, SelectableItem
 
 KS = (1, 3, 5)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.completion import Completion
-from weft.evaluation.reading.brief import OF_CASE, tools_text
-from weft.evaluation.reading.cases import Case
+from weft_eval.reading.brief import OF_CASE, tools_text
+from weft_eval.reading.cases import Case
 
 UNREADABLE = "unreadable"
 """Under this name an answer keeps the text that held no JSON object."""
