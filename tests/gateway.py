@@ -54,6 +54,7 @@ async def gateway(
     settings = Settings(nats_url=url, tenant=TENANT, data_dir=folder, fingerprint_key="k" * 16)
     config = GatewayConfig(servers={one.name: one for one in servers}, options=Options(**options))
     behind = Behind(settings, named=True)
+    behind.is_own = True  # no firewall runs here that could tell a handle
     async with Gateway(config, behind, Folder(folder), session=SESSION) as made:
         await made.log()
         await made.known()

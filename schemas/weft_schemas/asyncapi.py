@@ -19,6 +19,7 @@ SERVICES = {
     "drilldown": ("drilldown_request", "drilldown_reply"),
     "explain": ("explain_request", "explain_reply"),
     "status": ("status_request", "status_reply"),
+    "sessions": ("sessions_request", "sessions_reply"),
     "route": ("route_request", "route_reply"),
     "hydrate": ("hydrate_request", "hydration_result"),
     "choose": ("choice_request", "choice_reply"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from weft_schemas.envelope import Signal
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import ChoiceCard, HydrationResult
@@ -18,6 +19,7 @@ REASONS = (
     "orphan",
     "superseded",
     "pending",
+    "flagged",
 )
 """Why a candidate is not in the prompt."""
 
@@ -127,6 +129,8 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     answer: str = ""
     """Of a call whose result is not shown: what is known of it, such as `no result is in the log
     yet`."""
+    signals: tuple[Signal, ...] = ()
+    """What the guards saw in the item, or in what it repeats."""
 
 
 class PendingItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -228,6 +232,8 @@ class DrilldownReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Arguments that give the following slice."""
     seal: str = ""
     """For `metadata.slice_seal` where the text is published as an item."""
+    signals: tuple[Signal, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What the guards saw in the whole body."""
     v: int = 1
 
 
@@ -247,4 +253,6 @@ class ExplainReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     detail: str
     scores: dict[str, float] = {}
     sequence: int = 0
+    signals: tuple[Signal, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What the guards saw in the item, or in what it repeats, where it is shown."""
     v: int = 1

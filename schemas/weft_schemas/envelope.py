@@ -57,6 +57,8 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     count: int = 1
     detail: str = ""
     """The reason in words, safe to show; for a secret its keyed fingerprint."""
+    score: float = 0.0
+    """How sure an `injection` is: from 2 on it is told, 4 is the surest. 0 for what is certain."""
 
 
 class Mask(msgspec.Struct, frozen=True, array_like=True):

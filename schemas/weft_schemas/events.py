@@ -104,6 +104,16 @@ class EpisodeEvent(
     v: int = 1
 
 
+class SensitivityEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="sensitivity", tag_field="type"
+):
+    """A classifier's word: the source item is at least this sensitive, from this event on."""
+
+    origin: Origin
+    sensitivity: Sensitivity
+    v: int = 1
+
+
 class SessionClosedEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="session_closed", tag_field="type"
 ):
@@ -170,6 +180,7 @@ Event = (
     | SummaryEvent
     | FactsEvent
     | EpisodeEvent
+    | SensitivityEvent
     | SessionClosedEvent
     | ParkedEvent
     | RevivedEvent

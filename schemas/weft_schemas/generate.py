@@ -10,6 +10,7 @@ import ast
 import inspect
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ SHAPES: dict[str, type[msgspec.Struct]] = {
     "hydration_result": routing.HydrationResult,
     "status_request": status.StatusRequest,
     "status_reply": status.StatusReply,
+    "sessions_request": status.SessionsRequest,
+    "sessions_reply": status.SessionsReply,
     "error": compile.ErrorReply,
 }
 """Name of the schema file → what it describes: every event, request and reply."""
@@ -54,26 +57,38 @@ def documents() -> dict[str, bytes]:
 def schema(name: str) -> dict[str, Any]:
     """One JSON Schema with everything that it refers to, fields described."""
     kind = SHAPES[name]
-    (root,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-    if kind is items.ContextItem:
-        _describe_metadata(parts)
-    for part in _structs(kind, {}).values():
-        if part.__name__ in parts:
-            _describe(parts[part.__name__], part)
+    (root,), parts = described([kind], "#/$defs/{name}", reserved=kind is items.ContextItem)
     return {"$schema": DIALECT, "$id": f"urn:weft:schema:{name}:1", **root, "$defs": parts}
 
 
-def _describe_metadata(parts: dict[str, Any]) -> None:
+def described(
+    kinds: Sequence[Any], ref_template: str, *, reserved: bool
+) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    """A schema for each type, and by name the parts that they refer to, fields described.
+
+    `reserved` types the reserved keys of an item's metadata.
+    """
+    roots, parts = msgspec.json.schema_components(kinds, ref_template=ref_template)
+    if reserved:
+        _describe_metadata(parts, ref_template)
+    seen: dict[str, Any] = {}
+    for kind in kinds:
+        for struct in _inner(msgspec.inspect.type_info(kind)):
+            _structs(struct, seen)
+    for part in seen.values():
+        if part.__name__ in parts:
+            _describe(parts[part.__name__], part)
+    return roots, parts
+
+
+def _describe_metadata(parts: dict[str, Any], ref_template: str) -> None:
     """The reserved keys are typed; other keys stay free."""
-    (_,), reserved = msgspec.json.schema_components(
-        [items.ReservedMetadata], ref_template="#/$defs/{name}"
+    (ref,), reserved = msgspec.json.schema_components(
+        [items.ReservedMetadata], ref_template=ref_template
     )
     parts.update(reserved)
     _describe(parts["ReservedMetadata"], items.ReservedMetadata)
-    parts["ContextItem"]["properties"]["metadata"] = {
-        "$ref": "#/$defs/ReservedMetadata",
-        "default": {},
-    }
+    parts["ContextItem"]["properties"]["metadata"] = {**ref, "default": {}}
 
 
 def _describe(part: dict[str, Any], kind: type[msgspec.Struct]) -> None:

@@ -50,7 +50,9 @@ class Sensitivity(StrEnum):
         return self if self.level >= other.level else other
 
 
-_LEVELS = {level: order for order, level in enumerate(Sensitivity)}
+LEVELS = tuple(Sensitivity)
+"""From the least sensitive."""
+_LEVELS = {level: order for order, level in enumerate(LEVELS)}
 
 
 class BodyRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

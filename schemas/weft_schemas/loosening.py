@@ -16,6 +16,7 @@ from weft_schemas.policy import (
     FirewallRules,
     Phase,
     SensitivityAction,
+    SignalAction,
     most_shown,
     phase_rule,
 )
@@ -60,6 +61,22 @@ def _untrusted(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
     fewer = set(in_force.firewall.untrusted_kinds) - set(other.firewall.untrusted_kinds)
     if fewer:
         yield f"{_named(fewer)} would be trusted"
+
+
+def _actions(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
+    """The same rules in the same order, each as strict or stricter, and others behind them, show
+    nothing more; of any other change nobody can tell."""
+    was, now = in_force.firewall.actions or (), other.firewall.actions or ()
+    order = list(SignalAction)
+    if not any(order.index(rule.action) for rule in was):
+        return
+    pairs = zip(was, now, strict=False)
+    if len(now) < len(was) or any(
+        (mine.signal, mine.min_score) != (yours.signal, yours.min_score)
+        or order.index(yours.action) < order.index(mine.action)
+        for mine, yours in pairs
+    ):
+        yield "what is flagged may be shown that is not now"
 
 
 def _kinds(in_force: ContextPolicy, other: ContextPolicy) -> Iterator[str]:
@@ -193,6 +210,9 @@ FIELDS: dict[str, Judge | str] = {
     "firewall.tools.sensitivity": _WORKERS,
     "firewall.tools.show": "judged with `firewall.show`",
     "firewall.show": _shown,
+    "firewall.actions.signal": _actions,
+    "firewall.actions.action": "judged with `firewall.actions.signal`",
+    "firewall.actions.min_score": "judged with `firewall.actions.signal`",
     "firewall.masked_kinds": _WORKERS,
     "firewall.secret_patterns.name": _WORKERS,
     "firewall.secret_patterns.pattern": _WORKERS,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
 import msgspec
 
+from weft_schemas.envelope import Signal
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ItemKind, Sensitivity
 
@@ -135,6 +137,23 @@ class PiiAction(StrEnum):
 _THRESHOLD = 1_500
 
 
+class SignalAction(StrEnum):
+    """What becomes of an item for what the guards saw in it, from the mildest on."""
+
+    FENCE = "fence"
+    """It is shown as data, with a line that says why it is flagged."""
+    REDACT = "redact"
+    DROP = "drop"
+
+
+class SignalRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    signal: str
+    """A glob over `kind:name`, such as `injection:*` or `secret:private_key`."""
+    action: SignalAction
+    min_score: float = 0.0
+    """The least score of a signal that counts; those of injections go from 2 to 4."""
+
+
 class SecretPattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A form that this deployment's own secrets have."""
 
@@ -220,6 +239,9 @@ class FirewallRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Forms of credentials beside those that weft knows."""
     known_secrets: KnownSecrets | msgspec.UnsetType = msgspec.UNSET
     """Values that are credentials."""
+    actions: tuple[SignalRule, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What becomes of items by their signals: of each signal the first rule counts, of an item the
+    strictest of its signals'. Without one it is fenced."""
 
     def __post_init__(self) -> None:
         _tokens_shown(self.show, "of the firewall ")
@@ -228,6 +250,21 @@ class FirewallRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def rule_for(rules: FirewallRules, tool_name: str | None) -> ToolRule | None:
     """The first rule whose glob matches the tool's name."""
     return next((rule for rule in rules.tools if fnmatchcase(tool_name or "", rule.tool)), None)
+
+
+def action_on(rules: FirewallRules, signals: Iterable[Signal]) -> SignalAction:
+    """What becomes of an item with these signals."""
+    if isinstance(rules.actions, msgspec.UnsetType):
+        return SignalAction.FENCE
+    order, strictest = list(SignalAction), SignalAction.FENCE
+    for signal in signals:
+        for rule in rules.actions:
+            if signal.score >= rule.min_score and fnmatchcase(
+                f"{signal.kind}:{signal.name}", rule.signal
+            ):
+                strictest = max(strictest, rule.action, key=order.index)
+                break
+    return strictest
 
 
 def is_masked(rules: FirewallRules, kind: ItemKind) -> bool:

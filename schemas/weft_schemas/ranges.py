@@ -37,7 +37,7 @@ _NUMBERS: dict[str, Range] = {
     "max_facts": (0, 10_000),
     "recent": (0, 10_000), "matches": (0, 10_000), "neighbours": (0, 100),
     "duplicate_threshold": (0.0, 1.0), "header_share": (0.0, 1.0),
-    "top_k": (0, 1_000),
+    "top_k": (0, 1_000), "limit": (1, 1_000),
     "weights": (0.0, 1_000.0), "limits": NUMBER,
     "args": (-(2**53), 2**53),
 }  # fmt: skip

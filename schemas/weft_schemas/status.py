@@ -117,3 +117,36 @@ class StatusReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     history: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """The latest `HISTORY` ids of items that were made of messages, in order, where they are asked
     for."""
+
+
+class SessionsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The tenant's sessions, by name; asked under the reserved session."""
+
+    beyond: str = ""
+    """Begin with the first name after this one: `SessionsReply.next` of the page before."""
+    limit: int = LISTED
+    """Most of one page, up to 1,000."""
+    v: int = 1
+
+
+class SessionSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One session, as far as it is folded."""
+
+    session: str
+    items: int
+    last_sequence: int
+    """Of its newest item."""
+    last_ns: int
+    """When that was published, nanoseconds since 1970 UTC."""
+    closed: bool
+    """Nothing came since it was last closed."""
+
+
+class SessionsReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tenant: str
+    sessions: tuple[SessionSummary, ...]
+    sequence: int
+    """Folded up to here."""
+    next: str | None = None
+    """For `beyond` of the following page; null on the last."""
+    v: int = 1

@@ -59,8 +59,9 @@ def audit_subject(tenant: str, session: str, event: str) -> str:
 
 
 def request_subject(tenant: str, session: str, service: str, principal: str = "") -> str:
-    """Where a service answers: `compile`, `drilldown`, `explain`, `route`, `hydrate`, `choose` or
-    `status`. Who asks as a principal has a subject of its own, which permissions can pin."""
+    """Where a service answers: `compile`, `drilldown`, `explain`, `route`, `hydrate`, `choose`,
+    `status` or `sessions`. Who asks as a principal has a subject of its own, which permissions can
+    pin."""
     subject = f"weft-rpc.{encode_token(tenant)}.{encode_token(session)}.{service}"
     return f"{subject}.{principal_token(principal)}" if principal else subject
 
@@ -83,6 +84,15 @@ def is_stored_as(subject: str, stored: str) -> bool:
     if tokens[0] != "weft" or len(tokens) < 5:
         return subject == stored
     return kept[:2] == ["w", tokens[3]] and kept[3:] == [*tokens[1:3], *tokens[4:]]
+
+
+def stored_form(subject: str) -> str:
+    """How a message published to `subject` is stored, but for its partition, which the server
+    computes: 0 here. Any other subject stays as it is."""
+    tokens = subject.split(".")
+    if tokens[0] != "weft" or len(tokens) < 5:
+        return subject
+    return ".".join(["w", tokens[3], "0", *tokens[1:3], *tokens[4:]])
 
 
 def parse_stored(subject: str) -> Stored:

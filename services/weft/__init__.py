@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from weft import messages as messages
+    from weft import testing as testing
     from weft.client import Client as Client
     from weft.client import connect as connect
     from weft.client.absence import UnavailableWarning as UnavailableWarning
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from weft.client.outgoing import PublishAck as PublishAck
     from weft.client.pack import Pack as Pack
     from weft.client.session import Session as Session
+    from weft.firewall.result import firewall_result as firewall_result
     from weft_schemas.errors import Conflict as Conflict
     from weft_schemas.errors import Forbidden as Forbidden
     from weft_schemas.errors import InvalidInput as InvalidInput
@@ -48,6 +50,7 @@ _HOMES = {
     "ChangedMessage": "weft.client.histories",
     "PublishedMessages": "weft.client.histories",
     "Session": "weft.client.session",
+    "firewall_result": "weft.firewall.result",
     "UnavailableWarning": "weft.client.absence",
     "connect_sync": "weft.client.blocking",
     "SyncClient": "weft.client.blocking",
@@ -68,7 +71,7 @@ _HOMES = {
     "Conflict": "weft_schemas.errors",
 }
 
-_MODULES = ("messages",)
+_MODULES = ("messages", "testing")
 """Loaded when they are first used, too: `weft.messages.read`."""
 
 __all__ = [*_HOMES, *_MODULES]

@@ -21,9 +21,9 @@ from weft.bodies.clean import clean
 from weft.evaluation.envelope import evaluate
 from weft.evaluation.guards import Span, measure_injection, measure_spans
 from weft.firewall.derive import envelope_for
-from weft.firewall.injection import THRESHOLD, suspicion_score
 from weft.firewall.personal import find_personal
 from weft.firewall.scan import scan
+from weft.injections.find import THRESHOLD, suspicion_score
 from weft.secrets.finding import without_overlaps
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.envelope import ResultEnvelope

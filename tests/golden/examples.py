@@ -34,6 +34,7 @@ from weft_schemas.events import (
     Origin,
     ParkedEvent,
     RevivedEvent,
+    SensitivityEvent,
     SessionClosedEvent,
     SummaryEvent,
 )
@@ -120,6 +121,9 @@ EXAMPLES: dict[str, msgspec.Struct] = {
         "cl100k_base",
         Sensitivity.INTERNAL,
         "small-model",
+    ),
+    "sensitivity.full": SensitivityEvent(
+        Origin(9, "m4", "classifier", "1", 2), Sensitivity.CONFIDENTIAL
     ),
     "fact.full": FactsEvent(
         Origin(9, "m4", "memory", "1"),

@@ -23,6 +23,7 @@ from weft_schemas.events import (
     Origin,
     ParkedEvent,
     RevivedEvent,
+    SensitivityEvent,
     SessionClosedEvent,
     SummaryEvent,
     encode_event,
@@ -146,6 +147,7 @@ def events() -> list[tuple[str, Event]]:
         ("gone", ContextItem("x2", USER, "came late")),
         (TENANT_SESSION, ContextPolicy("second", session="s1")),
         ("s1", EnvelopeEvent(origin(4, "firewall", "nobody"), ResultEnvelope("of nothing"))),
+        ("s1", SensitivityEvent(Origin(3, "u1", "classifier", "1"), Sensitivity.INTERNAL)),
     ]
 
 

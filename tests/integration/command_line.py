@@ -65,8 +65,11 @@ def _heed_ctrl_c() -> None:
 
 
 @asynccontextmanager
-async def services(folder: Path, *options: str) -> AsyncIterator[str]:
-    """`weft up` on a folder and a free port; gives the server's address when it is ready."""
+async def services(
+    folder: Path, *options: str, settings: Mapping[str, str] = {}
+) -> AsyncIterator[str]:
+    """`weft up` on a folder and a free port; gives the server's address when it is ready.
+    `settings` are `WEFT_` variables."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -76,7 +79,10 @@ async def services(folder: Path, *options: str) -> AsyncIterator[str]:
         str(folder),
         *([] if any(option.startswith("--nats") for option in options) else ["--port", "0"]),
         *options,
-        env={name: value for name, value in os.environ.items() if not name.startswith("WEFT_")},
+        env={
+            **{name: value for name, value in os.environ.items() if not name.startswith("WEFT_")},
+            **settings,
+        },
         stdin=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )

@@ -11,9 +11,10 @@ import pytest
 from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
 from weft.runtime import answering
-from weft.runtime.answering import Answering, Asked
+from weft.runtime.answering import Answering
 from weft.runtime.asking import ask
 from weft.runtime.process import Process
+from weft.runtime.requests import Asked
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput, Overloaded
 

@@ -21,7 +21,7 @@ from tests.gateway_server import KEY
 from weft import tokens
 from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer
-from weft_schemas.ids import artifact_handle
+from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ItemKind
 
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
@@ -75,7 +75,8 @@ async def test_a_tool_is_found_called_and_its_long_result_looked_into(
     assert call.metadata["arguments"] == arguments
     raw = next(item for item in items if item.parent_id == call.id)
     assert raw.text.count("harbour") == 60
-    assert handle == artifact_handle("t", "s", raw.id)
+    key = handle_key(b"k" * 16)
+    assert handle == artifact_handle("t", "s", raw.id, key)
     kinds = [item.kind for item in items]
     assert kinds == [ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT] * 4  # list, find, call, look
 

@@ -21,8 +21,10 @@ from weft.runtime.pool import Pool
 from weft.runtime.replica import apart
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import FirewallRules
 from weft_schemas.routing import HydrateRequest, SelectableItem
 
+RULES = FirewallRules()
 TABLE = "id,name,price\n" + "".join(f"{n},item {n},{n % 977}.50\n" for n in range(5_000))
 
 
@@ -43,7 +45,7 @@ async def test_a_slice_is_the_same(pool: Pool, tmp_path: Path) -> None:
     found = Artifact("art:x", "s", "r", 2, kind, len(TABLE), "text/csv", level, None, None, True)
     for view, args in (("rows", {"start": 4_000}), ("search", {"pattern": "item 4321,"})):
         request = DrilldownRequest("art:x", view, args, 200)
-        shown = partial(slice_of, "acme", found, request, b"key", "cl100k_base")
+        shown = partial(slice_of, "acme", found, request, b"key", "cl100k_base", RULES)
         for body in (TABLE, file):
             made = await pool.run("acme", "s", encoded_slice, shown, body)
             assert made == msgspec.json.encode(shown(body))

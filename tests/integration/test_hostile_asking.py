@@ -20,7 +20,10 @@ from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, running
 
 SEED = int(os.environ.get("WEFT_SEED") or 20_260_104)
-SERVICES = (b"compile", b"drilldown", b"explain", b"route", b"hydrate", b"choose", b"status")
+SERVICES = (
+    *(b"compile", b"drilldown", b"explain", b"route", b"hydrate", b"choose"),
+    *(b"status", b"sessions"),
+)
 REPLIES = (
     b"weft.acme.s.in.user_turn",
     b"weft.acme.s.out.envelope",

@@ -41,6 +41,7 @@ GOOD: dict[str, dict] = {
     "compile": INNER,
     "explain": {"item_id": "r0", "request": INNER},
     "status": {"after": 0, "first": 0, "last": 0, "ids": ["r0"], "timeout": 0.05},
+    "sessions": {"beyond": "a", "limit": 3},
     "drilldown": {"handle": "art:x", "view": "lines", "args": {"start": 1}, "max_tokens": 10},
     "route": {"query": "logs", "catalog": "c", "top_k": 3, "tags": [], "after": 0, "timeout": 0.05},
     "hydrate": {"tool": "logs", "catalog": "c", "query": "", "after": 0, "timeout": 0.05},

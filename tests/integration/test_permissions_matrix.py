@@ -42,7 +42,7 @@ PUBLISHERS = {
         for tenant in ("acme", "rival")
         for service in (
             *("compile", "explain", "status", "drilldown", "route", "hydrate", "choose"),
-            "replicas",
+            *("sessions", "replicas"),
         )
     },
     **{

@@ -100,8 +100,8 @@ async def test_processes_that_know_different_parts_give_the_same_ids(url: str) -
         assert third.conflicts == ()
         items = await logged(first, "turns")
         assert len({item.id for item in items}) == 13
-        status = await first.status("turns")
-        assert (status.items, status.conflicts) == (13, 0)
+        confirmed = await first.confirm("turns", third.ids)
+        assert (confirmed.stored, confirmed.conflicts, confirmed.missing) == (13, (), ())
 
 
 async def test_an_edited_past_message_is_reported_and_not_published(client: weft.Client) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-FENCE = re.compile(r"\A<data:(\d+)>\n?(.*?)\n?</data:\1>\Z", re.DOTALL)
+FENCE = re.compile(r"\A(?:\[flagged, [^\n]*\]\n)?<data:(\d+)>\n?(.*?)\n?</data:\1>\Z", re.DOTALL)
 HANDLE = re.compile(r" \[art:[a-z2-7]{10}\]\Z")
 SUMMARY = re.compile(r"\A\(of all of it:\)\n.*\n\(parts of it:\)\n", re.DOTALL)
 """What an envelope says of all of a result, above parts of it."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from tests.data import DATA
 from tests.promises.check import violations
-from weft.evaluation.in_process import TENANT, InProcess
+from weft.evaluation.in_process import InProcess
 from weft.evaluation.transcripts import Transcript, read_transcripts
 from weft_schemas.compile import CompileRequest
 from weft_schemas.policy import Phase
@@ -37,9 +35,9 @@ def test_no_promise_is_broken_in_recorded_sessions(kind: str) -> None:
     broken: list[str] = []
     for transcript in sessions(kind):
         compiles = InProcess()
+        clean = compiles.clean_texts(transcript)
         size = len(transcript.items)
         for position in sorted({size, size * 2 // 3}):
-            clean = _clean(compiles, transcript, position)
             for phase in Phase:
                 for budget in BUDGETS:
                     request = CompileRequest(phase, budget=budget)
@@ -47,11 +45,3 @@ def test_no_promise_is_broken_in_recorded_sessions(kind: str) -> None:
                     found = violations(pack, transcript.items[:position], clean)
                     broken += [f"{transcript.name} {position} {phase} {budget} {v}" for v in found]
     assert broken == []
-
-
-def _clean(compiles: InProcess, transcript: Transcript, position: int) -> dict[str, str]:
-    """The clean text of each item, as the log and its envelopes give it."""
-    folded = compiles.folded(transcript)
-    sequences: Sequence[int] = range(folded.sequences[position] + 1)
-    view = folded.model.view(TENANT, transcript.name, folded.sequences[position])
-    return {row.id: row.whole for row in view.rows(sequences)}

@@ -132,6 +132,23 @@ def test_more_budget_never_loses_the_latest_user_turn(
 
 
 @examples
+@given(sessions(), requests, st.integers(1, 300))
+def test_more_budget_never_loses_a_pinned_item_where_all_were_shown(
+    session: tuple[list[ContextItem], list[str]], request: CompileRequest, more: int
+) -> None:
+    items, pending = session
+    view = ListView(items, pending=pending)
+    assert request.budget is not None
+    larger = msgspec.structs.replace(request, budget=request.budget + more)
+    before, after = (compile_pack(view, asked).pack for asked in (request, larger))
+    users = [item.id for item in items if item.kind is ItemKind.USER_TURN]
+    policies = [item.id for item in items if item.kind is ItemKind.POLICY]
+    pinned = {*users[:1], *users[-1:], *policies}
+    if pinned <= set(before.stats.included_items):
+        assert pinned <= set(after.stats.included_items)
+
+
+@examples
 @given(sessions(), requests)
 def test_the_latest_user_turn_stands_once(
     session: tuple[list[ContextItem], list[str]], request: CompileRequest

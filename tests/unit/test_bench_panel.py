@@ -112,7 +112,10 @@ def test_a_metric_says_what_is_wanted_at_each_budget() -> None:
 def test_broken_promises_are_counted_over_phases_and_positions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def violations(pack: ContextPack, items: tuple[ContextItem, ...]) -> list[str]:
+    def violations(
+        pack: ContextPack, items: tuple[ContextItem, ...], clean: dict[str, str]
+    ) -> list[str]:
+        assert clean.keys() == {item.id for item in ITEMS}
         return ["1: cut", "2: unmarked"] if pack.phase is Phase.CALL and len(items) == 4 else []
 
     monkeypatch.setattr(promises, "check", lambda: violations)

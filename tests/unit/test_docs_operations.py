@@ -4,14 +4,14 @@ import re
 
 from tests.data import ROOT
 
-from weft.runtime.metrics import Metrics
+from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 
 TEXT = (ROOT / "docs" / "operations.md").read_text()
 
 
 def test_every_metric_is_explained_and_no_other():
-    metrics = Metrics("firewall")
+    metrics = Process("firewall", Settings()).metrics
     families = {family.name: family.type for family in metrics.registry.collect()}
     shown = {f"{name}_total" if kind == "counter" else name for name, kind in families.items()}
     assert set(re.findall(r"^\| `(weft_\w+)`", TEXT, re.M)) == shown

@@ -10,9 +10,9 @@ from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
 from weft.evaluation.guards import Span, measure_injection, measure_spans
 from weft.firewall import personal
-from weft.firewall.injection import NEEDLES, THRESHOLD, suspicion_score
 from weft.firewall.personal import find_personal
 from weft.firewall.scan import scan
+from weft.injections.find import NEEDLES, THRESHOLD, suspicion_score
 from weft.secrets.find import NAMES, RULES
 from weft.secrets.finding import Finding, fingerprint, masked, without_overlaps
 from weft.secrets.prefilter import Prefilter, literals

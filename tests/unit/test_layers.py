@@ -10,22 +10,23 @@ from tests.data import ROOT
 
 SERVICES = "firewall summarizer memory compiler router"
 LAYERS = (
-    "cli",
+    "cli testing",
     "integrations",
-    "gateway",
+    "http gateway",
     "client replica_service",
     "audit",
     "indexer evaluation",
     "replay",
     SERVICES,
+    "workers",
     "runtime",
     "readmodel",
     "log",
-    "messages",
+    "messages traces",
     "adapters completion",
     "passages",
     "secrets",
-    "tokens days bodies bm25 leaves facts",
+    "tokens days bodies bm25 leaves facts injections shingles",
     "model_encodings",
 )
 """From the top; parts of one layer do not import each other."""

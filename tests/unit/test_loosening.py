@@ -15,6 +15,8 @@ from weft_schemas.policy import (
     PhaseRule,
     SelectionRules,
     SensitivityAction,
+    SignalAction,
+    SignalRule,
     SummaryRules,
     ToolRule,
     shown_up_to,
@@ -48,6 +50,11 @@ ORDERED = {
         rules(untrusted_kinds=(ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET)),
         rules(),
         rules(untrusted_kinds=()),
+    ],
+    "firewall.actions.signal": [
+        rules(actions=(SignalRule("injection:*", SignalAction.DROP),)),
+        rules(actions=(SignalRule("injection:*", SignalAction.REDACT),)),
+        rules(),
     ],
     "phases.kinds": [phases(kinds=()), phases(), ContextPolicy()],
     "phases.limits": [

@@ -139,14 +139,29 @@ def test_a_history_is_read_from_a_sessions_ids_alone() -> None:
     st.integers(0, 12),
 )
 def test_a_history_handed_over_again_doubles_nothing(known: str, more: str, cut: int) -> None:
-    """Whatever is cut off its beginning, what was new once is known the next time."""
+    """Whatever is cut off its beginning and however it repeats itself, what was new once is known
+    the next time, and more behind it changes nothing of that."""
     history = holding(known)
     handed = links((known + more)[min(cut, len(known)) :])
     placed = history.place(handed)
     new = [what for one, what in zip(placed, handed, strict=True) if one.state == "new"]
     assert history.append(new) == [one.id for one in placed if one.state == "new"]
-    again = history.place(handed)
-    assert not [one for one in again if one.state == "new"]
+    history.remember(handed, placed)
+    again = history.place([*handed, *links("ab")])
+    assert [one.id for one in again[:-2]] == [one.id for one in placed]
+    assert "new" not in [one.state for one in again[:-2]]
+
+
+def test_what_was_added_behind_a_history_is_known_when_it_comes_with_it() -> None:
+    history = holding("yA")
+    handed = links("yAy")
+    history.append(links("y"))
+    history.remember(handed, history.place(handed))
+    history.append(links("A"))
+    assert [one.state for one in history.place(links("yAyAy"))][-2:] == ["known", "new"]
+    older = holding("aB")
+    older.remember(links("a"), older.place(links("a")))
+    assert [one.state for one in older.place(links("aBc"))] == ["known", "known", "new"]
 
 
 @settings(max_examples=150, deadline=None)

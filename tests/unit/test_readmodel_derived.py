@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.folded import codes, envelope, found, model, of_tenant, result, turn
 
+from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft_schemas.envelope import ExtractedFact
 from weft_schemas.events import (
@@ -12,9 +13,10 @@ from weft_schemas.events import (
     Origin,
     ParkedEvent,
     RevivedEvent,
+    SensitivityEvent,
     SummaryEvent,
 )
-from weft_schemas.items import Sensitivity
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 
 
 def test_an_envelope_gives_an_untrusted_item_its_text() -> None:
@@ -125,3 +127,35 @@ def test_what_the_summarizer_parks_keeps_its_text() -> None:
     parked = ParkedEvent(Origin(1, "a", "summarizer"), "unavailable", "no endpoint", 3)
     row = model(turn("a"), parked).view("t", "s").rows([1])[0]
     assert (row.text, row.parked, row.pending) == ("turn a", False, False)
+
+
+def test_a_level_raises_an_item_from_its_own_sequence_on_and_a_later_run_ends_it() -> None:
+    origin = Origin(1, "u", "classifier", "1")
+    raised = SensitivityEvent(origin, Sensitivity.CONFIDENTIAL)
+    again = SensitivityEvent(Origin(1, "u", "classifier", "2", run="two"), Sensitivity.PUBLIC)
+    read = model(turn("u"), raised, raised, again)
+    levels = [read.view("t", "s", at).rows([1])[0].sensitivity for at in (1, 2, 3, None)]
+    public, high = Sensitivity.PUBLIC, Sensitivity.CONFIDENTIAL
+    assert levels == [public, high, high, public]
+
+
+def test_a_level_never_lowers_and_the_highest_of_several_workers_counts() -> None:
+    item = ContextItem("u", ItemKind.USER_TURN, "text", sensitivity=Sensitivity.INTERNAL)
+    low = SensitivityEvent(Origin(1, "u", "one", "1"), Sensitivity.PUBLIC)
+    high = SensitivityEvent(Origin(1, "u", "two", "1"), Sensitivity.RESTRICTED)
+    assert model(item, low).view("t", "s").rows([1])[0].sensitivity is Sensitivity.INTERNAL
+    assert model(item, low, high).view("t", "s").rows([1])[0].sensitivity is Sensitivity.RESTRICTED
+
+
+def test_a_row_that_was_read_before_its_level_came_is_read_again() -> None:
+    read = model(turn("u"))
+    assert read.view("t", "s").rows([1])[0].sensitivity is Sensitivity.PUBLIC
+    raised = SensitivityEvent(Origin(1, "u", "one", "1"), Sensitivity.RESTRICTED)
+    Fold(read.db).apply(records_of([raised], "t", "s", first_sequence=2))
+    assert read.view("t", "s").rows([1])[0].sensitivity is Sensitivity.RESTRICTED
+
+
+def test_a_level_of_no_item_is_a_contradiction() -> None:
+    assert codes(model(turn("u"), SensitivityEvent(Origin(9), Sensitivity.INTERNAL))) == [
+        "contradiction"
+    ]

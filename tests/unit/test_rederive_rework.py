@@ -5,6 +5,7 @@ from tests.audited import SESSION, envelope, log_of, turn
 from weft.readmodel.model import records_of
 from weft.replay.rework import decoded, news, run_name, sources, standings
 from weft_schemas.events import (
+    EnvelopeEvent,
     FactsEvent,
     MemoryFact,
     Origin,
@@ -13,6 +14,10 @@ from weft_schemas.events import (
 )
 from weft_schemas.items import ContextItem
 
+TAKES = {
+    "summarizer": lambda event: isinstance(event, ContextItem | SessionClosedEvent),
+    "memory": lambda event: isinstance(event, ContextItem | EnvelopeEvent | SummaryEvent),
+}
 RUN = Origin(1, "u1", "summarizer", "2", run="summarizer/2/0")
 
 
@@ -37,20 +42,22 @@ def test_the_latest_run_is_what_counts_and_live_work_after_it_is_late():
 
 def test_each_item_is_a_source_once():
     again = turn("u1", "other words under a taken id")
-    taken = sources(decoded(log_of(again, SessionClosedEvent())), "summarizer")
+    taken = sources(decoded(log_of(again, SessionClosedEvent())), TAKES["summarizer"])
     assert [one.record.sequence for one in taken] == [1, 2, 3, 5, 7]
 
 
 def test_memory_reads_the_envelope_that_counts():
     pairs = decoded(log_of(envelope(3, "r1", "newer", "firewall/2/0")))
-    taken = [one for one in sources(pairs, "memory") if not isinstance(one.event, ContextItem)]
+    taken = [
+        one for one in sources(pairs, TAKES["memory"]) if not isinstance(one.event, ContextItem)
+    ]
     assert [(one.record.sequence, one.about) for one in taken] == [(6, 3)]
 
 
 def test_memory_reads_sessions_summaries_and_not_those_of_items():
     of_session = SummaryEvent(Origin(6, "", "summarizer", "1"), "all of it", 3, "cl100k_base")
     pairs = decoded(log_of(SessionClosedEvent(), of_session, summary("of an item")))
-    taken = [one.record.sequence for one in sources(pairs, "memory")]
+    taken = [one.record.sequence for one in sources(pairs, TAKES["memory"])]
     assert taken == [1, 2, 3, 4, 5, 7]
 
 

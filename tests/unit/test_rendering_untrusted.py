@@ -34,12 +34,12 @@ def test_a_document_stands_in_a_fence_in_the_prompt_and_in_both_providers_messag
     document = ContextItem("d", ItemKind.DOC_SNIPPET, HOSTILE)
     pack = compiled(turn("u", "what of refunds?"), document, turn("v", "and now?"))
     shown = of(pack, "d").text
-    assert shown.startswith("<data:")
+    assert shown.partition("\n")[2].startswith("<data:")  # below the line that flags it
     assert "<|im_start|>" not in shown
     told = [one for one in messages(pack) if "Refunds take a week" in one]
     assert len(told) == 2
     for one in told:
-        assert f"[document] {shown}".replace("\n", "\\n") in one
+        assert json.dumps(f"[document] {shown}", ensure_ascii=False)[1:-1] in one
         assert "user: and now?" in one
 
 

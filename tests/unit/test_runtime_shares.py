@@ -60,6 +60,20 @@ async def test_tenants_take_turns_however_many_wait() -> None:
     assert order == ["acme", "rival", "third", "acme", "rival", "acme", "acme"]
 
 
+async def test_who_crowds_is_told_only_where_others_are_about() -> None:
+    turns = Turns()
+    async with turns.turn("acme"):
+        waiting = [asyncio.create_task(begun_turn(turns, "acme")) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert not turns.crowds("acme")
+        waiting.append(asyncio.create_task(begun_turn(turns, "rival")))
+        await asyncio.sleep(0)
+        assert turns.crowds("acme")
+        assert not turns.crowds("rival")
+    await asyncio.gather(*waiting)
+    assert not turns.crowds("acme")
+
+
 async def test_who_leaves_while_waiting_keeps_no_turn() -> None:
     turns = Turns()
     async with turns.turn("acme"):

@@ -3,6 +3,7 @@
 from tests.choosing import choice_of
 
 from weft.compiler.ledger import Ledger
+from weft.compiler.profiles import PINS_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import WHOLE
 from weft.compiler.selection.pins import pin
@@ -16,7 +17,7 @@ TASK = ContextItem("task", ItemKind.USER_TURN, "Please unload the ship. " * 60 +
 def pinned(items: list[ContextItem], budget: int) -> tuple[dict[str, str], Ledger, int]:
     """The views by item id, what is noted, and the tokens of what is shown."""
     choice, ledger = choice_of(items, budget), Ledger()
-    shown: Shown = pin(choice.pinned, choice.shapes, choice.cost, budget, ledger)
+    shown: Shown = pin(choice.pinned, choice.shapes, choice.cost, budget, PINS_SHARE, ledger)
     views = {choice.cost.rows[at].id: one.view for at, one in shown.items()}
     return views, ledger, choice.cost.exact(shown) if shown else 0
 
@@ -51,7 +52,7 @@ def test_pins_take_half_and_are_shortened_beyond() -> None:
 def test_a_long_task_is_cut_with_its_beginning_and_its_end() -> None:
     items = [TASK, *(ContextItem(f"a{n}", ItemKind.AGENT_MSG, "Yes.") for n in range(3)), USER]
     choice = choice_of(items, 500)
-    shown = pin(choice.pinned, choice.shapes, choice.cost, 500, Ledger())
+    shown = pin(choice.pinned, choice.shapes, choice.cost, 500, PINS_SHARE, Ledger())
     task = next(one for at, one in shown.items() if choice.cost.rows[at].id == "task")
     assert task.text.startswith("Please unload the ship.")
     assert task.text.endswith("Do it now.")

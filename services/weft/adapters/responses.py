@@ -68,19 +68,31 @@ def read(source: Source) -> Reading:
         file = source.records[0].file if source.records else "-"
         draft.add(Record(-1, 0, {}, file), ItemKind.POLICY, instructions)
     turn = _Turn()
-    for record in source.records:
-        turn = _read(draft, record, record.to(dict[str, Any]), turn)
+    items = [record.to(dict[str, Any]) for record in source.records]
+    calls = [kind.endswith("_call") for kind in map(_kind, items) if kind != "reasoning"]
+    calls_next = iter([*calls[1:], False])
+    is_followed = False
+    for record, item in zip(source.records, items, strict=True):
+        if _kind(item) != "reasoning":
+            is_followed = next(calls_next)
+        turn = _read(draft, record, item, turn, is_followed)
     return draft.reading()
 
 
-def _read(draft: Draft, record: Record, item: dict[str, Any], turn: _Turn) -> _Turn:
-    """Add what the item says; returns the turn that goes on."""
-    kind = item.get("type") or "message"
+def _kind(item: dict[str, Any]) -> str:
+    return str(item.get("type") or "message")
+
+
+def _read(
+    draft: Draft, record: Record, item: dict[str, Any], turn: _Turn, is_followed: bool
+) -> _Turn:
+    """Add what the item says; returns the turn that goes on. `is_followed`: by a call."""
+    kind = _kind(item)
     if kind == "message":
-        return _message(draft, record, item, turn)
+        return _message(draft, record, item, turn, is_followed)
     if kind == "reasoning":
         draft.left_out["reasoning"] += 1
-    elif not isinstance(kind, str) or kind not in TYPES:
+    elif kind not in TYPES:
         record.fail(f"$.type: {kind!r} is no item of the Responses API that we know")
     elif kind.endswith("_output"):
         text, content_type = _output(item.get("output"), draft)
@@ -93,7 +105,9 @@ def _read(draft: Draft, record: Record, item: dict[str, Any], turn: _Turn) -> _T
     return turn
 
 
-def _message(draft: Draft, record: Record, item: dict[str, Any], turn: _Turn) -> _Turn:
+def _message(
+    draft: Draft, record: Record, item: dict[str, Any], turn: _Turn, is_followed: bool
+) -> _Turn:
     role = item.get("role")
     if not isinstance(role, str) or role not in _KINDS:
         record.fail(f"$.role: {role!r} is unknown; use {', '.join(_KINDS)}")
@@ -108,7 +122,8 @@ def _message(draft: Draft, record: Record, item: dict[str, Any], turn: _Turn) ->
     # A message behind calls begins a turn of its own: what it says is not said with them.
     begun = turn if turn.id is None else _Turn()
     if text.strip():
-        begun.said = draft.add(record, ItemKind.AGENT_MSG, text, turn_id=begun.joined(record))
+        turn_id = begun.joined(record) if is_followed else None
+        begun.said = draft.add(record, ItemKind.AGENT_MSG, text, turn_id=turn_id)
     return begun
 
 

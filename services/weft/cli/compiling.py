@@ -143,6 +143,10 @@ def _summarise(pack: Pack) -> None:
     for item in pack.pending:
         waits = f"; --after {item.sequence} waits for it" if item.item_id else ""
         hint(f"pending: {item.item_id or item.sequence} ({item.reason}){waits}")
+    for entry in pack.entries:
+        for signal in entry.signals:
+            if signal.kind == "injection":
+                hint(f"flagged: {entry.item_id} {signal.detail} ({signal.name}, {signal.score:g})")
     for note in stats.notes:
         hint(f"note: {note}")
 
@@ -192,6 +196,8 @@ def explain(
     reason = f" ({reply.reason})" if reply.reason != state else ""
     detail = f": {reply.detail}" if reply.detail else ""
     click.echo(f"{reply.item_id}: {state}{reason}{detail}")
+    for signal in reply.signals or ():
+        click.echo(f"  {signal.kind} {signal.name}: {signal.detail or signal.count}")
     for name, score in reply.scores.items():
         click.echo(f"  {name}: {score:.4f}")
 
@@ -234,6 +240,9 @@ def drilldown(
         print_json(reply)
         return
     click.echo(reply.text)
+    for signal in reply.signals or ():
+        if signal.kind == "injection":
+            hint(f"flagged: {signal.detail} ({signal.name}, {signal.score:g})")
     following = "".join(f" -a {name}={value}" for name, value in (reply.next or {}).items())
     hint(
         f"\n{reply.tokens} tokens of {reply.item_id} in {reply.session} ({reply.content_type}); "

@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 DATA = Path.home() / ".weft"
 """Hosts start their servers in any folder, so the data lies in one that is always the same."""
 
-_data = click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
+data_option = click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
                      help="Data folder.  [WEFT_DATA_DIR, else ~/.weft]")  # fmt: skip
 
 
@@ -51,7 +52,7 @@ def gateway() -> None:
 @click.option("--limit", type=click.IntRange(100, 1_000_000), metavar="TOKENS",
               help="Of a result that is shown at once, instead of the file's.")  # fmt: skip
 @click.option("--session", default="", metavar="ID", help="The log's session; else one per host.")
-@_data
+@data_option
 @connected
 def serve(
     file: Path,
@@ -73,7 +74,7 @@ def serve(
       weft gateway --config ~/.claude/mcp.json
       weft gateway --config mcp.json --http 8700 --mode search
     """
-    _needed()
+    needed()
     from weft.gateway.config import read_config
 
     named = bool(click.get_current_context().params["nats_url"] or os.environ.get("WEFT_NATS_URL"))
@@ -85,7 +86,7 @@ def serve(
         )
     config = read_config(file)
     serving = (config, str(file), port, host, token, mode, limit, session)
-    asyncio.run(_serve(_located(settings, data_dir), named, *serving))
+    asyncio.run(_serve(located(settings, data_dir), named, *serving))
 
 
 async def _serve(
@@ -117,34 +118,44 @@ async def _serve(
         hint(f"left out: {left_out}")
     behind = Behind(settings, named=named)
     folder = Folder(settings.data_dir)
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     address = f"http://{host}:{port}/mcp" if port is not None else ""
     async with Gateway(
         config, behind, folder, session=session, source=source, address=address
     ) as running:
         if port is None:
-            serving = asyncio.create_task(serve_stdio(running))
-            waiting = asyncio.create_task(stop.wait())
-            await asyncio.wait([serving, waiting], return_when=asyncio.FIRST_COMPLETED)
-            for task in (serving, waiting):
-                task.cancel()
-            # A thread may wait for the host's next line: it ends with the process.
-            await asyncio.wait([serving, waiting], timeout=1.0)
+            await until_closed(serve_stdio(running))
         else:
+            stop = _told_to_stop()
             async with serving_http(running, host, port, token) as taken:
                 hint(f"serving http://{host}:{taken}/mcp, data in {settings.data_dir}")
                 await stop.wait()
 
 
+async def until_closed(serving: Coroutine[Any, Any, None]) -> None:
+    """Serve until the host closes stdin, or until SIGINT or SIGTERM."""
+    stop = _told_to_stop()
+    tasks = [asyncio.create_task(serving), asyncio.create_task(stop.wait())]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    # A thread may wait for the host's next line: it ends with the process.
+    await asyncio.wait(tasks, timeout=1.0)
+
+
+def _told_to_stop() -> asyncio.Event:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
+
 @gateway.command()
 @json_option
-@_data
+@data_option
 def status(data_dir: Path | None, as_json: bool) -> None:
     """What each gateway of the data folder has configured, known, started and called, and which
     tools are set apart."""
-    _needed()
+    needed()
     from weft.gateway.state import Folder
 
     folder = Folder(_folder(data_dir))
@@ -173,7 +184,7 @@ def status(data_dir: Path | None, as_json: bool) -> None:
 
 @gateway.command()
 @click.argument("pattern")
-@_data
+@data_option
 def approve(data_dir: Path | None, pattern: str) -> None:
     """Let tools through that are set apart: `server:tool`, `server:tool#hash`, or a glob such as
     `server:*`. Running gateways take note within a second.
@@ -182,7 +193,7 @@ def approve(data_dir: Path | None, pattern: str) -> None:
     Example:
       weft gateway approve 'github:*'
     """
-    _needed()
+    needed()
     from weft.gateway.state import Folder, Pinned
     from weft.gateway.trust import approved
 
@@ -202,7 +213,7 @@ def _folder(data_dir: Path | None) -> Path:
     return data_dir or Path(os.environ.get("WEFT_DATA_DIR") or DATA)
 
 
-def _located(settings: Settings, data_dir: Path | None) -> Settings:
+def located(settings: Settings, data_dir: Path | None) -> Settings:
     """With the data folder of gateways, and the secret of that folder."""
     import msgspec
 
@@ -213,7 +224,7 @@ def _located(settings: Settings, data_dir: Path | None) -> Settings:
     return msgspec.structs.replace(settings, data_dir=data_dir, fingerprint_key=key)
 
 
-def _needed() -> None:
+def needed() -> None:
     with contextlib.suppress(ModuleNotFoundError):
         import mcp  # noqa: F401
 

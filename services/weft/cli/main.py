@@ -37,6 +37,7 @@ INTERRUPTED = 130
 _COMMANDS = {
     "up": ("weft.cli.up:up", "Start everything on this machine."),
     "work": ("weft.cli.work:work", "Run one service in the foreground."),
+    "serve": ("weft.cli.serve:serve", "Serve weft over HTTP."),
     "provision": ("weft.cli.provision:provision", "Make the log's streams and consumers."),
     "publish": ("weft.cli.publish:publish", "Publish a transcript as a session."),
     "compile": ("weft.cli.compiling:compile", "Compile the context for a step."),
@@ -65,6 +66,7 @@ _COMMANDS = {
     "policy": ("weft.cli.policy:policy", "Publish and show context policies."),
     "config": ("weft.cli.config:config", "Show the settings in force."),
     "gateway": ("weft.cli.gateway:gateway", "MCP servers behind firewall and log."),
+    "mcp": ("weft.cli.mcp:mcp", "Weft itself as an MCP server."),
     "eval": ("weft.cli.evaluation:evaluate", "Measure compiles on recorded sessions."),
     "demo": ("weft.cli.demo:demo", "A recorded session through every service."),
 }

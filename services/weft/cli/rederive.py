@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("worker", type=click.Choice(["firewall", "summarizer", "memory"]))
+@click.argument("worker")
 @click.option("--session", "-s", metavar="ID", help="This session only; else all of the tenant.")
 @json_option
 @connected
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def rederive(
     ctx: click.Context, worker: str, session: str | None, as_json: bool, settings: Settings
 ) -> None:
-    """Run this release's WORKER over the past, under the policy in force now.
+    """Run this release's WORKER over the past, under the policy in force now: firewall, summarizer,
+    memory, or MODULE:WORKER for one of your own.
 
     What it derives otherwise than before is published and counts from its own sequence on; compiles
     `--as-of` an earlier one give the old bytes. What the log holds already of this version and
@@ -50,10 +51,12 @@ async def _rederived(
 ) -> Rederived:
     from weft.cli.progress import progress
     from weft.replay.rederive import rederive as work
+    from weft.workers.running import loaded
 
+    known = loaded(worker) if ":" in worker else worker
     async with client(settings) as log:
         with progress("sessions", quiet) as told:
-            return await work(log.connection, settings, worker, session, told)
+            return await work(log.connection, settings, known, session, told)
 
 
 def _tell(done: Rederived) -> None:

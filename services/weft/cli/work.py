@@ -23,13 +23,27 @@ SERVICES = {
 """Service → the coroutine function that runs it until its process is told to stop."""
 
 
+class Service(click.ParamType[str]):
+    """The name of a service, or `module:worker` for a worker of one's own."""
+
+    name = "service"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        known = (*SERVICES, "replica")
+        if ":" not in value and value not in known:
+            self.fail(f"{value!r} is none of {', '.join(known)}, and no module:worker", param, ctx)
+        return value
+
+
 @click.command()
-@click.argument("service", type=click.Choice([*SERVICES, "replica"]))
+@click.argument("service", type=Service(), metavar="SERVICE")
 @click.option("--compilers", type=click.IntRange(min=1), default=1, show_default=True,
               help="Of `replica`.")  # fmt: skip
 @connected
 def work(service: str, compilers: int, settings: Settings) -> None:
-    """Run SERVICE until SIGTERM or Ctrl-C, which drain it.
+    """Run SERVICE until SIGTERM or Ctrl-C, which drain it: firewall, summarizer, memory, indexer,
+    compiler, router or replica, or MODULE:WORKER for a worker of your own, from a module that
+    Python finds here (docs/workers.md).
 
     Start more of the same to scale: workers of one kind share their consumer, compilers share
     their requests. `replica` is one indexer with its compilers on one data folder (WEFT_DATA_DIR);
@@ -39,6 +53,7 @@ def work(service: str, compilers: int, settings: Settings) -> None:
     \b
     Examples:
       weft work firewall
+      weft work examples.birthdays:birthdays
       WEFT_DATA_DIR=/data WEFT_HTTP_PORT=8080 weft work replica --compilers 2
     """
     if service == "replica":
@@ -46,7 +61,13 @@ def work(service: str, compilers: int, settings: Settings) -> None:
         return
     from weft.runtime.application import serve
 
-    asyncio.run(serve(service, settings, _loaded(SERVICES[service], settings)))
+    if ":" in service:
+        from weft.workers.running import loaded, run
+
+        deriver = loaded(service)
+        asyncio.run(serve(deriver.name, settings, partial(run, deriver=deriver)))
+    else:
+        asyncio.run(serve(service, settings, _loaded(SERVICES[service], settings)))
 
 
 def _loaded(path: str, settings: Settings) -> Any:

@@ -155,7 +155,9 @@ class Spooling:
         is_first = self._ahead is None
         expected = self._expected()
         if is_first and not self._is_based:
+            placed = expected.place(given)
             expected.append(given)
+            expected.remember(given, placed)
             self._spool.add(Spooled("history", (read.items,)))
             return PublishedMessages(self._session, 0, left_out=read.left_out, spooled=True)
         placed = expected.place(given)
@@ -170,6 +172,7 @@ class Spooling:
         if new_items:
             expected.append([link(item) for item in new_items])
             self._spool.add(Spooled("append", (new_items,)))
+        expected.remember(given, placed)
         return PublishedMessages(
             self._session, 0, conflicts=conflicts, left_out=read.left_out, spooled=True
         )

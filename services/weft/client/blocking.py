@@ -121,6 +121,7 @@ class SyncClient:
     status = _of_client(Client.status)
     processes = _of_client(Client.processes)
     route = _of_client(Client.route)
+    tools = _of_client(Client.tools)
     choose = _of_client(Client.choose)
     hydrate = _of_client(Client.hydrate)
 

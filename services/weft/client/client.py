@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +24,8 @@ from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
+from weft.log.traces import current_trace
+from weft.messages.offered import OfferedTools
 from weft.messages.reading import Format, Messages, draft
 from weft.runtime.asking import Reply, ask
 from weft.runtime.catalogues import newest_catalogue
@@ -51,7 +53,15 @@ from weft_schemas.routing import (
     RouteReply,
     RouteRequest,
 )
-from weft_schemas.status import ASKED, ProcessState, StatusReply, StatusRequest
+from weft_schemas.status import (
+    ASKED,
+    LISTED,
+    ProcessState,
+    SessionsReply,
+    SessionsRequest,
+    StatusReply,
+    StatusRequest,
+)
 from weft_schemas.subjects import stored_filter
 
 if TYPE_CHECKING:
@@ -197,6 +207,7 @@ class Client:
     ) -> PublishAck:
         """Publish one item or many, in order, and return when all are stored.
 
+        What is derived of them continues the trace `traceparent`, else that of the current span.
         A sequence is checked whole before anything is sent; an iterator is sent as it comes, in
         bounded memory. Publishing the same again changes nothing. Raises `InvalidInput` naming the
         item, `Forbidden`, `Overloaded` (the log is full), and `Unavailable` where it is unknown
@@ -204,7 +215,7 @@ class Client:
         """
         await self._connected()
         ids: list[str] = []
-        messages = self._outgoing.messages(session, items, traceparent, ids)
+        messages = self._outgoing.messages(session, items, traceparent or current_trace(), ids)
         try:
             done = await self._sending.publish(messages)
         except WeftError as error:
@@ -466,6 +477,12 @@ class Client:
         """What a replica has folded of a session, or of the whole tenant."""
         return await self._ask(session or TENANT_SESSION, "status", StatusRequest(), StatusReply)
 
+    async def sessions(self, *, beyond: str = "", limit: int = LISTED) -> SessionsReply:
+        """The tenant's sessions by name, a page of them; `reply.next` is the `beyond` of the
+        following one."""
+        asked = SessionsRequest(beyond, limit)
+        return await self._ask(TENANT_SESSION, "sessions", asked, SessionsReply)
+
     async def processes(self) -> tuple[ProcessState, ...]:
         """How every process of weft is, by its own account; who does not answer is not there, or
         does nothing at the moment. A compiler asks them all; where none answers, this client does,
@@ -486,13 +503,16 @@ class Client:
         namespaces: Sequence[str] = (),
         tags: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        failed: Sequence[str] = (),
+        used: Sequence[str] = (),
         session: str | None = None,
         after: int = 0,
         timeout: float = 2.0,
     ) -> RouteReply:
         """The cards of the tools that fit a routing query best, best first.
 
-        With a `session`, what it used and what failed there counts. `after` waits for a version of
+        With a `session`, what it used and what failed there counts, besides the ids in `used` and
+        `failed`. `after` waits for a version of
         the catalogue. Raises `NotFound` for an unknown catalogue.
         """
         asked = RouteRequest(
@@ -502,16 +522,29 @@ class Client:
             namespaces=tuple(namespaces),
             tags=tuple(tags),
             exclude=tuple(exclude),
+            failed=tuple(failed),
+            used=tuple(used),
             after=after,
             timeout=timeout,
         )
         return await self._ask(session or TENANT_SESSION, "route", asked, RouteReply, timeout)
 
+    async def tools(self, decision: RouteReply, session: str | None = None) -> OfferedTools:
+        """The routed tools whole, ready to be offered: `tools.definitions("openai")` for the
+        request, `tools.selected(call)` for what the model answers. Raises `NotFound` where one has
+        left the catalogue since."""
+        place = session or TENANT_SESSION
+        wanted = [HydrateRequest(card.id, decision.catalog) for card in decision.cards]
+        asked = (self._ask(place, "hydrate", one, HydrationResult) for one in wanted)
+        return OfferedTools(decision, tuple(one.tool for one in await asyncio.gather(*asked)))
+
     async def choose(
-        self, decision: RouteReply, item_id: str, session: str | None = None
+        self, decision: RouteReply | str, item_id: str, session: str | None = None
     ) -> ChoiceReply:
-        """Record which card of a decision the model took; empty where it took none."""
-        asked = ChoiceRequest(decision.id, item_id)
+        """Record which card of a decision (or of its id) the model took; empty where it took
+        none."""
+        named = decision if isinstance(decision, str) else decision.id
+        asked = ChoiceRequest(named, item_id)
         return await self._ask(session or TENANT_SESSION, "choose", asked, ChoiceReply)
 
     async def hydrate(
@@ -530,7 +563,7 @@ class Client:
 
     async def events(
         self, session: str, *, first: int = 1, follow: bool = False
-    ) -> AsyncIterator[LogRecord]:
+    ) -> AsyncGenerator[LogRecord, None]:
         """The session's events as the log holds them, from sequence `first` on; with `follow` it
         goes on with new ones. Needs a credential that may read the log."""
         await self._connected()

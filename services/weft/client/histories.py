@@ -132,6 +132,7 @@ class Histories:
                 if one.state == "known":
                     known.ties.note(item)
             await self._append(session, known, new)
+            known.history.remember([link(item) for item in read.items], placed)
             return PublishedMessages(
                 session,
                 known.sequence,
@@ -219,7 +220,8 @@ class Histories:
         remembered = session in self._sessions
         known = await self._known(session)
         placed = known.history.place(given)
-        if remembered and any(one.state not in ("known", "new") for one in placed):
+        others = placed[known.history.repeats(given) :]
+        if remembered and any(one.state not in ("known", "new") for one in others):
             self._sessions.pop(session)
             known = await self._known(session)
             placed = known.history.place(given)

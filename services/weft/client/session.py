@@ -39,7 +39,7 @@ from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
 from weft.client.histories import OnEdit, PublishedMessages
 from weft.client.pack import Pack
 from weft.client.spool import Spool
-from weft.messages.definitions import name_in
+from weft.messages.definitions import merged, name_in
 from weft.messages.plain import plain
 from weft.messages.reading import Format, Messages, ToolCall, draft, tool_call
 from weft.messages.writing import PROVIDERS, Provider
@@ -235,7 +235,7 @@ class Session:
             request, offered = pack.request(provider), [*tools, *self.tools(provider)]
         if offered:
             place = request.setdefault("config", {}) if provider == "gemini" else request
-            place["tools"] = offered
+            place["tools"] = merged(provider, offered)
         return request
 
     def tools(self, provider: Provider) -> list[dict[str, Any]]:

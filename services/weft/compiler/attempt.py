@@ -12,6 +12,7 @@ from weft.compiler.rights import policy_of
 from weft.readmodel.model import ReadModel
 from weft.readmodel.view import View
 from weft_schemas.compile import CompileAudit, CompileRequest, ExplainReply, PendingItem
+from weft_schemas.envelope import Signal
 from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.policy import ContextPolicy
 
@@ -114,12 +115,14 @@ def explained(item_id: str, compilation: Compilation) -> ExplainReply:
     """Read from the pack's own stats, so that it cannot say anything else than they do."""
     pack = compilation.pack
     included = candidate = False
+    signals: tuple[Signal, ...] = ()
     reason, detail = "no candidate", "neither pinned, recent, nor a match for the query"
     entries = {entry.item_id: entry for entry in pack.entries}
     drops = {drop.item_id: drop for drop in pack.stats.dropped_items}
     if item_id in entries:
         entry = entries[item_id]
         included = candidate = True
+        signals = entry.signals
         reason, detail = "included", f"in section {entry.section}, shown as {entry.view}"
     elif item_id in drops:
         candidate = True
@@ -135,6 +138,7 @@ def explained(item_id: str, compilation: Compilation) -> ExplainReply:
         detail=detail,
         scores={} if score is None else {"score": score},
         sequence=pack.sequence,
+        signals=signals or msgspec.UNSET,
     )
 
 

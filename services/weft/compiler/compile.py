@@ -14,6 +14,7 @@ import msgspec
 from weft.compiler.candidates.closure import Group, close
 from weft.compiler.candidates.facts import stated, superseded
 from weft.compiler.candidates.find import Candidates, find_candidates
+from weft.compiler.candidates.flags import Flags, apply_actions, flags_among
 from weft.compiler.candidates.phase_rules import showable, within_limits
 from weft.compiler.candidates.sensitivity import apply_floor
 from weft.compiler.ledger import Ledger
@@ -56,7 +57,7 @@ from weft_schemas.policy import ContextPolicy, phase_rule, shown_up_to
 OTHERS = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
 """Kinds that hold what others wrote, whatever the policy says: always in a fence."""
 
-CODE_VERSION = "10"
+CODE_VERSION = "11"
 """Changes whenever the same view and request would give another selection."""
 
 
@@ -93,6 +94,7 @@ class State(msgspec.Struct):
     """By group key."""
     prefix: Prefix = Prefix()
     """What of the base stays."""
+    flags: Flags = {}
 
 
 def compile_pack(
@@ -127,8 +129,9 @@ def entries_of(
 ) -> list[PackEntry]:
     """The entries of these renditions, as a compile made them; `above` are memory and tools."""
     groups = close(view, view.rows(shown), Ledger())
-    groups, _ = apply_floor(groups, policy, Ledger())
-    make = partial(_entry, policy, key, None, _group_of(groups))
+    flags = flags_among(view, groups)
+    groups, _ = _withheld_groups(groups, flags, policy, Ledger())
+    make = partial(_entry, policy, key, None, _group_of(groups), flags)
     cost = PromptCost(above, groups, make, counter(view.encoding))
     return cost.entries({at: one for at, one in shown.items() if at in cost.rows})
 
@@ -171,8 +174,18 @@ def _close(state: State) -> None:
 
 
 def _apply_sensitivity(state: State) -> None:
-    """What reaches the floor is dropped, or redacted."""
-    state.groups, state.redacted = apply_floor(state.groups, state.policy, state.ledger)
+    """What reaches the floor, and what the policy says of flagged items, is dropped or redacted."""
+    state.flags = flags_among(state.view, state.groups)
+    state.groups, state.redacted = _withheld_groups(
+        state.groups, state.flags, state.policy, state.ledger
+    )
+
+
+def _withheld_groups(
+    groups: Sequence[Group], flags: Flags, policy: ContextPolicy, ledger: Ledger
+) -> tuple[tuple[Group, ...], frozenset[int]]:
+    kept, flagged = apply_actions(groups, flags, policy.firewall, ledger)
+    return apply_floor(kept, policy, ledger, flagged)
 
 
 def _apply_phase_rules(state: State) -> None:
@@ -224,13 +237,14 @@ def _renditions(state: State) -> Choice:
             state.key,
             state.candidates.latest_user,
             _group_of(state.groups),
+            state.flags,
         ),
         count,
     )
     since = state.candidates.latest_user or 0
     return Choice(
         groups=state.groups,
-        scores=Scores(state.scores, state.candidates.passages),
+        scores=Scores(state.scores, state.candidates.passages, frozenset(state.question.terms)),
         shapes=shapes,
         pinned=tuple(_pinned(state)),
         exchange=tuple(
@@ -266,6 +280,7 @@ def _entry(
     key: bytes,
     latest_user: int | None,
     groups: Mapping[int, Group],
+    flags: Flags,
     row: ItemRow,
     shown: Rendition,
 ) -> PackEntry:
@@ -276,7 +291,8 @@ def _entry(
     call = groups[row.sequence].rows[0]
     answer = groups[row.sequence].waits if row is call else ""
     answers = None if row is call else call.id
-    return entry(row, shown, key, section, untrusted, answer, answers)
+    signals = flags.get(row.sequence, ())
+    return entry(row, shown, key, section, untrusted, answer, answers, signals)
 
 
 def _above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[PackEntry, ...]:

@@ -29,13 +29,14 @@ from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, newest_first
 from weft.readmodel.model import ReadModel
-from weft.readmodel.status import status
-from weft.runtime.answering import Answering, Asked
+from weft.readmodel.status import sessions_of, status
+from weft.runtime.answering import Answering
 from weft.runtime.asking import ask
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
+from weft.runtime.requests import Asked
 from weft.runtime.roll import call_roll
 from weft_schemas.compile import CompileRequest, ExplainRequest
 from weft_schemas.errors import Unavailable
@@ -43,7 +44,7 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import Phase
 from weft_schemas.routing import HydrateRequest, HydrationResult, RouteReply, RouteRequest
-from weft_schemas.status import StatusReply, StatusRequest
+from weft_schemas.status import SessionsReply, SessionsRequest, StatusReply, StatusRequest
 from weft_schemas.subjects import AUDIT_STREAM, audit_subject
 
 KEPT_AUDITS = 1_000
@@ -60,11 +61,12 @@ class _Not(Enum):
 async def answer(
     process: Process, replica: Replica, pool: Pool, publisher: Publisher, answering: Answering
 ) -> None:
-    """Answer `compile`, `explain` and `status` from now on."""
+    """Answer `compile`, `explain`, `status` and `sessions` from now on."""
     compiler = Compiler(process, replica, pool, publisher)
     await answering.answer("compile", CompileRequest, compiler.compile)
     await answering.answer("explain", ExplainRequest, compiler.explain)
     await answering.answer("status", StatusRequest, compiler.status)
+    await answering.answer("sessions", SessionsRequest, compiler.sessions)
 
 
 class Compiler:
@@ -80,15 +82,18 @@ class Compiler:
         self._connection = process.connection
         self._ask = partial(ask, process.connection)
         self._key = process.settings.fingerprint_key.encode()
+        self._tracing = process.tracing
         self._after_work = crash_point("compiler.after_work")
         self._after_publish = crash_point("compiler.after_publish")
 
     async def compile(self, asked: Asked[CompileRequest]) -> msgspec.Raw:
         """The pack, recorded. Raises `NotFound` for a session that the log does not hold."""
-        answer = await self._answered(asked, await self._routed(asked, asked.request))
-        self._after_work()
-        await self._audits.record(asked.tenant, asked.session, answer)
-        self._after_publish()
+        with self._tracing.retrieval(asked.session, asked.request.query) as span:
+            answer = await self._answered(asked, await self._routed(asked, asked.request))
+            self._after_work()
+            await self._audits.record(asked.tenant, asked.session, answer)
+            self._after_publish()
+            span.made(answer.body)
         return msgspec.Raw(answer.body)
 
     async def explain(self, asked: Asked[ExplainRequest]) -> msgspec.Raw:
@@ -115,6 +120,12 @@ class Compiler:
             found = msgspec.structs.replace(found, processes=processes)
         # Unset where there is nothing to tell: a client of an older release knows no such field.
         return msgspec.structs.replace(found, rebuilt=self._replica.mended() or msgspec.UNSET)
+
+    async def sessions(self, asked: Asked[SessionsRequest]) -> SessionsReply:
+        """The tenant's sessions that this replica has folded, a page of them."""
+        return await self._replica.read(
+            lambda model: sessions_of(model.db, asked.tenant, asked.request)
+        )
 
     async def _routed(self, asked: Asked[Any], request: CompileRequest) -> CompileRequest:
         """The request with what the router says of its catalogue: cards to choose from, or the
@@ -165,7 +176,9 @@ class Compiler:
         while True:
             if self._replica.is_late(deadline):
                 wanted = msgspec.structs.replace(wanted, is_late=True)
-            outcome = await self._replica.read_here(tenant, partial(self._here, wanted))
+            outcome: Answer | _Not = _Not.SHORT
+            if not self._pool.is_apart(tenant, self._replica.crowds(tenant)):
+                outcome = await self._replica.read_here(tenant, partial(self._here, wanted))
             if outcome is _Not.SHORT:
                 work = apart(self._data_dir, attempt, wanted)
                 outcome = await self._pool.run(tenant, session, work) or _Not.SETTLED
@@ -177,7 +190,7 @@ class Compiler:
         ready = ready_for(model, wanted)
         if ready is None:
             return _Not.SETTLED
-        if self._pool.is_apart(wanted.tenant) or not is_short_work(ready, wanted):
+        if not is_short_work(ready, wanted):
             return _Not.SHORT
         with self._pool.noted(wanted.tenant):
             return answered(ready, wanted)

@@ -54,6 +54,12 @@ class InProcess:
             self._held = (transcript.name, self._fold(transcript))
         return self._held[1]
 
+    def clean_texts(self, transcript: Transcript) -> dict[str, str]:
+        """The clean text of each item, by its id, as the log and its envelopes give it."""
+        folded = self.folded(transcript)
+        view = folded.model.view(TENANT, transcript.name, folded.sequences[-1])
+        return {row.id: row.whole for row in view.rows(range(folded.sequences[-1] + 1))}
+
     def _fold(self, transcript: Transcript) -> Folded:
         events, sequences = self._events(transcript.name, transcript.items)
         model = ReadModel.in_memory(records_of(events, TENANT, transcript.name))

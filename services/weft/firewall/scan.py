@@ -7,8 +7,8 @@ from collections import Counter
 import msgspec
 
 from weft.bodies.masking import masked_text
-from weft.firewall.injection import NEEDLES, find_injections, plain_letters
 from weft.firewall.personal import find_personal
+from weft.injections.find import NEEDLES, find_injections, plain_letters
 from weft.secrets.escapes import unescaped
 from weft.secrets.find import find_secrets
 from weft.secrets.finding import Finding, fingerprint, masks_of, without_overlaps

@@ -14,15 +14,17 @@ from weft.log.publishing import Publisher
 from weft.readmodel.model import ReadModel
 from weft.readmodel.redaction import redaction_hook
 from weft.readmodel.status import Artifact, artifact
-from weft.runtime.answering import Answering, Asked
+from weft.runtime.answering import Answering
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
+from weft.runtime.requests import Asked
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
+from weft_schemas.envelope import Signal
 from weft_schemas.errors import Forbidden, NotFound, Unavailable
 from weft_schemas.ids import handle_key
-from weft_schemas.policy import FirewallRules, SensitivityAction
+from weft_schemas.policy import FirewallRules, SensitivityAction, SignalAction, action_on
 
 SHORT_BYTES = 32 * 1024
 SHORT_SLICE = 4_000
@@ -57,7 +59,7 @@ class _Drilldowns:
         request = asked.request
         found, rules, redacted = await self._replica.read_here(
             asked.tenant,
-            lambda model: _allowed(model, asked.tenant, request.handle, self._handles),
+            lambda model: allowed(model, asked.tenant, request.handle, self._handles),
         )
         if found.untrusted and found.envelope is None:
             raise Unavailable(
@@ -69,12 +71,13 @@ class _Drilldowns:
             count = tokens.count(redacted, self._encoding)
             shown_of = Slice(redacted, count, False, None, ())
             return reply_of(asked.tenant, found, request, self._key, shown_of)
+        signals = found.envelope.signals if found.envelope is not None else ()
         shown = partial(
             slice_of, asked.tenant, msgspec.structs.replace(found, envelope=None), request,
-            self._key, self._encoding, rules,
+            self._key, self._encoding, rules, signals,
         )  # fmt: skip
         is_short = found.size <= SHORT_BYTES and request.max_tokens <= SHORT_SLICE
-        if is_short and not self._pool.is_apart(asked.tenant):
+        if is_short and not self._pool.is_apart(asked.tenant, self._replica.crowds(asked.tenant)):
             item = await self._artifacts.item(found.sequence, found.item_id)
             async with (
                 self._artifacts.body(asked.tenant, item) as body,
@@ -96,6 +99,7 @@ def slice_of(
     key: bytes,
     encoding: str,
     rules: FirewallRules,
+    signals: tuple[Signal, ...],
     body: Body,
 ) -> DrilldownReply:
     """The reply to a drill-down into a body."""
@@ -107,11 +111,16 @@ def slice_of(
         encoding=encoding,
         rules=rules,
     )
-    return reply_of(tenant, found, request, key, shown)
+    return reply_of(tenant, found, request, key, shown, signals)
 
 
 def reply_of(
-    tenant: str, found: Artifact, request: DrilldownRequest, key: bytes, shown: Slice
+    tenant: str,
+    found: Artifact,
+    request: DrilldownRequest,
+    key: bytes,
+    shown: Slice,
+    signals: tuple[Signal, ...] = (),
 ) -> DrilldownReply:
     """A slice with what tells where it comes from."""
     return DrilldownReply(
@@ -127,6 +136,7 @@ def reply_of(
         views=shown.views,
         next=shown.next,
         seal=seal_of(key, tenant, found.handle, found.sensitivity, shown.text),
+        signals=signals or msgspec.UNSET,
     )
 
 
@@ -135,7 +145,7 @@ def encoded_slice(shown: partial[DrilldownReply], body: Body) -> bytes:
     return msgspec.json.encode(shown(body))
 
 
-def _allowed(
+def allowed(
     model: ReadModel, tenant: str, handle: str, key: bytes
 ) -> tuple[Artifact, FirewallRules, str | None]:
     """The artifact, the rules that hold in its session now, and what stands for it where the policy
@@ -143,9 +153,17 @@ def _allowed(
     found = artifact(model.db, tenant, handle, key)
     view = model.view(tenant, found.session)
     policy = view.policy()[1]
-    if not found.sensitivity.reaches(policy.sensitivity_floor):
+    signals = found.envelope.signals if found.envelope is not None else ()
+    action = action_on(policy.firewall, signals)
+    if action is SignalAction.DROP:
+        raise Forbidden(
+            f"artifact {handle!r} is flagged by the guards, and the policy in force drops such "
+            "items; an operator can publish another policy"
+        )
+    is_sensitive = found.sensitivity.reaches(policy.sensitivity_floor)
+    if not is_sensitive and action is not SignalAction.REDACT:
         return found, policy.firewall, None
-    if policy.sensitivity_action is SensitivityAction.DROP:
+    if is_sensitive and policy.sensitivity_action is SensitivityAction.DROP:
         raise Forbidden(
             f"artifact {handle!r} is {found.sensitivity.value}, and the policy in force drops what "
             f"is {policy.sensitivity_floor.value} or above; an operator can publish another policy"

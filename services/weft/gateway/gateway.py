@@ -26,7 +26,7 @@ from weft.gateway.hosts import Host, HostCall, Hosts, current
 from weft.gateway.manifest import read, spec_digest
 from weft.gateway.naming import with_names
 from weft.gateway.recording import call_item, refusal_item, result_item, slice_item
-from weft.gateway.results import LOOK, Guard, logged_text, passed, safe
+from weft.gateway.results import LOOK, Guard, logged_text, passed, renamed, safe
 from weft.gateway.rules import allowed, rule_of
 from weft.gateway.state import Folder, GatewayState, Pinned, ServerState
 from weft.gateway.tools import GatewayTool, gateway_tools, passed_names
@@ -176,6 +176,8 @@ class Gateway:
         """Call `server:tool` for a host. Raises `MCPError` with what the upstream refuses."""
         logged = call_item(self.names.get(name, name), arguments, call.host.name)
         try:
+            if name.partition("#")[0] not in (self.tools.keys() | self.names.keys()):
+                await self.known()
             tool = self._tool(name)
             logged = _of(logged, tool)
             await self._permitted(call, tool, arguments, host_sees_it)
@@ -235,7 +237,7 @@ class Gateway:
         if wanted and wanted != tool.hash:
             told = finding.found_text([(tool, 1.0)], tokens.DEFAULT_ENCODING, whole=True)
             raise Refused(
-                f"{tool_id} has changed since {wanted}, it was not called. It is now:\n{told}"
+                f"{tool_id} has changed since {wanted} and was not called. It is now:\n{told}"
             )
         return tool
 
@@ -337,10 +339,14 @@ class Gateway:
             big = len(item.text) > THREAD_CHARACTERS
             done = await asyncio.to_thread(judged) if big else judged()
         finally:
-            await publishing
-        if done.handle:
-            self._handles_of(behind).remember(done.handle, item, host.session, done.envelope)
+            sequence = await publishing
         shown: types.CallToolResult = done.result
+        if done.handle:
+            handles = self._handles_of(behind)
+            own = await handles.confirmed(host.session, item.id, sequence, done.handle)
+            handles.remember(own, item, host.session, done.envelope)
+            if own != done.handle:
+                shown = renamed(shown, done.handle, own)
         return shown
 
     async def _refused(
@@ -352,9 +358,9 @@ class Gateway:
         told = safe(reason, self._guard(behind, host.session))
         return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
 
-    async def _publish(self, host: Host, *items: ContextItem) -> None:
+    async def _publish(self, host: Host, *items: ContextItem) -> int:
         behind = await self.log()
-        await behind.client.publish(host.session, items)
+        return (await behind.client.publish(host.session, items)).sequence
 
     async def record(self, host: Host, name: str, arguments: dict[str, Any], said: str) -> None:
         """Log a request that is no call of a tool: a list, a resource, a prompt."""
@@ -372,7 +378,7 @@ class Gateway:
 
     def _handles_of(self, behind: Behind) -> Handles:
         if self._handles is None:
-            self._handles = Handles(behind.client, self._guard(behind, ""))
+            self._handles = Handles(behind.client, self._guard(behind, ""), behind.is_own)
         return self._handles
 
     async def _ready_handles(self, host: Host) -> Handles:

@@ -15,19 +15,22 @@ from weft.firewall.unwrap import unwrap
 from weft.firewall.views.drill import drill
 from weft.gateway.results import Guard, clean_whole, envelope_of
 from weft.log.publishing import Publisher
-from weft.log.reading import read
+from weft.log.reading import last_sequence, read, read_matching
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.asking import ask
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.envelope import ResultEnvelope
-from weft_schemas.errors import Forbidden, NotFound, Unavailable
+from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
+from weft_schemas.events import EnvelopeEvent
 from weft_schemas.items import ContextItem, Sensitivity
 from weft_schemas.status import StatusReply, StatusRequest
+from weft_schemas.subjects import stored_filter
 
 KEPT_BYTES = 64 << 20
 """Of raw results that are remembered; the others come from the log."""
-WAIT_SECONDS = 5.0
-"""For the envelope of a result that has just come."""
+WAIT_SECONDS = 20.0
+"""For services that start, and for the envelope of a result that has just come."""
+_LOOK_SECONDS = 0.1
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -39,7 +42,9 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class Handles:
-    def __init__(self, client: Client, guard: Guard) -> None:
+    def __init__(self, client: Client, guard: Guard, is_own: bool) -> None:
+        """`is_own` where the gateway is known to have the deployment's secret."""
+        self.is_own = is_own
         self._client = client
         self._guard = guard
         self._known: OrderedDict[str, Known] = OrderedDict()
@@ -47,19 +52,42 @@ class Handles:
 
     def remember(self, handle: str, item: ContextItem, session: str, made: ResultEnvelope) -> None:
         """Keep a result until others push it out."""
+        if not self.is_own:
+            return
         self._known[handle] = Known(item, session, made)
         self._bytes += len(item.text)
         while self._bytes > KEPT_BYTES and len(self._known) > 1:
             _, gone = self._known.popitem(last=False)
             self._bytes -= len(gone.item.text)
 
+    async def confirmed(self, session: str, item_id: str, after: int, handle: str) -> str:
+        """The handle that the log's firewall gives a result. It is the same where the gateway has
+        the deployment's secret, which is found out once; without it, nothing is known here, and
+        handles are looked up in the log."""
+        if self.is_own:
+            return handle
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                told = await self._told(session, item_id, after)
+        except (TimeoutError, WeftError):
+            return handle
+        self.is_own = told == handle
+        return told
+
+    async def _told(self, session: str, item_id: str, after: int) -> str:
+        subjects = stored_filter(self._client.tenant, session, "out", "envelope")
+        while True:
+            async for record in read_matching(self._client.connection, subjects, after=after):
+                event = record.event()
+                if isinstance(event, EnvelopeEvent) and event.origin.item_id == item_id:
+                    return event.envelope.artifacts[0].handle
+            await asyncio.sleep(_LOOK_SECONDS / 10)
+
     async def look(self, request: DrilldownRequest) -> DrilldownReply:
         """A slice. Raises `NotFound`, `InvalidInput`, `Unavailable`."""
         known = self._known.get(request.handle)
         if known is None:
-            return await self._client.drilldown(
-                request.handle, request.view, max_tokens=request.max_tokens, **request.args
-            )
+            return await self._drilled(request)
         made, guard = known.envelope, self._guard
         shown = await asyncio.to_thread(
             drill,
@@ -100,7 +128,7 @@ class Handles:
 
     async def _logged(self, handle: str) -> Known:
         """From the log, with the envelope made again: it is the same."""
-        reply = await self._drilled(handle)
+        reply = await self._drilled(DrilldownRequest(handle, max_tokens=1))
         client = self._client
         asked = StatusRequest(ids=(reply.item_id,))
         address = (client.tenant, reply.session, "status")
@@ -122,16 +150,23 @@ class Handles:
         self.remember(handle, item, reply.session, envelope)
         return self._known[handle]
 
-    async def _drilled(self, handle: str) -> DrilldownReply:
-        loop = asyncio.get_running_loop()
+    async def _drilled(self, request: DrilldownRequest) -> DrilldownReply:
+        """By the service; waits for one that starts, or has not folded yet what the log holds."""
+        client, loop = self._client, asyncio.get_running_loop()
         deadline = loop.time() + WAIT_SECONDS
+        newest = await last_sequence(client.connection)
         while True:
             try:
-                return await self._client.drilldown(handle, max_tokens=1)
-            except (NotFound, Unavailable):
+                return await client.drilldown(
+                    request.handle, request.view, max_tokens=request.max_tokens, **request.args
+                )
+            except NotFound:
+                if (await client.status()).sequence >= newest or loop.time() >= deadline:
+                    raise
+            except Unavailable:
                 if loop.time() >= deadline:
                     raise
-                await asyncio.sleep(0.1)
+            await asyncio.sleep(_LOOK_SECONDS)
 
 
 def _meant(text: str) -> str:

@@ -28,7 +28,6 @@ from weft.firewall.unwrap import unwrap
 from weft.gateway.shortening import shortened
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import Origin
-from weft_schemas.ids import artifact_handle
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import FirewallRules, shown_up_to
 
@@ -106,7 +105,7 @@ def passed(
     if fits:
         shown = _masked(result, guard) if unsafe else result
         return Passed(_flagged(shown, envelope), envelope)
-    handle = artifact_handle(guard.tenant, session, item.id)
+    handle = envelope.artifacts[0].handle
     text = _large(item, session, envelope, guard, limit, query, most)
     note = _missing(handle, envelope, tokens.count(text, guard.encoding))
     structured = {MARK: handle, "note": note} if has_schema else None
@@ -288,3 +287,9 @@ def _missing(handle: str, envelope: ResultEnvelope, shown: int) -> str:
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
+
+
+def renamed(result: CallToolResult, handle: str, other: str) -> CallToolResult:
+    """A shortened result under another handle."""
+    written = result.model_dump_json(by_alias=True).replace(handle, other)
+    return CallToolResult.model_validate_json(written, by_name=False)

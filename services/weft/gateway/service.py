@@ -249,6 +249,7 @@ class Service:
         return types.ListPromptsResult(prompts=page, next_cursor=cursor)
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Any:
+        await self._gateway.known()
         upstream, name = self._of_prompt(params.name)
         call = HostCall(self._gateway.hosts.of(context), context)
         guard = await self._gateway.guard(call.host)
@@ -266,6 +267,7 @@ class Service:
     async def _complete(
         self, context: Context, params: types.CompleteRequestParams
     ) -> types.CompleteResult:
+        await self._gateway.known()
         ref: Any
         if isinstance(params.ref, types.PromptReference):
             upstream, name = self._of_prompt(params.ref.name)

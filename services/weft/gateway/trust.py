@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from weft.bodies.clean import clean
-from weft.firewall.injection import THRESHOLD, suspicion_score
 from weft.gateway.tools import GatewayTool
+from weft.injections.find import THRESHOLD, suspicion_score
 from weft.router.cards import gives_orders
 
 

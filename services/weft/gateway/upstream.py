@@ -20,12 +20,13 @@ from weft.gateway.config import ServerSpec
 from weft.gateway.http import http_server
 from weft.gateway.manifest import Manifest, learned
 from weft.gateway.stdio import StdioServer
+from weft.secrets.scanning import without_secrets
 from weft_schemas.errors import Unavailable
 
 T = TypeVar("T")
 State = Literal["configured", "known", "started", "called"]
 FIRST_BACKOFF = 1.0
-"""Seconds before a second start; twice as long after each further failure."""
+"""Seconds before a third start in a row, the second is at once; then twice as long each time."""
 PING_SECONDS = 5.0
 """For one that gave no answer to a call to show that it lives."""
 
@@ -64,6 +65,9 @@ class Upstream:
         self._client: Client | None = None
         self._owner: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
+        self._proving: asyncio.Task[None] | None = None
+        self._in_a_row = 0
+        """Failures since it last ran."""
         self._closing = asyncio.Event()
         self._relearn = asyncio.Event()
         self._stdio: StdioServer | None = None
@@ -88,14 +92,18 @@ class Upstream:
 
     async def client(self) -> Client:
         """The connected client, started where it is not. Raises `Unavailable` with the reason."""
+        if self._proving is not None:
+            await asyncio.shield(self._proving)
+        if self._closing.is_set() and self._owner is not None:
+            await asyncio.gather(self._owner, return_exceptions=True)
         if self._client is not None:
             return self._client
         if self._ready is None:
             wait = self._next_start - asyncio.get_running_loop().time()
             if wait > 0:
                 raise Unavailable(
-                    f"server {self.name!r} failed {self.failures} times ({self.last_error}); it is "
-                    f"started again in {wait:.0f} s at the earliest"
+                    f"server {self.name!r} failed {self._in_a_row} times ({self.last_error}); it "
+                    f"is started again in {wait:.0f} s at the earliest"
                 )
             self._closing = asyncio.Event()
             self._ready = asyncio.get_running_loop().create_future()
@@ -111,12 +119,15 @@ class Upstream:
             return await work(client)
         except MCPError as error:
             if error.code == types.REQUEST_TIMEOUT:
-                asyncio.get_running_loop().create_task(self._prove_alive(client))
+                if self._proving is None:
+                    self._proving = asyncio.create_task(self._prove_alive(client))
                 raise Unavailable(
                     f"server {self.name!r} gave no answer in {self.spec.limits.call_seconds:g} s; "
                     "whether it did what was asked is unknown"
                 ) from None
             if error.code == types.CONNECTION_CLOSED:
+                if self._owner is not None:
+                    await asyncio.wait([self._owner], timeout=PING_SECONDS)
                 raise Unavailable(self._gone()) from None
             raise
 
@@ -200,7 +211,7 @@ class Upstream:
         if self._stdio is not None:
             events.append(self._stdio.ended)
         async with _listening(self, client):
-            self.failures = 0
+            self._in_a_row = 0
             while True:
                 waits = [asyncio.create_task(event.wait()) for event in events]
                 try:
@@ -223,8 +234,11 @@ class Upstream:
 
     def _failed(self, ready: asyncio.Future[Client], error: BaseException) -> None:
         self.failures += 1
-        self.last_error = self._reason(error)
-        pause = min(FIRST_BACKOFF * 2 ** (self.failures - 1), self.spec.limits.backoff_seconds)
+        self._in_a_row += 1
+        self.last_error = without_secrets(self._reason(error), b"", _SECRETS)
+        pause = min(
+            FIRST_BACKOFF * (2 ** (self._in_a_row - 1) - 1), self.spec.limits.backoff_seconds
+        )
         self._next_start = asyncio.get_running_loop().time() + pause
         _log.warning("server %s: %s", self.name, self.last_error)
         if not ready.done():
@@ -254,21 +268,30 @@ class Upstream:
 
     def _told(self) -> str:
         said = self._stdio.said().strip() if self._stdio else ""
-        return f"; it last said: {said.splitlines()[-1][:300]}" if said else ""
+        if not said:
+            return ""
+        return f"; it last said: {without_secrets(said.splitlines()[-1][:300], b'', _SECRETS)}"
 
     async def _prove_alive(self, client: Client) -> None:
         """One that does not even answer a ping is ended, and started again when it is needed."""
-        if self._client is not client or client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return
         try:
             async with asyncio.timeout(PING_SECONDS):
-                await client.session.send_ping()
+                if client.protocol_version in MODERN_PROTOCOL_VERSIONS:  # which has no ping
+                    await client.list_tools(cache_mode="refresh")
+                else:
+                    await client.session.send_ping()
         except (TimeoutError, MCPError):
-            _log.warning("server %s does not answer; it is ended", self.name)
-            self.last_error = "it does not answer"
-            self._closing.set()
+            if self._client is client:
+                _log.warning("server %s does not answer; it is ended", self.name)
+                self.last_error = "it did not answer"
+                self.failures += 1
+                self._closing.set()
+        finally:
+            self._proving = None
 
 
+_SECRETS = 100
+"""Most that are masked in what a server says as it ends."""
 _LIST_CHANGED = (
     types.ToolListChangedNotification,
     types.PromptListChangedNotification,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import sqlite3
 import time
@@ -45,6 +46,7 @@ async def service(process: Process) -> None:
     Raises `Unavailable` and `Forbidden` as the log does.
     """
     tokens.counter(process.settings.encoding)  # loaded here, not within the first fold
+    gc.freeze()  # it stays: no collection needs to walk through it, for which everybody would wait
     generations = Generations(process.settings.data_dir)
     lock = generations.writer_lock()
     if not await _stand_by(process, lock):
@@ -169,7 +171,9 @@ class Indexer:
 
     async def _fold(self, writer: Writer, followed: Followed) -> None:
         self._after_fetch()
+        begun = time.time_ns()
         folded = await writer.fold(followed, lambda step: self._steps[step]())
+        self._process.tracing.folded(followed.records, begun, time.time_ns())
         self._process.metrics.folded(folded.records, writer.checkpoint)
         if not self._is_published:
             self._publish(writer)

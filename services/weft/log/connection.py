@@ -1,27 +1,31 @@
 """The connection to the log: nats-py, quiet, with one clear line for whatever goes wrong.
 
-Bulk work needs two things that nats-py has no public form of: writing many commands at once, and
-taking messages in without a task and a queue per subscription. Both are here and nowhere else.
+What the rest of weft needs of a connection is `Connection`: subjects that go straight to a handler,
+commands that are written in bulk, and word of reconnects and refusals. Here it rests on nats-py's
+public API alone. `log/internals.py` does the same several times as fast, and is chosen wherever
+nats-py has what it needs.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import nats.errors
 from nats.aio.client import Client
-from nats.aio.transport import TcpTransport
+from nats.aio.msg import Msg
 
 from weft.log.credentials import credentials_file, tls_context
 from weft.log.patience import done_within
-from weft.log.protocol import Parser
-from weft.log.refusal import PlainError, RefusedError, refusal
+from weft.log.refusal import RefusedError, refusal
 from weft.log.replies import Replies
-from weft_schemas.errors import WeftError
+from weft.log.wire import Command, block_of, commands_in
+from weft_schemas.errors import ConfigurationError, WeftError
 
 CONNECT_SECONDS = 3.0
 SILENT_SECONDS = 20.0
@@ -48,6 +52,9 @@ _OPTIONS: dict[str, Any] = {
 Handler = Callable[[bytes, bytes, bytes, bytes | None], None]
 """`(subject, reply, payload, header block)`; called in order, must not block."""
 
+CLOSE_SECONDS = 5.0
+"""For nats-py to close, whatever became of the socket."""
+
 _log = logging.getLogger(__name__)
 _VIOLATION = re.compile(r"permissions violation for publish to \"([^\"]+)\"", re.IGNORECASE)
 
@@ -63,13 +70,8 @@ class Listener:
         """Unsubscribe; what the server sent before it took note still reaches the handler."""
         if self._connection.is_closed:
             return
-        try:
-            await self._subscription.unsubscribe()
-            await self._connection.flushed()
-        except (nats.errors.Error, OSError):
-            pass
-        finally:
-            self._connection.forget(self._subscription)
+        with contextlib.suppress(nats.errors.Error, OSError):
+            await self._connection.unlisten(self._subscription)
 
 
 class Connection(Client):
@@ -77,14 +79,12 @@ class Connection(Client):
 
     def __init__(self, only_tls: bool = False) -> None:
         super().__init__()
-        self._ps = Parser(self)
         self._only_tls = only_tls
-        self._handlers: dict[int, Handler] = {}
         self._violation_watchers: list[Callable[[str], None]] = []
         self._reconnect_watchers: list[Callable[[], None]] = []
         self._down = False
-        self._is_taken = False
-        """Whether a server ever took the connection, whatever it said."""
+        self._commands: deque[Command] = deque()
+        self._writer: asyncio.Task[None] | None = None
         self.replies = Replies(self)
 
     @property
@@ -94,18 +94,32 @@ class Connection(Client):
 
     @property
     def is_met_with_silence(self) -> bool:
-        """Whether a server took the connection and nothing is wrong but that it does not answer."""
-        return self._is_taken and isinstance(self.last_error, TimeoutError | None)
+        """Whether a server took the connection and nothing is wrong but that it does not answer;
+        nats-py does not tell."""
+        return False
+
+    @property
+    def wants_certificate(self) -> bool:
+        """Whether the server said that it wants a client certificate; nats-py does not tell."""
+        return False
 
     async def listen(self, subject: str, handler: Handler, queue: str = "") -> Listener:
         """Subscribe `handler` to a subject, as one of a queue group if one is named; it outlives
         reconnects."""
-        subscription = await self.subscribe(subject, queue, cb=_unused)
-        self._handlers[subscription._id] = handler
+
+        async def take(message: Msg) -> None:
+            subject, reply = message.subject.encode(), message.reply.encode()
+            self._hand_on(handler, subject, reply, message.data, block_of(message.headers))
+
+        # Without a limit: pulls bound what comes, and nats-py would drop what is above one.
+        subscription = await self.subscribe(
+            subject, queue, cb=take, pending_msgs_limit=0, pending_bytes_limit=0
+        )
         return Listener(self, subscription)
 
-    def forget(self, subscription: Any) -> None:
-        self._handlers.pop(subscription._id, None)
+    async def unlisten(self, subscription: Any) -> None:
+        """End a subscription of `listen`, when its handler has had what came."""
+        await subscription.drain()
 
     def write_soon(self, commands: bytes) -> None:
         """Queue protocol commands for the next write to the socket.
@@ -115,46 +129,46 @@ class Connection(Client):
         """
         if not self.is_up:
             return
-        self._pending.append(commands)
-        self._pending_data_size += len(commands)
-        queue = self._flush_queue
-        if queue is not None and queue.empty():
-            queue.put_nowait(asyncio.get_running_loop().create_future())
+        self._commands.extend(commands_in(commands))
+        if self._commands and (self._writer is None or self._writer.done()):
+            self._writer = asyncio.create_task(self._write_all())
 
     def write_now(self, commands: bytes) -> None:
-        """The same for what somebody waits for: it goes to the socket at once, without a turn of
-        the event loop for nats-py's flusher, where nothing else waits to be written."""
-        transport = self._transport
-        writer = transport._io_writer if isinstance(transport, TcpTransport) else None
-        if writer is None or self._pending or writer.transport.get_write_buffer_size():
-            self.write_soon(commands)
-        elif self.is_up:
-            writer.write(commands)
+        """The same for what somebody waits for."""
+        self.write_soon(commands)
 
     async def write(self, commands: bytes) -> None:
         """Queue protocol commands, and wait while the socket is far behind."""
         self.write_soon(commands)
-        if self._pending_data_size > PENDING_BYTES:
-            await self._flush_pending(force_flush=True)
+        if self._writer is not None:
+            await asyncio.wait([self._writer])
 
     async def flushed(self) -> bool:
         """Whether the server says within `FLUSH_SECONDS` that it has what was written. Who ends can
         do nothing about a server that does not."""
         if not self.is_up:
             return False
-        # Not nats-py's `flush`: it forgets a ping whose answer is late, and ends its reading for
-        # that answer. It also sends the ping ahead of what waits to be written.
-        pong: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._pongs.append(pong)
-        self.write_soon(b"PING\r\n")
-        return await done_within(pong, FLUSH_SECONDS)
+        if self._writer is not None:
+            await asyncio.wait([self._writer], timeout=FLUSH_SECONDS)
+        try:
+            await self.flush(FLUSH_SECONDS)
+        except (nats.errors.Error, OSError):
+            return False
+        return True
 
     async def close(self) -> None:
-        """Close, whatever became of the socket. What is left to be written goes with one that takes
-        no more: nats-py would fail on it, or wait for ever."""
-        if not await self.flushed():
-            self._pending, self._pending_data_size = [], 0
-        await super().close()
+        """Close, whatever became of the socket."""
+        await self.flushed()
+        self._commands.clear()
+        closing = asyncio.create_task(super().close())
+        await asyncio.wait([closing], timeout=CLOSE_SECONDS)
+        await _stopped(closing)
+
+    async def abandon(self) -> None:
+        """Let go of a connection that did not come about."""
+        closing = asyncio.create_task(super().close())
+        await asyncio.wait([closing], timeout=CANCEL_SECONDS)
+        await _stopped(closing)
 
     def on_violation(self, watcher: Callable[[str], None]) -> Callable[[], None]:
         """Call `watcher` with each subject, in lower case, on which the server drops what this
@@ -175,41 +189,21 @@ class Connection(Client):
             "reconnected_cb": self._on_reconnect,
         }
 
-    async def _process_msg(
-        self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
-    ) -> None:
-        handler = self._handlers.get(sid)
+    def _hand_on(self, handler: Handler, *message: Any) -> None:
         try:
-            if handler is None:
-                await super()._process_msg(sid, subject, reply, data, headers)
-            else:
-                handler(subject, reply, data, headers)
+            handler(*message)
         except Exception as error:
-            # nats-py would stop reading for good, without a word to anybody.
+            # nats-py would stop taking messages for good, without a word to anybody.
             _log.error("a message could not be taken in", exc_info=error)
 
-    async def _connect_to_server(self, server: Any) -> None:
-        if isinstance(self._transport, TcpTransport):
-            # nats-py leaves the socket of an attempt that came to nothing to the garbage collector.
-            self._transport.close()  # type: ignore[no-untyped-call]
-        try:
-            await super()._connect_to_server(server)
-            self._is_taken = True
-        finally:
-            # Python 3.11's `wait_for` loses a cancellation that comes as the attempt ends. nats-py
-            # would try for ever then, and the process wait for it at its end.
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise asyncio.CancelledError
-
-    def _connect_command(self) -> bytes:
-        # It holds the credential, and nats-py goes by what the server asks for: whoever sits in
-        # between could have it sent in the clear.
-        is_plain = not self._server_info.get("tls_required")
-        if self._only_tls and is_plain:
-            raise PlainError("the server asks for no TLS, and nothing is sent to it in the clear")
-        command: bytes = super()._connect_command()
-        return command
+    async def _write_all(self) -> None:
+        while self._commands:
+            command = self._commands.popleft()
+            try:
+                await self.publish(command.subject, command.payload, command.reply, command.headers)
+            except (nats.errors.Error, OSError):
+                # As what is lost with a socket: who waits for an answer sends it again.
+                continue
 
     async def _on_error(self, error: Exception) -> None:
         if self.is_connecting and "authorization" in str(error).lower():
@@ -223,14 +217,27 @@ class Connection(Client):
 
     async def _on_disconnect(self) -> None:
         self._down = True
-        self._pending = []
-        self._pending_data_size = 0
+        self._commands.clear()
 
     async def _on_reconnect(self) -> None:
         _log.info("nats: connected again to %s", self.connected_url and self.connected_url.netloc)
         self._down = False
         for watcher in tuple(self._reconnect_watchers):
             watcher()
+
+
+def implementation() -> type[Connection]:
+    """The fast one where nats-py has what it needs, else the plain one."""
+    try:
+        from weft.log.internals import FastConnection, missing
+    except ImportError as error:
+        lacks = [str(error)]
+    else:
+        lacks = missing()
+        if not lacks:
+            return FastConnection
+    _log.warning("this nats-py lacks %s; weft works, and slower", ", ".join(lacks))
+    return Connection
 
 
 async def connect(
@@ -245,14 +252,15 @@ async def connect(
     tls_cert: str | None = None,
     tls_key: str | None = None,
     timeout: float = CONNECT_SECONDS,
+    kind: type[Connection] | None = None,
 ) -> Connection:
     """Connect to one or more servers (URLs separated by commas) and keep reconnecting.
 
-    `creds` is a credentials file, the `tls_` ones are PEM files. Raises `Unavailable` where no
+    `creds` is a credentials file, the `tls_` ones are PEM files. `kind` is the implementation, by
+    default the best that there is. Raises `Unavailable` where no
     server answers within `timeout` seconds (`SILENT_SECONDS` later where one is there), `Forbidden`
     where it refuses the credential and `ConfigurationError` where a file cannot be used.
     """
-    logging.getLogger("asyncio").addFilter(_is_news)
     servers = [part.strip() for part in url.split(",")]
     credential = {
         "user": user,
@@ -262,7 +270,7 @@ async def connect(
         "tls": tls_context(tls_ca, tls_cert, tls_key),
     }
     given = {key: value for key, value in credential.items() if value is not None}
-    connection = Connection(only_tls=_asks_for_tls(servers, given))
+    connection = _made(kind or implementation(), _asks_for_tls(servers, given))
     options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **given}
     attempt = asyncio.create_task(connection.connect(servers, **connection.callbacks(), **options))
     try:
@@ -275,6 +283,15 @@ async def connect(
         error = TimeoutError() if attempt.cancelled() else attempt.exception()
         raise await _failed(connection, url, error, bool(tls_cert))
     return connection
+
+
+def _made(kind: type[Connection], only_tls: bool) -> Connection:
+    if only_tls and kind is Connection:
+        # It could not keep nats-py from sending the credential in the clear.
+        raise ConfigurationError(
+            "TLS needs a version of nats-py that weft was tested with; install weft's own range"
+        )
+    return kind(only_tls)
 
 
 def _asks_for_tls(servers: list[str], given: dict[str, Any]) -> bool:
@@ -299,22 +316,6 @@ async def _failed(
     as the last error of its attempts."""
     is_refused = isinstance(error, RefusedError)
     cause = error if is_refused else connection.last_error or error
-    wants_certificate = bool(connection._server_info.get("tls_verify"))
-    connection._error_cb = _quiet
-    closing = asyncio.create_task(connection._close(Client.CLOSED, do_cbs=False))
-    await asyncio.wait([closing], timeout=CANCEL_SECONDS)
-    await _stopped(closing)
+    wants_certificate = connection.wants_certificate
+    await connection.abandon()
     return refusal(url, cause, wants_certificate, has_certificate)
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    """asyncio complains of how nats-py ends every TLS connection, to whoever has no logging."""
-    return "eof_received" not in str(record.msg)
-
-
-async def _unused(_: Any) -> None:
-    """Messages of a listener go to its handler, never here."""
-
-
-async def _quiet(_: Exception) -> None:
-    """Already reported by the exception that is raised."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from typing import Self
+from typing import Protocol, Self
 
 from weft.log.api import call
 from weft.log.connection import Connection
@@ -35,15 +35,30 @@ LOOK_SECONDS = 0.2
 _log = logging.getLogger(__name__)
 
 
+class Settles(Protocol):
+    """Whoever a delivery is answered to."""
+
+    def settle(self, reply: bytes, verb: bytes) -> None: ...
+
+
 class Delivery:
     """One event to work on. Settle it with `ack` or `nak`; both are sent with the next write."""
 
     __slots__ = ("_consumer", "_reply", "record")
 
-    def __init__(self, record: LogRecord, reply: bytes, consumer: Consumer) -> None:
+    def __init__(self, record: LogRecord, reply: bytes, consumer: Settles) -> None:
         self.record = record
         self._reply = reply
         self._consumer = consumer
+
+    @property
+    def subject(self) -> str:
+        """The subject that it is stored under."""
+        return self.record.subject
+
+    @property
+    def data(self) -> bytes:
+        return self.record.payload
 
     def ack(self) -> None:
         """It is done: never deliver it again."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import nats.errors
 
-from weft.log.wire import header, publish_command, status
+from weft.log.traces import current_trace
+from weft.log.wire import header, header_block, publish_command, status
 
 if TYPE_CHECKING:
     from weft.log.connection import Connection
@@ -38,8 +39,8 @@ class Replies:
         self._last = 0
 
     async def ask(self, subject: str, payload: bytes) -> asyncio.Future[Reply]:
-        """Send a request; the reply ends the wait, and so does nats-py's `NoRespondersError`.
-        Cancel the wait to give it up.
+        """Send a request, as part of the trace that this program is in. The reply ends the wait,
+        and so does nats-py's `NoRespondersError`; cancel the wait to give it up.
 
         Raises `InvalidInput` for a subject with white space, and what nats-py raises.
         """
@@ -52,7 +53,9 @@ class Replies:
             await self._open()
         self._last += 1
         token = self._last
-        command = publish_command(subject, f"{self._inbox}.{token}", b"", payload)
+        trace = current_trace()
+        headers = header_block({"traceparent": trace}) if trace else b""
+        command = publish_command(subject, f"{self._inbox}.{token}", headers, payload)
         reply = self._waiting[token] = asyncio.get_running_loop().create_future()
         reply.add_done_callback(lambda _: self._forget(token))
         if connection.is_up:

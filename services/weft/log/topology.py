@@ -107,7 +107,9 @@ def desired(
         *({**_bucket(name), **common} for name in (BODIES_BUCKET, SNAPSHOTS_BUCKET)),
     ]
     streams = {config["name"]: config for config in configs}
-    consumers = {(STREAM, name): _worker(name, subjects) for name, subjects in WORKERS.items()}
+    consumers = {
+        (STREAM, name): worker_consumer(name, subjects) for name, subjects in WORKERS.items()
+    }
     return Topology(streams, consumers)
 
 
@@ -229,7 +231,8 @@ def _without_read_only(config: Config) -> Config:
     return {**config, "metadata": metadata}
 
 
-def _worker(name: str, subjects: str) -> Config:
+def worker_consumer(name: str, subjects: str) -> Config:
+    """The durable consumer of a worker: its name, and the filter of what it is given."""
     return {
         "durable_name": name,
         "name": name,

@@ -88,6 +88,54 @@ def servers_header(block: bytes | None, name: bytes) -> str:
     return _value(block, block.rfind(b"\r\n%b:" % name), name) if block else ""
 
 
+def headers_of(block: bytes | None) -> dict[str, str] | None:
+    """All headers of a message by their names, the first of each; None where there are none."""
+    if not block:
+        return None
+    lines = (line.partition(b":") for line in block.split(b"\r\n")[1:] if line)
+    found: dict[str, str] = {}
+    for name, _, value in lines:
+        found.setdefault(text_of(name), text_of(value.strip(b" \t")))
+    return found
+
+
+class Command(NamedTuple):
+    """PUB or HPUB, taken apart."""
+
+    subject: str
+    reply: str
+    headers: dict[str, str] | None
+    payload: bytes
+
+
+def commands_in(written: bytes) -> list[Command]:
+    """What `publish_command` and its like wrote, one after the other, in order."""
+    found: list[Command] = []
+    start = 0
+    while start < len(written):
+        end = written.index(b"\r\n", start)
+        verb, subject, *others = written[start:end].split(b" ")
+        sizes = 2 if verb == b"HPUB" else 1
+        body, after = end + 2, end + 2 + int(others[-1])
+        payload = body + int(others[-2]) if sizes == 2 else body
+        reply = others[0] if len(others) > sizes else b""
+        headers = headers_of(written[body:payload])
+        found.append(Command(subject.decode(), reply.decode(), headers, written[payload:after]))
+        start = after + 2
+    return found
+
+
+def block_of(headers: Mapping[str, str] | None) -> bytes | None:
+    """A header block out of what nats-py makes of one."""
+    if headers is None:
+        return None
+    others = dict(headers)
+    code, text = others.pop("Status", ""), others.pop("Description", "")
+    first = " ".join(("NATS/1.0", code, text)).strip()
+    lines = (f"{name}: {value}" for name, value in others.items())
+    return "\r\n".join((first, *lines, "", "")).encode()
+
+
 def _value(block: bytes, start: int, name: bytes) -> str:
     if start < 0:
         return ""

@@ -14,6 +14,8 @@ beginning was cut off, see `weft.messages.identity`.
 """
 
 from weft.messages.definitions import definition as definition
+from weft.messages.offered import OfferedTools as OfferedTools
+from weft.messages.offered import Selection as Selection
 from weft.messages.reading import FORMATS as FORMATS
 from weft.messages.reading import Format as Format
 from weft.messages.reading import Messages as Messages

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.adapters import gemini
@@ -34,6 +34,28 @@ def definition(
             named = {"name": name_in(provider, name), "description": description}
             return {"function_declarations": [{**named, "parameters_json_schema": parameters}]}
     raise InvalidInput(f"no tool definition for {provider!r}; use {', '.join(PROVIDERS)}")
+
+
+def merged(provider: Provider, tools: Sequence[Any]) -> list[Any]:
+    """The tools of one request. Gemini wants all functions declared in one of them."""
+    if provider != "gemini":
+        return list(tools)
+    declared: list[Any] = []
+    others: list[Any] = []
+    for tool in tools:
+        functions = _declarations(tool)
+        declared.extend(functions)
+        if not functions:
+            others.append(tool)
+    return [*others, {"function_declarations": declared}] if declared else others
+
+
+def _declarations(tool: Any) -> Sequence[Any]:
+    """The functions that a tool declares, and nothing but these; the library's own object, too."""
+    if isinstance(tool, Mapping):
+        found = tool.get("function_declarations") or tool.get("functionDeclarations")
+        return found if found and len(tool) == 1 else ()
+    return getattr(tool, "function_declarations", None) or ()
 
 
 def name_in(provider: Provider, name: str) -> str:

@@ -88,6 +88,10 @@ class History:
         self.links: list[Link] = []
         self.last = 0
         """The highest place."""
+        self._handed: list[Link] = []
+        self._found: list[Found] = []
+        self._until = 0
+        """What was handed over last, where it stands, and up to where."""
         for item_id in ids:
             self._take(item_id)
 
@@ -106,27 +110,50 @@ class History:
         return ids
 
     def copy(self) -> History:
-        return History(self.ids)
-
-    def grew(self, given: Sequence[Link]) -> bool:
-        """Whether a history handed over is what is known, whole, and perhaps some more."""
-        return len(given) >= len(self.links) and list(given[: len(self.links)]) == self.links
+        made = History(self.ids)
+        made._handed, made._found, made._until = self._handed, self._found, self._until
+        return made
 
     def place(self, given: Sequence[Link]) -> list[Placed]:
         """Find each item of a history handed over. New ones get the ids that `append` would give
         them."""
-        found = _grown(self.links, given) or _cut(self.links, given)
-        found = found or _changed(self.links, given)
+        same = self.repeats(given)
+        since = self._until if same else 0
+        rest = _found(self.links[since:], given[same:])
+        found = [
+            *self._found[:same],
+            *((state, at if at < 0 else at + since) for state, at in rest),
+        ]
         ids = iter(self.copy().append([given[at] for at in range(len(given)) if found[at] == NEW]))
         return [
             Placed(state, next(ids) if state == "new" else self.ids[at] if at >= 0 else "")
             for state, at in found
         ]
 
+    def repeats(self, given: Sequence[Link]) -> int:
+        """How many of these were handed over just so the last time, from the first one on."""
+        same = min(len(given), len(self._handed))
+        return same if list(given[:same]) == self._handed[:same] else 0
+
+    def remember(self, given: Sequence[Link], placed: Sequence[Placed]) -> None:
+        """That this was handed over, and what became of it, its new ones being known by now. It is
+        the same when it is handed over again, with more behind it, however it repeats itself."""
+        places = {item_id: at for at, item_id in enumerate(self.ids)}
+        self._handed = list(given)
+        self._found = [
+            ("known" if one.state == "new" else one.state, places.get(one.id, -1)) for one in placed
+        ]
+        self._until = 1 + max((at for _, at in self._found), default=-1)
+
 
 Found = tuple[State, int]
 """With the place among what is known, -1 where there is none."""
 NEW: Found = ("new", -1)
+
+
+def _found(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:
+    """Where each of a history stands."""
+    return _grown(known, given) or _cut(known, given) or _changed(known, given)
 
 
 def _grown(known: Sequence[Link], given: Sequence[Link]) -> list[Found]:

@@ -98,7 +98,10 @@ def tool_call(call: Any) -> ToolCall:
 
 def _tool_call(item: ContextItem) -> ToolCall:
     said = item.reserved
-    return ToolCall(said.call_id or "", said.tool_name or "", said.arguments, item.text)
+    name, arguments = said.tool_name or "", said.arguments
+    if arguments is None and item.text == f"{name}()":  # a model that writes nothing has none
+        arguments = {}
+    return ToolCall(said.call_id or "", name, arguments, item.text)
 
 
 def draft(messages: Messages, format: Format = "auto") -> ReadMessages:

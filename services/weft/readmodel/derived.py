@@ -30,9 +30,11 @@ from weft_schemas.events import (
     Origin,
     ParkedEvent,
     RevivedEvent,
+    SensitivityEvent,
     SummaryEvent,
     encode_event,
 )
+from weft_schemas.items import LEVELS
 from weft_schemas.subjects import Stored
 
 _sql = statements("fold")
@@ -75,6 +77,8 @@ class DerivedFold:
                 return self._facts(version, address, state, event)
             case EpisodeEvent():
                 return self._episode(version, address, state, event)
+            case SensitivityEvent():
+                return self._level(version, state, event)
             case ParkedEvent():
                 return self._parked(version, address, state, event)
             case RevivedEvent():
@@ -97,10 +101,18 @@ class DerivedFold:
         for one in envelope.artifacts:
             self._db.execute(_sql.add_artifact, (address.tenant, one.handle, source.anchor))
         self._db.execute(_sql.settle, (version, source.anchor, version))
+        self._flags(version, source, envelope)
         self._documents.supersede(source.anchor, version)
         passages = self._clean(version, source.anchor, envelope)
         self._documents.add(state, source.anchor, version, passages)
         return True
+
+    def _flags(self, version: int, source: _Source, envelope: ResultEnvelope) -> None:
+        """What the envelope signals, where it or an earlier one signals anything."""
+        known = self._db.execute(_sql.has_flags, (source.session, source.anchor)).fetchone()
+        if envelope.signals or known:
+            row = (source.session, source.anchor, version, msgspec.json.encode(envelope.signals))
+            self._db.execute(_sql.add_flags, row)
 
     def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[str]:
         """Keep the clean text, where the envelope says how it is made and does not hold it itself;
@@ -156,6 +168,19 @@ class DerivedFold:
         )  # fmt: skip
         remember(self._db, memory)
         return True
+
+    def _level(self, version: int, state: SessionState, event: SensitivityEvent) -> bool:
+        source = self._source(version, state, event.origin)
+        if source.type != "item":
+            raise Contradiction(f"level of sequence {event.origin.sequence}, which is no item")
+        if not self._counts(version, "level", source, event.origin, "", self._end_level):
+            return False
+        rank = LEVELS.index(event.sensitivity)
+        self._db.execute(_sql.add_level, (source.anchor, version, OPEN, rank))
+        return True
+
+    def _end_level(self, version: int, at: int) -> None:
+        self._db.execute(_sql.end_level, (at, version))
 
     def _parked(
         self, version: int, address: Stored, state: SessionState, event: ParkedEvent

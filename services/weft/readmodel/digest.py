@@ -21,7 +21,8 @@ _sql = statements("digest")
 _json = msgspec.json.Encoder()
 _episode = msgspec.json.Decoder(EpisodeEvent)
 _OF_SESSION = (
-    "items", "envelopes", "summaries", "closings", "conflicts", "waiting", "facts", "parked",
+    "items", "envelopes", "summaries", "levels", "closings", "conflicts", "waiting", "facts",
+    "parked",
 )  # fmt: skip
 _OF_TENANT = ("policies", "catalogs", "tombstones", "faults")
 

@@ -15,6 +15,10 @@ WHERE i.session = ? ORDER BY i.ordinal, e.version
 SELECT i.ordinal, s.sensitivity, s.text FROM items i JOIN summaries s ON s.item = i.sequence
 WHERE i.session = ? ORDER BY i.ordinal, s.version
 
+-- name: levels
+SELECT i.ordinal, l.rank, l.until = (1 << 62) - 1 FROM items i JOIN levels l ON l.item = i.sequence
+WHERE i.session = ? ORDER BY i.ordinal, l.version
+
 -- name: closings
 SELECT (SELECT max(ordinal) FROM items i
         WHERE i.session = c.session AND i.sequence <= c.last_sequence),

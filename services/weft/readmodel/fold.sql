@@ -63,6 +63,12 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 -- name: add_envelope
 INSERT INTO envelopes (version, item, tokens, body) VALUES (?, ?, ?, ?)
 
+-- name: add_flags
+INSERT INTO flags (session, item, version, body) VALUES (?, ?, ?, ?)
+
+-- name: has_flags
+SELECT 1 FROM flags WHERE session = ? AND item = ?
+
 -- name: add_body
 INSERT INTO bodies (version, item, tokens, characters, outline, packed) VALUES (?, ?, ?, ?, ?, ?)
 
@@ -71,6 +77,12 @@ SELECT 1 FROM envelopes WHERE item = ?
 
 -- name: add_summary
 INSERT INTO summaries (version, item, tokens, sensitivity, text) VALUES (?, ?, ?, ?, ?)
+
+-- name: add_level
+INSERT INTO levels (item, version, until, rank) VALUES (?, ?, ?, ?)
+
+-- name: end_level
+UPDATE levels SET until = ? WHERE version = ?
 
 -- name: add_closing
 INSERT INTO closings (version, session, last_sequence, reason) VALUES (?, ?, ?, ?)

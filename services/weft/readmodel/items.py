@@ -11,6 +11,8 @@ from typing import Literal
 import msgspec
 
 from weft import tokens
+from weft.bodies.clean import clean
+from weft.injections.find import signals_in
 from weft.log.record import LogRecord
 from weft.passages.part import Outline, packed, passage_texts
 from weft.passages.splitting import outline_of
@@ -21,6 +23,7 @@ from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, bounded
 from weft.secrets.items import masked_item
+from weft_schemas.envelope import Signal
 from weft_schemas.events import encode_event
 from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
 from weft_schemas.policy import ContextPolicy, FirewallRules
@@ -62,7 +65,11 @@ class ItemFold:
         content_hash = hashlib.sha256(encode_event(item)).digest()
         rules = self._rules_of(address, sequence)
         untrusted = item.kind in rules.untrusted_kinds
-        raw, item = item, _stub(item) if untrusted else item
+        raw, signals = item, tuple[Signal, ...]()
+        if untrusted:
+            item = _stub(item)
+        elif item.kind is ItemKind.DOC_SNIPPET:
+            item, signals = _cleaned(item)
         item = masked_item(item, rules)
         text = shown_text(item)
         outline = outline_of(text)
@@ -70,6 +77,10 @@ class ItemFold:
         if not self._db.execute(_sql.add_item, row).rowcount:
             return self._collision(sequence, state, item, content_hash)
         state.add_item(sequence, record.published_ns)
+        if signals:
+            self._db.execute(
+                _sql.add_flags, (state.number, sequence, sequence, _json.encode(signals))
+            )
         scope = item.metadata.get("scope")
         if scope:
             self._db.execute(_sql.add_scope, (state.number, scope, sequence))
@@ -141,6 +152,13 @@ def _stub(item: ContextItem) -> ContextItem:
     meaning."""
     metadata = {key: item.metadata[key] for key in item.metadata if key in _STUB_METADATA}
     return msgspec.structs.replace(item, text="", metadata=metadata)
+
+
+def _cleaned(item: ContextItem) -> tuple[ContextItem, tuple[Signal, ...]]:
+    """A document, which others wrote, without hidden characters, and what the guards see in it."""
+    cleaned = clean(item.text.encode())
+    signals = (*cleaned.signals, *signals_in(cleaned.text))
+    return msgspec.structs.replace(item, text=cleaned.text) if cleaned.changed else item, signals
 
 
 def _size(item: ContextItem) -> int:

@@ -12,7 +12,7 @@ from weft.passages.part import Outline, leaf_count, unpacked
 from weft.passages.splitting import outline_of
 from weft.readmodel.calls import call_text
 from weft.readmodel.compression import decompressed
-from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.envelope import ResultEnvelope, Signal
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
@@ -209,6 +209,9 @@ class SessionView(FactStore, EpisodicStore, Protocol):
 
     def children(self, ids: Iterable[str]) -> list[ItemRow]:
         """Items whose parent_id is one of `ids`, in order of sequence."""
+
+    def flags(self) -> dict[int, tuple[Signal, ...]]:
+        """What the guards saw, by the item's sequence, in order; of items with anything."""
 
     def pending(self) -> list[ItemRow]:
         """Items that wait for their envelope, oldest first."""

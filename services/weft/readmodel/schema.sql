@@ -44,6 +44,15 @@ CREATE INDEX items_parent ON items (session, parent_id) WHERE parent_id IS NOT N
 CREATE INDEX items_kind ON items (session, kind, ordinal);
 CREATE INDEX items_large ON items (sequence) WHERE body IS NOT NULL AND NOT untrusted;
 
+-- What the guards saw in an item, from a version on; an empty list takes an earlier one back.
+CREATE TABLE flags (
+    session INTEGER NOT NULL,
+    item INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (session, item, version)
+) WITHOUT ROWID;
+
 -- Items that their publisher pinned.
 CREATE TABLE pins (
     session INTEGER NOT NULL,
@@ -121,6 +130,16 @@ CREATE TABLE summaries (
     text TEXT NOT NULL
 );
 CREATE INDEX summaries_item ON summaries (item, version);
+
+-- Levels that items were raised to: at least this sensitive while it holds, [version, until).
+CREATE TABLE levels (
+    item INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
+    PRIMARY KEY (item, version)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX levels_version ON levels (version);
 
 -- Facts and episodes. A row is one stretch of being in force, [since, until); a value that lost
 -- to a newer source before it arrived has an empty one.

@@ -13,12 +13,15 @@ from weft.readmodel.store import OPEN, get_meta, snapshot
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import NotFound
 from weft_schemas.ids import artifact_handle
-from weft_schemas.items import BodyRef, ItemKind, Sensitivity
+from weft_schemas.items import LEVELS, BodyRef, ItemKind, Sensitivity
 from weft_schemas.status import (
     HISTORY,
     LISTED,
     Collision,
     DeadLetter,
+    SessionsReply,
+    SessionsRequest,
+    SessionSummary,
     StatusReply,
     StatusRequest,
     Waiting,
@@ -131,6 +134,21 @@ def _places(
     return {id: row[0] for id, row in found if row is not None}
 
 
+def sessions_of(db: sqlite3.Connection, tenant: str, request: SessionsRequest) -> SessionsReply:
+    """One page of a tenant's sessions, by name."""
+    size = request.limit
+    where = {"tenant": tenant, "beyond": request.beyond, "limit": size + 1}
+    with snapshot(db):
+        rows = db.execute(_sql.sessions_of_tenant, where).fetchall()
+        sequence = int(get_meta(db, "checkpoint") or 0)
+    found = tuple(
+        SessionSummary(session, items, last_sequence, last_ns, bool(closed))
+        for session, items, last_sequence, last_ns, closed in rows[:size]
+    )
+    following = found[-1].session if len(rows) > size else None
+    return SessionsReply(tenant, found, sequence, following)
+
+
 def _history(db: sqlite3.Connection, tenant: str, session: str | None) -> tuple[str, ...]:
     rows = db.execute(_sql.history, (tenant, session, HISTORY)).fetchall()
     return tuple(row[0] for row in reversed(rows))
@@ -160,10 +178,12 @@ def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"")
     row = None if sequence is None else db.execute(_sql.artifact, (sequence,)).fetchone()
     if row is None or sequence is None:
         raise NotFound(f"no artifact {handle!r} in tenant {tenant!r}; it may have been erased")
-    session, item_id, kind, untrusted, size, sha256, level, metadata, packed = row
+    session, item_id, kind, untrusted, size, sha256, level, metadata, packed, raised = row
     envelope = msgspec.json.decode(packed, type=ResultEnvelope) if packed else None
     named = msgspec.json.decode(metadata).get("content_type") if metadata else None
     sensitivity = Sensitivity(level)
+    if raised is not None:
+        sensitivity = sensitivity.raised_to(LEVELS[raised])
     if envelope is not None:
         sensitivity = sensitivity.raised_to(envelope.sensitivity)
     return Artifact(

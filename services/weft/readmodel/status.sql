@@ -85,12 +85,19 @@ SELECT * FROM (
 
 -- name: artifact
 SELECT s.session, i.id, i.kind, i.untrusted, i.size, i.body, i.sensitivity,
-    i.metadata, (SELECT body FROM envelopes WHERE item = i.sequence ORDER BY version DESC LIMIT 1)
+    i.metadata, (SELECT body FROM envelopes WHERE item = i.sequence ORDER BY version DESC LIMIT 1),
+    (SELECT max(rank) FROM levels WHERE item = i.sequence AND until = 4611686018427387903)
 FROM items i JOIN sessions s ON s.number = i.session WHERE i.sequence = ?
 
 -- name: place
 SELECT i.sequence FROM sessions s JOIN items i ON i.session = s.number
 WHERE s.tenant = ? AND s.session = ? AND i.id = ?
+
+-- name: sessions_of_tenant
+-- By the unique index on tenant and name. Rows without an item are of events alone.
+SELECT session, items, last_sequence, last_ns, closed_sequence >= last_sequence
+FROM sessions WHERE tenant = :tenant AND session > :beyond AND items > 0
+ORDER BY session LIMIT :limit
 
 -- name: history
 -- Ids as `weft.messages.identity` makes them: a kind's letter, a place, sixteen digits of a hash.

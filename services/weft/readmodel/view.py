@@ -19,15 +19,17 @@ from weft.readmodel.search import MAX_POSTINGS, best_documents, count_until
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, snapshot
 from weft.readmodel.tail import Seen, Tail, Tails
-from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.envelope import ResultEnvelope, Signal
 from weft_schemas.events import EpisodeEvent, MemoryFact
-from weft_schemas.items import ItemKind, Sensitivity
+from weft_schemas.items import LEVELS, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.ranges import clamped
 from weft_schemas.routing import Catalog
 
 MAX_PINS = 32
 """Newest pinned items that a view gives."""
+MAX_FLAGS = 1_000
+"""Newest items with signals that one read gives."""
 MAX_FACTS = 1_000
 """Facts per scope that one read gives: the newest."""
 
@@ -44,6 +46,7 @@ _kinds = {kind.value: kind for kind in ItemKind}
 _levels = {level.value: level for level in Sensitivity}
 _metadata = msgspec.json.Decoder(dict[str, Any])
 _envelope = msgspec.json.Decoder(ResultEnvelope)
+_signals = msgspec.json.Decoder(tuple[Signal, ...])
 _fact = msgspec.json.Decoder(MemoryFact)
 _episode = msgspec.json.Decoder(EpisodeEvent)
 _policy = msgspec.json.Decoder(ContextPolicy)
@@ -66,6 +69,7 @@ class _Begin(NamedTuple):
     envelope: int
     """The newest envelope's version, as `kept.Newest` wants it."""
     summary: int
+    """The newest summary's, or level's."""
     tombstone: int
     has_policies: int
     """Whether the tenant has any, 0 or 1, as below."""
@@ -80,6 +84,8 @@ class _Begin(NamedTuple):
     has_superseded: int
     """Whether an item of the session has had another text."""
     has_pins: int
+    has_flags: int
+    """Whether the guards saw anything in an item of the session."""
 
 
 class View:
@@ -191,6 +197,13 @@ class View:
 
     def children(self, ids: Iterable[str]) -> list[ItemRow]:
         return self._items(_CHILDREN, ids=json.dumps(list(ids)))
+
+    def flags(self) -> dict[int, tuple[Signal, ...]]:
+        if not self._begin.has_flags:
+            return {}
+        place = {"session": self._number, "at": self.sequence, "limit": MAX_FLAGS}
+        found = self._db.execute(_sql.flags, place).fetchall()
+        return {item: signals for item, body in found if (signals := _signals.decode(body))}
 
     def pending(self) -> list[ItemRow]:
         if self._is_now and not self._begin.has_waiting:
@@ -330,9 +343,11 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
         sequence, ordinal, id, kind, text, tokens, outline, parent_id, sensitivity, metadata,
         published_ns, untrusted, envelope_version, envelope_tokens, envelope_body,
         summary_version, summary_tokens, summary, waits,
-        body_tokens, body_size, body_outline, body,
+        body_tokens, body_size, body_outline, body, raised,
     ) = row  # fmt: skip
     version, level, envelope = sequence, _levels[sensitivity], None
+    if raised is not None:
+        level = level.raised_to(LEVELS[raised])
     known = _metadata.decode(metadata) if metadata else {}
     if envelope_version is None and summary_version is None and not untrusted:  # as most are
         return ItemRow(

@@ -3,7 +3,8 @@
 SELECT m.value, (SELECT value FROM meta WHERE name = 'encoding'),
     coalesce(s.number, 0), coalesce(s.items, 0), coalesce(s.documents, 0), coalesce(s.words, 0),
     coalesce((SELECT max(version) FROM envelopes), 0),
-    coalesce((SELECT max(version) FROM summaries), 0),
+    max(coalesce((SELECT max(version) FROM summaries), 0),
+        coalesce((SELECT max(version) FROM levels), 0)),
     coalesce((SELECT max(version) FROM tombstones), 0),
     EXISTS (SELECT 1 FROM policies WHERE tenant = :tenant),
     EXISTS (SELECT 1 FROM memories WHERE tenant = :tenant),
@@ -12,7 +13,8 @@ SELECT m.value, (SELECT value FROM meta WHERE name = 'encoding'),
     EXISTS (SELECT 1 FROM items WHERE session = s.number AND kind = 'plan_state'),
     EXISTS (SELECT 1 FROM items WHERE session = s.number AND kind = 'policy'),
     EXISTS (SELECT 1 FROM superseded WHERE session = s.number),
-    EXISTS (SELECT 1 FROM pins WHERE session = s.number)
+    EXISTS (SELECT 1 FROM pins WHERE session = s.number),
+    EXISTS (SELECT 1 FROM flags WHERE session = s.number)
 FROM (SELECT 1)
 LEFT JOIN meta m ON m.name = 'checkpoint'
 LEFT JOIN sessions s ON s.tenant = :tenant AND s.session = :session
@@ -21,6 +23,7 @@ LEFT JOIN sessions s ON s.tenant = :tenant AND s.session = :session
 -- name: changed
 SELECT item FROM envelopes WHERE version > :envelope
 UNION ALL SELECT item FROM summaries WHERE version > :summary
+UNION ALL SELECT item FROM levels WHERE version > :summary
 LIMIT :most
 
 -- name: item
@@ -30,7 +33,9 @@ SELECT i.sequence, i.ordinal, i.id, i.kind, i.text, i.tokens, i.outline, i.paren
     CASE WHEN i.untrusted AND e.version IS NULL THEN EXISTS (
         SELECT 1 FROM waits w WHERE w.item = i.sequence AND w.since <= :at AND w.until > :at
     ) END,
-    b.tokens, b.characters, b.outline, b.packed
+    b.tokens, b.characters, b.outline, b.packed,
+    (SELECT max(rank) FROM levels
+        WHERE item = i.sequence AND version <= :at AND until > :at)
 FROM items i
 LEFT JOIN envelopes e ON e.version = (
     SELECT max(version) FROM envelopes WHERE item = i.sequence AND version <= :at)
@@ -70,6 +75,13 @@ ORDER BY i.sequence
 WHERE i.session = :session AND i.parent_id IN (SELECT value FROM json_each(:ids))
     AND i.sequence <= :at
 ORDER BY i.sequence
+
+-- The newest items with any, in order.
+-- name: flags
+SELECT item, body FROM (
+    SELECT item, body, max(version) FROM flags
+    WHERE session = :session AND version <= :at GROUP BY item ORDER BY item DESC LIMIT :limit)
+ORDER BY item
 
 -- name: sequence_of_ordinal
 SELECT sequence FROM items WHERE session = ? AND ordinal = ?

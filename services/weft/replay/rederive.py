@@ -31,12 +31,13 @@ from weft.replay.rework import (
 )
 from weft.replay.tombstones import tombstones
 from weft.runtime.artifacts import ArtifactStore
-from weft.runtime.deriving import Derived, WorkContext, Worker, derived_message
+from weft.runtime.deriving import Derived, WorkContext, derived_message
 from weft.runtime.lane import Lane
 from weft.runtime.logs import safe_error
 from weft.runtime.policies import Policies, following_policies
 from weft.runtime.settings import Settings
 from weft.summarizer.worker import PATIENT_ATTEMPTS, summarizer
+from weft.workers.deriver import Deriver
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
 from weft_schemas.events import SessionClosedEvent
 from weft_schemas.ids import TENANT_SESSION
@@ -79,19 +80,18 @@ class Rederived(msgspec.Struct):
 async def rederive(
     connection: Connection,
     settings: Settings,
-    worker: str,
+    worker: str | Deriver,
     session: str | None = None,
     progress: Progress = lambda done, all: None,
 ) -> Rederived:
-    """Run a worker over one session of the tenant, or over all.
+    """Run a worker of weft's, by its name, or another over one session of the tenant, or over all.
 
     Raises `InvalidInput` for an unknown worker, `NotFound` for an unknown session, and
     `Unavailable` where the log or a model does not answer: run it again, it goes on.
     """
-    if worker not in WORKERS:
-        raise InvalidInput(f"worker {worker!r} is unknown; use {', '.join(WORKERS)}")
+    deriver = _own(connection, settings, worker) if isinstance(worker, str) else worker
     names = await _sessions(connection, settings.tenant, session)
-    async with _rework(connection, settings, worker) as work:
+    async with _rework(connection, settings, deriver) as work:
         for done, name in enumerate(names):
             progress(done, len(names))
             await work.session(name)
@@ -99,20 +99,27 @@ async def rederive(
         return work.result
 
 
+def _own(connection: Connection, settings: Settings, name: str) -> Deriver:
+    match name:
+        case "firewall":
+            return firewall(settings)
+        case "summarizer":
+            return summarizer(settings, EventLog(connection))
+        case "memory":
+            return memory(EventLog(connection))
+    raise InvalidInput(f"worker {name!r} is unknown; use {', '.join(WORKERS)}")
+
+
 @asynccontextmanager
-async def _rework(connection: Connection, settings: Settings, name: str) -> AsyncIterator[_Rework]:
+async def _rework(
+    connection: Connection, settings: Settings, deriver: Deriver
+) -> AsyncIterator[_Rework]:
     lane = Lane()
     async with following_policies(connection) as policies, Publisher(connection) as publisher:
         artifacts = ArtifactStore(connection, publisher)
-        worker = {
-            "firewall": lambda: firewall(settings, artifacts),
-            "summarizer": lambda: summarizer(settings, EventLog(connection), artifacts),
-            "memory": lambda: memory(connection, artifacts),
-        }[name]()
-        worker = worker.keyed(settings.fingerprint_key)
-        model = (settings.summary_model or "") if name == "summarizer" else ""
+        model = (settings.summary_model or "") if deriver.name == "summarizer" else ""
         try:
-            yield _Rework(settings.tenant, worker, model, publisher, policies, lane)
+            yield _Rework(settings, deriver, artifacts, model, publisher, policies, lane)
         finally:
             lane.close()
 
@@ -122,16 +129,18 @@ class _Rework:
 
     def __init__(
         self,
-        tenant: str,
-        worker: Worker,
+        settings: Settings,
+        deriver: Deriver,
+        artifacts: ArtifactStore,
         model: str,
         publisher: Publisher,
         policies: Policies,
         lane: Lane,
     ) -> None:
-        self.result = Rederived(worker.name, worker.version)
-        self._tenant = tenant
-        self._worker = worker
+        self.result = Rederived(deriver.name, deriver.version)
+        self._tenant = settings.tenant
+        self._deriver = deriver
+        self._worker = deriver.worker(artifacts).keyed(settings.fingerprint_key)
         self._model = model
         self._publisher = publisher
         self._policies = policies
@@ -147,7 +156,7 @@ class _Rework:
         if run not in self.result.runs:
             self.result.runs.append(run)
         self.result.sessions += 1
-        for source in sources(pairs, self._worker.name):
+        for source in sources(pairs, self._deriver.takes):
             self.result.sources += 1
             standing = known.get((self._worker.name, source.about))
             if standing is not None and self._is_known(standing, run, version):

@@ -4,7 +4,7 @@ now, and what of a new run's output is news. Pure functions over records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -17,12 +17,13 @@ from weft_schemas.events import (
     Event,
     FactsEvent,
     Origin,
+    SensitivityEvent,
     SessionClosedEvent,
     SummaryEvent,
 )
-from weft_schemas.items import ContextItem
+from weft_schemas.items import ContextItem, Sensitivity
 
-DerivedEvent = EnvelopeEvent | SummaryEvent | FactsEvent | EpisodeEvent
+DerivedEvent = EnvelopeEvent | SummaryEvent | FactsEvent | EpisodeEvent | SensitivityEvent
 
 EXTRACTIVE = "extractive"
 """The summarizer that calls no model: what it gives can be made again at any time."""
@@ -45,7 +46,9 @@ class Standing(msgspec.Struct):
     runs: set[str] = set()
 
 
-def sources(decoded: Sequence[tuple[LogRecord, Event]], worker: str) -> list[Source]:
+def sources(
+    decoded: Sequence[tuple[LogRecord, Event]], takes: Callable[[Event], bool]
+) -> list[Source]:
     """What a worker takes of a session, in order: the first item of each id, closings, and of what
     other workers derived that which counts."""
     found: list[Source] = []
@@ -56,14 +59,15 @@ def sources(decoded: Sequence[tuple[LogRecord, Event]], worker: str) -> list[Sou
             if event.id not in ids:
                 ids.add(event.id)
                 found.append(Source(record, event, record.sequence))
+        elif not takes(event):
+            continue
         elif isinstance(event, SessionClosedEvent):
-            if worker == "summarizer":
-                found.append(Source(record, event, record.sequence))
-        elif worker == "memory" and id(event) in counting:
-            if isinstance(event, EnvelopeEvent):
-                found.append(Source(record, event, event.origin.sequence))
-            elif isinstance(event, SummaryEvent) and not event.origin.item_id:
-                found.append(Source(record, event, record.sequence))
+            found.append(Source(record, event, record.sequence))
+        elif id(event) in counting:
+            # What is learned of an envelope is learned of its item.
+            about = event.origin.sequence if isinstance(event, EnvelopeEvent) else record.sequence
+            if not (isinstance(event, SummaryEvent) and event.origin.item_id):
+                found.append(Source(record, event, about))
     return found
 
 
@@ -141,6 +145,8 @@ def _is_empty(event: DerivedEvent) -> bool:
             return not event.facts
         case SummaryEvent():
             return not event.text
+        case SensitivityEvent():
+            return event.sensitivity is Sensitivity.PUBLIC
     return False
 
 
@@ -151,4 +157,6 @@ def _withdrawn(event: DerivedEvent, origin: Origin) -> Event | None:
             return msgspec.structs.replace(event, origin=origin, facts=())
         case SummaryEvent():
             return msgspec.structs.replace(event, origin=origin, text="", tokens=0)
+        case SensitivityEvent():
+            return SensitivityEvent(origin, Sensitivity.PUBLIC)
     return None

@@ -15,11 +15,20 @@ from weft_schemas.events import (
     Origin,
     ParkedEvent,
     RevivedEvent,
+    SensitivityEvent,
     SessionClosedEvent,
     SummaryEvent,
 )
 
-Derived = EnvelopeEvent | SummaryEvent | FactsEvent | EpisodeEvent | ParkedEvent | RevivedEvent
+Derived = (
+    EnvelopeEvent
+    | SummaryEvent
+    | FactsEvent
+    | EpisodeEvent
+    | SensitivityEvent
+    | ParkedEvent
+    | RevivedEvent
+)
 
 
 class Places:
@@ -58,7 +67,7 @@ def needs(event: Event) -> int:
     match event:
         case SummaryEvent() | EpisodeEvent():
             return max(event.origin.sequence, event.last_sequence)
-        case EnvelopeEvent() | FactsEvent() | ParkedEvent() | RevivedEvent():
+        case EnvelopeEvent() | FactsEvent() | SensitivityEvent() | ParkedEvent() | RevivedEvent():
             return event.origin.sequence
         case SessionClosedEvent():
             return event.last_sequence

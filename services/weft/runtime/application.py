@@ -1,8 +1,8 @@
 """One process of weft: a FastStream application that runs one service, with health, metrics, JSON
 logs and a graceful end.
 
-FastStream gives the lifecycle and the ASGI side. Neither events nor requests come through its
-subscribers: `runtime/worker.py` and `runtime/answering.py` say why, with the measurements.
+FastStream gives the lifecycle and the ASGI side; events and requests come to its handlers through
+two subscribers of our own (`runtime/events.py`, `runtime/requests.py`).
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
             if runner.failure is None:
                 raise
     await runner.close()
+    process.tracing.close()
     if runner.failure is not None:
         _logger.error("the process ends", exc_info=runner.failure)
         raise runner.failure
@@ -100,7 +101,6 @@ class _Runner:
         except Exception as error:
             self.failure = error
             raise
-        self._process.broker.share(self._process.connection)
 
     async def begin(self) -> None:
         self._task = asyncio.create_task(self._run())
@@ -129,9 +129,8 @@ class _Runner:
             await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
 
     async def close(self) -> None:
-        connection = self._process.__dict__.get("connection")
-        if connection is not None and not connection.is_closed:
-            await connection.close()
+        if self._process.has_connection and not self._process.connection.is_closed:
+            await self._process.connection.close()
 
 
 class _Server(uvicorn.Server):

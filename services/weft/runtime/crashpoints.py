@@ -27,13 +27,20 @@ _STEPS = {
 POINTS: tuple[str, ...] = tuple(
     f"{process}.after_{step}" for process, steps in _STEPS.items() for step in steps
 )
-"""Every crash point there is."""
+"""Every crash point of weft's own processes."""
+_added: set[str] = set()
+"""Those of workers that are not weft's own."""
+
+
+def add_worker(name: str) -> None:
+    """Give the process of a worker the crash points that every worker has."""
+    _added.update(f"{name}.after_{step}" for step in _DERIVE_STEPS)
 
 
 def crash_point(name: str, environ: Mapping[str, str] = os.environ) -> Callable[[], None]:
     """The function to call at the point `name`: empty unless the environment arms that point.
 
-    Raises `ConfigurationError` for a name that is not in `POINTS`, here or in the environment.
+    Raises `ConfigurationError` for a name that there is not, here or in the environment.
     """
     _check(name)
     for armed, hits in _armed(environ.get(VARIABLE, "")).items():
@@ -70,7 +77,7 @@ def _armed(setting: str) -> dict[str, int]:
 
 
 def _check(name: str) -> None:
-    if name not in POINTS:
+    if name not in POINTS and name not in _added:
         raise ConfigurationError(
             f"{VARIABLE}: {name!r} is no crash point; use one of {', '.join(POINTS)}"
         )

@@ -113,6 +113,9 @@ class Worker(msgspec.Struct, frozen=True):
     reports: str = ""
     """`in` or `out`: the direction whose undecodable events this worker parks, empty for none. One
     worker reports each direction, so that a malformed event is parked once and not three times."""
+    filter: str = "w.>"
+    """What its durable consumer is given, of the stored subjects; of one that is not weft's own the
+    consumer is made with it."""
     key: bytes = b""
     """The deployment's, of the ids of what is derived."""
 

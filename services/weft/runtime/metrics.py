@@ -1,17 +1,15 @@
-"""What a process counts about itself. Labels are closed sets: a tenant, a session or a subject
+"""What a process counts about its events; requests are counted by FastStream's own middleware
+(`runtime/request_telemetry.py`). Labels are closed sets: a tenant, a session or a subject
 never becomes one, so that the number of series does not grow with use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import lru_cache
-from time import perf_counter
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from weft_schemas.errors import error_from
 from weft_schemas.events import EVENT_TYPES
 from weft_schemas.items import ItemKind
 
@@ -41,19 +39,6 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         ).labels(process)
-        self._requests = Counter(
-            "weft_requests",
-            "Requests that this process answered",
-            ("process", "service", "code"),
-            registry=self.registry,
-        )
-        self._request_seconds = Histogram(
-            "weft_request_seconds",
-            "Seconds from a request's arrival to its reply",
-            ("process", "service"),
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
         self._parked = self._counter("weft_parked", "Events given up and parked")
         self._lag = self._gauge("weft_lag_events", "Events published and not finished here")
         self._in_flight = self._gauge("weft_in_flight_events", "Events fetched and not finished")
@@ -80,16 +65,6 @@ class Metrics:
         """Ask `count` for the events in flight whenever somebody looks."""
         self._in_flight.set_function(count)
 
-    @contextmanager
-    def request(self, service: str) -> Iterator[_Answer]:
-        """Time one request; set `code` on what it yields where the answer is an error."""
-        answer, start = _Answer(), perf_counter()
-        try:
-            yield answer
-        finally:
-            self._requests.labels(self._process, service, answer.label).inc()
-            self._request_seconds.labels(self._process, service).observe(perf_counter() - start)
-
     def text(self) -> bytes:
         """The exposition that Prometheus reads."""
         return generate_latest(self.registry)
@@ -102,12 +77,3 @@ class Metrics:
 
     def _gauge(self, name: str, about: str) -> Gauge:
         return Gauge(name, about, ("process",), registry=self.registry).labels(self._process)
-
-
-class _Answer:
-    code = "ok"
-
-    @property
-    def label(self) -> str:
-        known = self.code == "ok" or error_from(self.code, "").code == self.code
-        return self.code if known else "other"

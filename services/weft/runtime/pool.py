@@ -26,13 +26,15 @@ T = TypeVar("T")
 
 TURN_SECONDS = 5.0
 """Longest that a request waits for its turn; who asks waits no longer for a whole answer."""
-WAITING = 64
-"""Heavy requests of one tenant that may wait."""
+WAITING = 500
+"""Requests of one tenant that may wait; as many may be in work in one service."""
 HELD_SECONDS = 0.05
 """Processor time from which work in the loop has held it too long: some ten ordinary compiles."""
 APART_SECONDS = 60.0
 """How long the work of a tenant that held the loop is done in the processes, whatever it is."""
-_MOST_HELD = 10_000
+CROWDING_SECONDS = 30.0
+"""The same of one that had more requests in the loop than others could stand."""
+_MOST_APART = 10_000
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +50,8 @@ class Pool:
         # One is always left to the others, as long as there are two.
         own = max(1, processes - 1)
         self._shares = Shares(processes, own, own, WAITING)
-        self._held: OrderedDict[str, float] = OrderedDict()
+        self._apart: OrderedDict[str, float] = OrderedDict()
+        """Tenant → until when."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -89,10 +92,12 @@ class Pool:
             finally:
                 self._idle.append(lane)
 
-    def is_apart(self, tenant: str) -> bool:
+    def is_apart(self, tenant: str, crowds: bool = False) -> bool:
         """Whether a tenant's work is to be done in a process, though it looks small: some of it
-        held the loop a short while ago."""
-        until = self._held.get(tenant)
+        held the loop a short while ago, or there is so much of it that it `crowds` others out."""
+        if crowds:
+            self._keep_apart(tenant, CROWDING_SECONDS)
+        until = self._apart.get(tenant)
         return until is not None and time.monotonic() < until
 
     @contextmanager
@@ -102,10 +107,13 @@ class Pool:
         begun = time.thread_time()
         yield
         if time.thread_time() - begun > HELD_SECONDS:
-            self._held[tenant] = time.monotonic() + APART_SECONDS
-            self._held.move_to_end(tenant)
-            if len(self._held) > _MOST_HELD:
-                self._held.popitem(last=False)
+            self._keep_apart(tenant, APART_SECONDS)
+
+    def _keep_apart(self, tenant: str, seconds: float) -> None:
+        until = max(time.monotonic() + seconds, self._apart.pop(tenant, 0.0))
+        self._apart[tenant] = until
+        if len(self._apart) > _MOST_APART:
+            self._apart.popitem(last=False)
 
 
 class Turn:

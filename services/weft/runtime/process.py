@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
-
-from faststream.nats import NatsBroker
-from nats.aio.client import Client
 
 from weft.log.connection import Connection
+from weft.runtime.broker import Broker
 from weft.runtime.metrics import Metrics
+from weft.runtime.request_telemetry import measured, traced
 from weft.runtime.settings import Settings
+from weft.runtime.tracing import Tracing
 
 BEHIND_EVENTS = 1_000
 """A process with more unfinished events than this is not ready: about a second of work."""
@@ -29,14 +28,33 @@ class Process:
         self.health = Health()
         self.stopping = asyncio.Event()
         """Set by SIGTERM or SIGINT: finish what was begun, begin nothing."""
-        self.broker = SharedBroker()
+        self.tracing = Tracing(name, settings)
+        self.broker = Broker()
         """FastStream's side of the process; shares the log's connection."""
-        self.connection: Connection
-        """Open before the service runs."""
+        self.broker.add_middleware(measured(self.metrics.registry, name))
+        if self.tracing.provider is not None:
+            self.broker.add_middleware(traced(self.tracing.provider))
+        self._connection: Connection | None = None
         self.http_port = 0
         """Where its health and metrics are served; known before the service runs."""
         self.answers = False
         """Whether it takes requests now."""
+
+    @property
+    def connection(self) -> Connection:
+        """Open before the service runs."""
+        assert self._connection is not None, "this process is not connected"
+        return self._connection
+
+    @connection.setter
+    def connection(self, connection: Connection) -> None:
+        self._connection = connection
+        self.broker.share(connection)
+
+    @property
+    def has_connection(self) -> bool:
+        """Whether it was ever connected."""
+        return self._connection is not None
 
     def started(self) -> None:
         """Say that the service is set up and takes work."""
@@ -85,26 +103,3 @@ class Health:
         if self._faults:
             return "; ".join(self._faults.values())
         return f"behind by {self.lag} events" if self.lag > BEHIND_EVENTS else None
-
-
-class SharedBroker(NatsBroker):
-    """A broker over a connection that is already there: one process, one connection, with the
-    credentials and callbacks that `log` gave it."""
-
-    def __init__(self) -> None:
-        super().__init__(logger=None, apply_types=False)
-        self._shared: Client | None = None
-
-    def share(self, client: Client) -> None:
-        self._shared = client
-
-    async def stop(self, *error: Any) -> None:
-        """Without the drain of the connection, which waits for a server that may be gone, for forty
-        seconds; who shares it closes it."""
-        self._connection = None
-        await super().stop(*error)
-
-    async def _connect(self) -> Client:
-        assert self._shared is not None, "share() comes before start()"
-        self.config.connect(self._shared)
-        return self._shared

@@ -157,6 +157,10 @@ class Replica:
             asyncio.get_running_loop().call_soon(self._begin_turn)
             yield
 
+    def crowds(self, tenant: str) -> bool:
+        """Whether many reads of a tenant wait for their turn while others ask, too."""
+        return self._turns.crowds(tenant)
+
     def _begin_turn(self) -> None:
         self._has_read = False
 

@@ -96,6 +96,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """OpenAI-compatible endpoint that `weft eval reading ask` puts its cases to."""
     reading_model: str | None = None
     reading_api_key: str | None = None
+    traces: str = ""
+    """Where spans go: `otlp` (address by OTEL_EXPORTER_OTLP_ENDPOINT), or `file:FOLDER`, one file
+    of JSON lines for each process; empty makes none."""
+    trace_content: bool = False
+    """Whether spans may hold texts, such as a compile's query."""
     gateway_token: str | None = None
     """What hosts must send to a gateway that serves HTTP; one on loopback needs none."""
     router_encoder: str = ""
@@ -271,6 +276,18 @@ def _one_of(*words: str) -> Callable[[str], str]:
     return check
 
 
+def _yes_or_no(text: str) -> bool:
+    if text.lower() not in ("true", "false", "1", "0"):
+        raise ValueError("give true or false")
+    return text.lower() in ("true", "1")
+
+
+def _traces(text: str) -> str:
+    if text and text != "otlp" and not text.startswith("file:"):
+        raise ValueError("give otlp or file:FOLDER")
+    return text
+
+
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "nats_url": _address,
     "creds": _existing_file,
@@ -289,4 +306,6 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "max_age_days": _not_negative,
     "max_bytes": _whole(0, 2**63 - 1),
     "idle_close_seconds": _not_negative,
+    "traces": _traces,
+    "trace_content": _yes_or_no,
 }

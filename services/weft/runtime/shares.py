@@ -8,11 +8,17 @@ of requests keeps another tenant's from being begun.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from weft_schemas.errors import Overloaded
+
+CROWD = 3
+"""Requests of one tenant that wait for their turn."""
+ABOUT_SECONDS = 5.0
+"""Since a tenant's last request."""
 
 
 class Shares:
@@ -60,10 +66,23 @@ class Turns:
         self._is_taken = False
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         """By tenant; whose turn is next stands first."""
+        self._newest = ("", float("-inf"))
+        self._other = self._newest
+        """The last two tenants that came, and when."""
+
+    def crowds(self, tenant: str) -> bool:
+        """Whether many of a tenant's wait while others are about."""
+        if len(self._waiting.get(tenant, ())) < CROWD:
+            return False
+        other = self._other if self._newest[0] == tenant else self._newest
+        return time.monotonic() - other[1] < ABOUT_SECONDS
 
     @asynccontextmanager
     async def turn(self, tenant: str) -> AsyncIterator[None]:
         """Hold the turn within the block."""
+        if tenant != self._newest[0]:
+            self._other = self._newest
+        self._newest = (tenant, time.monotonic())
         if self._is_taken:
             await self._wait(tenant)
         self._is_taken = True

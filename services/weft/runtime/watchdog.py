@@ -9,10 +9,10 @@ import logging
 from typing import Any
 
 from weft.log.api import call
-from weft.log.topology import Config, desired
+from weft.log.topology import Config, desired, worker_consumer
 from weft.runtime.process import Process
 from weft_schemas.errors import ConfigurationError, NotFound, Unavailable
-from weft_schemas.subjects import STREAM
+from weft_schemas.subjects import STORED, STREAM
 
 _log = logging.getLogger(__name__)
 
@@ -23,10 +23,13 @@ LOOK_SECONDS = 2.0
 class Watchdog:
     """Of one worker's durable consumer; reports its lag and the process's health."""
 
-    def __init__(self, process: Process, durable: str) -> None:
+    def __init__(self, process: Process, durable: str, filter: str = STORED) -> None:
+        """`filter`: of a worker that is not weft's own. Its durable consumer is made when its first
+        process starts."""
         self._process = process
         self._durable = durable
-        self._wanted: Config = desired().consumers[STREAM, durable]
+        own = desired().consumers.get((STREAM, durable))
+        self._wanted: Config = own or worker_consumer(durable, filter)
         self._stream_created = ""
         self._floor = 0
         """Everything up to this sequence is acknowledged, when last seen."""
@@ -89,7 +92,7 @@ class Watchdog:
         verb = f"CONSUMER.CREATE.{STREAM}.{self._durable}.{config['filter_subject']}"
         body = {"stream_name": STREAM, "config": config, "action": "create"}
         _log.warning(
-            "the consumer is gone and is made again",
+            "the consumer is not there and is made",
             extra={"fields": {"consumer": self._durable, "from": self._floor + 1}},
         )
         try:

@@ -17,24 +17,33 @@ import re2
 from weft.secrets.finding import Finding
 from weft.secrets.in_context import IN_CONTEXT
 from weft.secrets.published import RULES as PUBLISHED
-from weft.secrets.published import WORD_START, SecretRule
+from weft.secrets.published import SERVICES, WORD_START, SecretRule
 
 RULES = (*PUBLISHED, *IN_CONTEXT)
 NAMES = (
     b"passw", b"pwd", b"passphrase", b"secret", b"token", b"credential", b"apikey", b"api_key",
     b"api-key", b"accesskey", b"access_key", b"access-key", b"auth", b"private_key", b"privatekey",
-    b"encryption_key", b"signing_key", b"account_key", b"pass", b"x-api-key",
+    b"encryption_key", b"signing_key", b"account_key", b"pass", b"x-api-key", b"pw", b"p/w",
+    b"api key", b"access key", b"private key", b"api.key", b"key=", b"key:", b'key"', b"key'",
+    b"key ",
 )  # fmt: skip
 _ASSIGNED = re2.compile(
-    rb"(?i)([\w.-]{0,40}(?:passw(?:or)?d|passwd|pwd|passphrase|secret|token|credentials?"
-    rb"|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|encryption[_-]?key"
-    rb"|signing[_-]?key|auth|" + WORD_START.encode() + rb"pass|_pass)[\w.-]{0,20})"
-    rb"[ \t\\]{0,4}[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t\\]{0,5}"
-    rb"(?:[bru]?\"([^\"\n]{6,300})\"|[bru]?'([^'\n]{6,300})'|([^\s\"',;)\]}<>(]{6,300}))"
+    rb"(?i)([\w.-]{0,40}(?:passw(?:or)?d|passwd|pwd|passphrase|secret(?: key)?|token|credentials?"
+    rb"|(?:user|db|root|admin|mysql|ftp|smtp)_?pass|" + SERVICES.encode() + rb"[._ -]?key"
+    rb"|api[ ._-]?key|access[ _-]?key|account[_-]?key|private[ _-]?key|encryption[_-]?key"
+    rb"|signing[_-]?key|auth(?:entication key)?|"
+    + WORD_START.encode()
+    + rb"(?:pass|pw|p/w)|[_-](?:pass|pw))[\w.-]{0,20})"
+    rb"[ \t\\]{0,4}[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|[!=]={1,2}|=|:)[ \t\\]{0,5}"
+    rb"(?:[bfru]?\"([^\"\n]{6,300})\"|[bfru]?'([^'\n]{6,300})'|([^\s\"',;)\]}<>(]{6,300}))"
 )
 _BARE = 4
 """Group of a value without quotes."""
-_PASSWORD_NAME = re.compile(rb"(?i)pass|pwd|credential")
+_PASSWORD_NAME = re.compile(rb"(?i)pass|pwd|credential|(?:^|[_-])p/?w$")
+_KEY_NAME = re.compile(
+    rb"(?i)(?:api|access|secret|private|account|encryption|signing)[ _-]?key|secret|token"
+)
+"""Names of which a value with letters and digits is a key, however short."""
 _HARMLESS_WORDS = """
 page next prev previous cursor sync continuation resume max min num count total limit used usage
 prompt completion input output type name path file url uri endpoint field label hint expires expiry
@@ -50,7 +59,7 @@ _NO_VALUE = re.compile(
     rb"(?i)\A(?:none|null|true|false|undefined|required|optional|string|redacted|hidden|masked"
     rb"|password|secret|changeme|your[\w -]*|my[_-]?(?:password|secret|token|key)"
     rb"|the |a |<|\{|\*{3,}|x{4,}|\[|\(|os\.|process\.|self\.|this\."
-    rb"|req\.|args\.|(?:env|config|settings|get)(?!\w*[0-9])"
+    rb"|req\.|args\.|(?:env|config|settings|get)(?![^\s(\[]*[0-9])"
     rb"|https?:"
     rb"|~?/[\w.-]+/|\./|\$[({]|\$[A-Z_]+\Z|%[(s]|%[A-Z_]+%\Z)"
     rb"|xxxx|\*\*\*\*|\.\.\.|placeholder|example|dummy|\(\)|=>|\$\{|\{\{"
@@ -65,6 +74,9 @@ false string text password passwd pwd token secret value username user email inp
 above follows following this that these those very also only always never used sent same different
 longer shorter least most case-sensitive confirmation confirm length characters being from your
 their with must should will been
+varchar nvarchar boolean integer number object bytes binary optional nullable secretstr unset unused
+inherit manual automatic enable disable visible display password1 include exclude private public
+hashing cleartext plaintext plain length format pattern regex schema title label
 """
 _SAID = frozenset(_SAID_OF_PASSWORDS.encode().split())
 """What is said of a password rather than what it is."""
@@ -119,7 +131,9 @@ def _passes(rule: SecretRule, value: bytes) -> bool:
     told = value.strip(b" .!?:)*_").lower()
     if told in _SAID or _CODE.search(value):
         return False
-    return rule.check == "word" or _PLAIN_WORDS.search(value) is None
+    if rule.check == "mixed":
+        return _MIXED.search(value) is not None and _PLACE.search(value) is None
+    return rule.check == "word" or not is_plain(value)
 
 
 def _assigned(data: bytes, limit: int) -> list[Finding]:
@@ -128,7 +142,10 @@ def _assigned(data: bytes, limit: int) -> list[Finding]:
         group = next(g for g in (2, 3, 4) if match.group(g) is not None)
         # What is left of an escaped quote at the end belongs to the text around the value.
         name, value = match.group(1), match.group(group).rstrip(b" \\")
-        if _is_secret_value(name, value):
+        if group == _BARE and data[match.start() - 1 : match.start()] in (b"?", b"&"):
+            value = value.partition(b"&")[0]
+        alone = group != _BARE or _is_field(data, match.start(), match.end(group))
+        if _is_secret_value(name, value, alone):
             start = match.start(group)
             end = start + len(value)
             # A backslash before a bare value is its first character's.
@@ -142,14 +159,69 @@ def _label(name: bytes) -> str:
     return "password" if _PASSWORD_NAME.search(name) else "assigned_secret"
 
 
-def _is_secret_value(name: bytes, value: bytes) -> bool:
-    if _NO_VALUE.search(value) or _is_harmless(name):
+_FIELD_BEGINS = re.compile(rb"(?:\A|[\n;&?])[ \t-]{0,40}(?:export |set |\$env:|\$)?\Z")
+_FIELD_ENDS = re.compile(rb"[ \t]{0,8}(?:\Z|\\?[\r\n;&]|,?[ \t]*\\?[\r\n]|[ \t](?:#|//))")
+_AROUND = 64
+"""Bytes around a value that are looked at."""
+
+
+def _is_field(data: bytes, start: int, end: int) -> bool:
+    """Whether a name and its bare value are all of a line, or of a field of a connection string:
+    a setting, where in running text a sentence goes on."""
+    before = data[max(0, start - _AROUND) : start]
+    if before[-1:] in (b"?", b"&", b";"):
+        return True
+    behind = data[end : end + _AROUND]
+    return _FIELD_ENDS.match(behind) is not None and _FIELD_BEGINS.search(before) is not None
+
+
+def _is_secret_value(name: bytes, value: bytes, alone: bool) -> bool:
+    """`alone`: it stands in quotes, or is all of a field."""
+    if _NO_VALUE.search(value) or _is_harmless(name) or b" " in value.strip():
         return False
+    plain = is_plain(value)
     if _PASSWORD_NAME.search(name):
         # A sentence about passwords is prose; a password with a digit or a sign is not.
-        is_prose = b" " in value.strip() or _PLAIN_WORDS.search(value) is not None
-        return not is_prose and _CODE.search(value) is None
-    return len(value) >= 12 and b" " not in value and looks_random(value)
+        if _CODE.search(value):
+            return False
+        return not plain or (alone and is_word_of_secrecy(value))
+    if len(value) >= 12 and looks_random(value):
+        return True
+    if not alone or len(value) < 8 or _KEY_NAME.search(name) is None:
+        return False
+    if len(value) >= _LONG_NUMBER and value.isdigit():
+        return _KEYS_NAME.search(name) is not None
+    if plain:
+        return _KEYS_NAME.search(name) is not None and is_word_of_secrecy(value)
+    return _MIXED.search(value) is not None and _PLACE.search(value) is None
+
+
+_LONG_NUMBER = 16
+"""Digits that are no count, beside the name of a key."""
+_KEYS_NAME = re.compile(
+    rb"(?i)(?:(?:api|access|secret|private|signing|encryption)[ _-]?key|secret|auth_?token)$"
+)
+_MIXED = re.compile(rb"[A-Za-z][^\s]*[0-9]|[0-9][^\s]*[A-Za-z]")
+_PLACE = re.compile(
+    rb"(?i)[/\\.:]|\A[0-9]{4}-[0-9]{2}|\A[0-9]+(?:ms|s|m|h|d|k|mb|gb|px|%)?\Z|\Av[0-9]"
+)
+"""Paths, addresses, times, sizes and versions."""
+_NAMED = re.compile(
+    rb"(?i)pass|pwd|secret|token|key|user|name|login|auth|cred|default|value|env|config"
+)
+
+
+def is_word_of_secrecy(value: bytes) -> bool:
+    """Whether a plain word beside a password's name can be one: no word of types, states or labels,
+    and no name of a variable that holds it."""
+    told = value.strip(b" .!?:)*_").lower()
+    return (
+        len(told) >= 6
+        and told not in _SAID
+        and _NAMED.search(told) is None
+        and b"_" not in value
+        and b" " not in value
+    )
 
 
 def _is_harmless(name: bytes) -> bool:
@@ -159,11 +231,30 @@ def _is_harmless(name: bytes) -> bool:
 def looks_random(value: bytes) -> bool:
     """Whether a value reads like a key rather than a word: digits among letters, and at least 3
     bits of entropy per character (English words in identifiers have about 2.5 at this length)."""
-    if len(value) < 12 or not _DIGITS.search(value) or _PLAIN_WORDS.search(value):
+    if len(value) < 12 or not (_DIGITS.search(value) or is_irregular(value)) or is_plain(value):
         return False
     if value.replace(b".", b"").replace(b"-", b"").replace(b":", b"").isdigit():
         return False
     return entropy(value[:256]) >= 3.0
+
+
+def is_plain(value: bytes) -> bool:
+    """Whether a value is words of letters alone, written as words are."""
+    return _PLAIN_WORDS.search(value) is not None and not is_irregular(value)
+
+
+def is_irregular(value: bytes) -> bool:
+    """Whether small and capital letters change as in no word and no name: a fifth at least are of
+    the rarer kind, and both stand side by side more often than words begin."""
+    if len(value) < 16 or b" " in value:
+        return False
+    capitals, small = len(_CAPITALS.findall(value)), len(_SMALL.findall(value))
+    changes = len(_CHANGES.findall(value))
+    return min(capitals, small) * 5 >= len(value) and changes * 6 >= len(value)
+
+
+_CAPITALS, _SMALL = re.compile(rb"[A-Z]"), re.compile(rb"[a-z]")
+_CHANGES = re.compile(rb"[a-z](?=[A-Z])|[A-Z]{2}(?=[a-z])")
 
 
 def entropy(value: bytes) -> float:

@@ -3,7 +3,7 @@ a command, a clause of SQL, an element, a header, a sentence. Every pattern is f
 
 from __future__ import annotations
 
-from weft.secrets.published import SecretRule, rule
+from weft.secrets.published import SERVICES, SecretRule, rule
 
 _KEY = (
     r"(?:passw(?:or)?d|passwd|pwd|passphrase|secret|(?:access|auth|api|refresh|bearer)?[_-]?token"
@@ -15,7 +15,8 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "sql_password",
         "identified",
-        r"(?i)\bidentified\s+by\s+(?:password\s+)?[\"']([^\"'\n]{1,200})[\"']",
+        r"(?i)\bidentified\s+(?:with\s+\S{1,60}\s+)?(?:by|as)\s+(?:password\s+)?"
+        r"[\"']([^\"'\n]{1,200})[\"']",
         1,
         check="shown",
     ),
@@ -28,9 +29,32 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         check="shown",
     ),
     rule(
+        "sql_password",
+        "identified",
+        r"(?i)\bidentified\s+by\s+([^\s\"'`;,()\\]{4,200})",
+        1,
+        check="mixed",
+    ),
+    rule(
+        "sql_password",
+        "password",
+        r"(?i)\b(?:create|alter)\s+(?:user|role|login)\s+\S{1,80}\s+(?:with\s+)?(?:login\s+)?"
+        r"(?:encrypted\s+)?"
+        r"password\s+[\"']?([^\s\"'`;,()\\]{4,200})",
+        1,
+        check="mixed",
+    ),
+    rule(
+        "sql_password",
+        "password",
+        r"\bPASSWORD\s*\(\s*[\"']([^\"'\n]{1,200})[\"']\s*\)",
+        1,
+        check="shown",
+    ),
+    rule(
         "command_password",
         "curl wget",
-        r"\b(?:curl|wget)\b[^\n|;]{0,400}?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?"
+        r"\b(?:curl|wget)\b(?:[^\n|;]|\\\n){0,400}?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?"
         r"[\"']?[^\s:'\"]{1,100}:([^\s'\"]{1,200})",
         1,
         check="shown",
@@ -54,11 +78,41 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     ),
     rule(
         "command_password",
-        "--pass --token --api --secret",
-        r"\s--(?:pass(?:word|wd|phrase)?|token|api-?key|secret(?:-key)?)[ =][\"']?"
-        r"([^\s'\"-][^\s'\"]{3,300})",
+        "-pass -pw -token -api -secret _token _password -bearer tlspass",
+        r"(?i)(?:^|[\s\"'(])--?(?:[a-z][\w-]{0,30}[_-]|tls)?(?:pass(?:word|wd|phrase)?|pwd?|token|bearer"
+        r"|api-?key|secret(?:[_-]?(?:key|token))?)[ =][\"']?([^\s'\"-][^\s'\"]{3,300})",
         1,
         check="password",
+    ),
+    rule(
+        "command_password",
+        "docker podman helm",
+        r"\b(?:docker|podman|helm)\b[^\n|;]{0,40}\blogin\b[^\n|;]{0,200}?\s-p[ =]?[\"']?"
+        r"([^\s'\"$-][^\s'\"]{2,200})",
+        1,
+        check="shown",
+    ),
+    rule(
+        "command_password",
+        "secret password token passwd",
+        r"(?i)(?:^|\n)[ \t]*(?:env|arg|setx?|[a-z]+ configure set) +[\w.-]{0,60}"
+        r"(?:password|passwd|secret\w{0,20}|token|api_key|_key|_pass)[ =]+"
+        r"[\"']?([^\s'\"$-][^\s'\"]{3,300})",
+        1,
+        check="word",
+    ),
+    rule(
+        "password_hash",
+        "$apr1$ $1$ $2a$ $2b$ $2y$ $5$ $6$ $y$ $argon2",
+        r"\$(?:apr1|1|2[abxy]|5|6|y|argon2(?:id?|d))\$[./A-Za-z0-9$=,+]{16,200}",
+    ),
+    rule(
+        "default_password",
+        "getenv get( define( setdefault(",
+        r"(?i)(?:getenv|\bget|\bdefine|setdefault|env)\(\s*[\"'][\w.-]{0,40}(?:password|passwd|pwd"
+        r"|passphrase|secret|token|api_?key)\w{0,8}[\"']\s*,\s*[\"']([^\"'\s]{4,300})[\"']",
+        1,
+        check="word",
     ),
     rule(
         "netrc_password",
@@ -70,7 +124,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "xml_password",
         "</",
-        r"(?i)<(?:[\w.-]{1,40}[:._-])?(?:\w{0,20}(?:password|passwd|pwd|passphrase))(?:\s[^<>]{0,200})?>"
+        r"(?i)<(?:[\w.-]{1,40}[:._-])?(?:\w{0,20}(?:password|passwd|pwd|passphrase)|pw)(?:\s[^<>]{0,200})?>"
         r"\s*([^<>\s][^<>\n]{1,300}?)\s*</",
         1,
         check="word",
@@ -78,7 +132,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "xml_secret",
         "</",
-        rf"(?i)<(?:[\w.-]{{1,40}}[:._-])?{_KEY}(?:\s[^<>]{{0,200}})?>\s*([^<>\s]{{8,600}})\s*</",
+        rf"(?i)<(?:[\w.:-]{{1,40}})?(?:{_KEY}|{SERVICES}_?key)(?:\s[^<>]{{0,200}})?>\s*([^<>\s]{{8,600}})\s*</",
         1,
         doubtful=True,
     ),
@@ -88,6 +142,23 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         rf"(?i)\b(?:key|name)=[\"'][\w.:-]{{0,60}}{_KEY}[\"']\s+value=[\"']([^\"'\n]{{4,600}})[\"']",
         1,
         check="password",
+    ),
+    rule(
+        "xml_password",
+        "value=",
+        r"(?i)\b(?:key|name)=[\"'][\w.:-]{0,60}(?:password|passwd|pwd|passphrase)[\"']\s+"
+        r"value=[\"']([^\"'\s]{4,300})[\"']",
+        1,
+        check="word",
+    ),
+    rule(
+        "xml_secret",
+        "</",
+        rf"(?i)<\w{{1,40}}\s[^<>]{{0,80}}\b(?:key|name)=[\"'][\w.:-]{{0,60}}{_KEY}[\"']"
+        r"[^<>]{0,80}>"
+        r"\s*([^<>\s]{4,600})\s*</",
+        1,
+        check="word",
     ),
     rule(
         "block_secret",
@@ -112,6 +183,38 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         r"[\"`]([^\"`\s]{4,100})[\"`]",
         1,
         check="word",
+    ),
+    rule(
+        "told_password",
+        "password passphrase passcode passwd pwd pw",
+        r"(?i)\b(?:password|passphrase|passcode|passwd|pwd|pw)s?"
+        r"(?:\s{1,4}|\s?\(|\)\s?|\s[-=]+>?\s|/)"
+        r"(?:\w{1,20}[/:])?[\"'`]?([^\s\"'`<>,;()=:/{}\[\]]{6,100})",
+        1,
+        check="mixed",
+    ),
+    rule(
+        "told_password",
+        "password",
+        r"(?i)\bpassword\s+for\s+\S{1,60}?:\s*[\"'`]?([^\s\"'`<>,;()]{4,100})",
+        1,
+        check="mixed",
+    ),
+    rule(
+        "told_password",
+        "the password the passphrase",
+        r"(?i)([^\s\"'`<>,;()]{6,100})[\"'`]?\s+(?:is|was)\s+(?:the|my|your|our)"
+        r"\s+(?:new\s+)?pass(?:word|phrase)\b",
+        1,
+        check="mixed",
+    ),
+    rule(
+        "told_secret",
+        "secret token key",
+        r"(?i)\b(?:[\w-]{0,30}[_-])?(?:secret|token|(?:access|api|secret|auth)[ _-]key)s?"
+        r"\s{0,4}[ (][\"'`]?([A-Za-z0-9+/_.~-]{12,300}={0,2})",
+        1,
+        doubtful=True,
     ),
     rule(
         "url_secret",

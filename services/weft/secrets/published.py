@@ -22,7 +22,8 @@ class SecretRule(msgspec.Struct, frozen=True):
     """Group of what ends the secret and belongs to it, where a text may be cut off before it."""
     check: str = ""
     """What a value must be: `shown` no placeholder of a manual; `word` that, and no word that says
-    what becomes of a password; `password` that, and not of plain words alone."""
+    what becomes of a password; `password` that, and not of plain words alone; `mixed` that, of
+    letters and digits, and no path, time or size."""
 
 
 WORD_START = r"(?:\b|\\u[0-9A-Fa-f]{4}|\\[bf])"
@@ -59,6 +60,11 @@ def rule(
     )
 
 
+SERVICES = (
+    "(?:aws|azure|gcp|google|git(?:hub|lab)|slack|stripe|twilio|openai|anthropic|sendgrid|mailgun"
+    "|mailchimp|datadog|newrelic|sentry|heroku|cloudflare|licen[cs]e)"
+)
+"""Whose keys are credentials; of others a key is as often what a row or an object is found by."""
 _B64 = "[A-Za-z0-9+/]"
 _WORD = "[A-Za-z0-9_-]"
 

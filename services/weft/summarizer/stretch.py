@@ -1,8 +1,9 @@
 """A stretch of a session: what was said between its last closing and this one, as a transcript
 that may stand in another session's header.
 
-So it holds no text of a tool result (only which tools ran and how it went) and none of an item at
-or above the sensitivity floor: leaving out keeps the summary usable, raising it would lose it.
+So it holds no text of a tool result (only which tools ran and how it went), none of an item at or
+above the sensitivity floor, and none of an agent's that repeats what the guards flagged: leaving
+out keeps the summary usable, raising it would lose it.
 """
 
 from __future__ import annotations
@@ -57,13 +58,15 @@ def stretch_of(
     ),
     is_long: Callable[[ContextItem], bool] = lambda item: False,
     before: Covered = NOTHING,
+    is_tainted: Callable[[ContextItem], bool] = lambda item: False,
 ) -> Stretch | None:
     """The stretch that the `session_closed` event at sequence `closing` ends.
 
     `events` are the session's, in and out, with their sequences, in any order; later ones than
     the closing count only where they derive from an item of the stretch. `is_long` tells which
-    trusted items get a summary. `before` is what is known of the session where
-    the events do not begin at its start. None where nothing was published since the closing before.
+    trusted items get a summary, `is_tainted` which repeat what is flagged. `before` is what is
+    known of the session where the events do not begin at its start. None where nothing was
+    published since the closing before.
     """
     ordered = sorted(events, key=lambda pair: pair[0])
     start, last = _bounds(ordered, closing, before.last + 1)
@@ -79,6 +82,7 @@ def stretch_of(
         if item.kind in _SPEAKER
         and not is_untrusted(sequence, item)
         and not item.sensitivity.reaches(floor)
+        and not is_tainted(item)
     ]
     told = _told(tellable, summaries)
     missing = [item for sequence, item in results if sequence not in envelopes]

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from weft.evaluation.grounding import Compile
+from weft.evaluation.in_process import InProcess
 from weft.evaluation.next_call import latest_user_turn
 from weft.evaluation.transcripts import Transcript
 from weft_schemas.compile import CompileRequest
@@ -53,12 +54,13 @@ def measure_promises(
     if violations is None:
         return total
     for transcript in transcripts:
+        clean = InProcess().clean_texts(transcript)
         for position in (len(transcript.items) // 2, len(transcript.items)):
             items = transcript.items[:position]
             query = latest_user_turn(items)
             for phase in Phase:
                 request = CompileRequest(phase=phase, budget=budget, query=query)
-                broken = violations(compile_at(transcript, position, request), items)
+                broken = violations(compile_at(transcript, position, request), items, clean)
                 total.packs += 1
                 total.broken += bool(broken)
                 total.violations += len(broken)

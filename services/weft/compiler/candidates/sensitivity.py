@@ -16,12 +16,18 @@ from weft_schemas.policy import ContextPolicy, SensitivityAction
 
 
 def apply_floor(
-    groups: Iterable[Group], policy: ContextPolicy, ledger: Ledger
+    groups: Iterable[Group],
+    policy: ContextPolicy,
+    ledger: Ledger,
+    flagged: frozenset[int] = frozenset(),
 ) -> tuple[tuple[Group, ...], frozenset[int]]:
-    """Groups without sensitive text, and the sequences whose text is the redaction hook's."""
+    """Groups without sensitive text, and the sequences whose text is the redaction hook's; so is
+    that of `flagged` ones, whatever their level."""
     floor = policy.sensitivity_floor
     if policy.sensitivity_action is SensitivityAction.REDACT:
-        return _redacted(groups, floor, redaction_hook(policy.redaction_hook))
+        return _redacted(groups, floor, redaction_hook(policy.redaction_hook), flagged)
+    if flagged:
+        groups, _ = _redacted(groups, None, redaction_hook(policy.redaction_hook), flagged)
     subject = frozenset(level for level in Sensitivity if level.reaches(floor))
     kept = []
     for group in groups:
@@ -34,18 +40,22 @@ def apply_floor(
                 ledger.drop([row], "sensitivity", detail)
             else:
                 ledger.drop([row], "orphan", "its call or result is above the sensitivity floor")
-    return tuple(kept), frozenset()
+    return tuple(kept), flagged
 
 
 def _redacted(
-    groups: Iterable[Group], floor: Sensitivity, hook: RedactionHook
+    groups: Iterable[Group],
+    floor: Sensitivity | None,
+    hook: RedactionHook,
+    flagged: frozenset[int],
 ) -> tuple[tuple[Group, ...], frozenset[int]]:
     shown: list[Group] = []
     redacted: set[int] = set()
     for group in groups:
         rows = []
         for row in group.rows:
-            if row.sensitivity.reaches(floor):
+            is_sensitive = floor is not None and row.sensitivity.reaches(floor)
+            if is_sensitive or row.sequence in flagged:
                 redacted.add(row.sequence)
                 row = redact(row, hook)
             rows.append(row)

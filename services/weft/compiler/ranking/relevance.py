@@ -20,6 +20,7 @@ from weft.compiler.profiles import (
     LONGEST_TITLE,
     NAMED,
     OWN_WORDS,
+    SELF_CONTAINED,
     SPOKEN_BY,
     TITLED,
     Emphasis,
@@ -135,8 +136,14 @@ def _with_neighbours(
                     continue
                 if occurred[other] == occurred[at]:
                     answers = ordinal == row.ordinal + 1 and signs[at].asks
-                    raw[other] += own * (AFTER_QUESTION if answers else share)
+                    by = AFTER_QUESTION if answers else share
+                    raw[other] += own * by * _leaning(rows[other])
     return raw
+
+
+def _leaning(row: ItemRow) -> float:
+    """How much of what an item says is said by what stands beside it: all of a short turn."""
+    return min(1.0, SELF_CONTAINED / max(row.whole_tokens, 1))
 
 
 def _own(row: ItemRow) -> float:

@@ -152,6 +152,13 @@ def _with_facts(row: ItemRow) -> str:
     return "\n".join([row.text, "; ".join(more)]) if more else row.text
 
 
+def shown_parts(row: ItemRow, shown: Rendition) -> frozenset[int]:
+    """Which of an item's parts a rendition holds, whole or begun."""
+    if shown.view != PARTS:
+        return frozenset(range(part_count(row)))
+    return frozenset({0}) if shown.recipe.startswith("<") else places(shown.recipe)
+
+
 def ranges(chosen: Iterable[int]) -> str:
     """`0-3,7` for 0, 1, 2, 3 and 7."""
     runs: list[list[int]] = []

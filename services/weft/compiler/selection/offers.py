@@ -4,13 +4,16 @@ tokens: best value for its cost first, each value paid for once."""
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from math import log
 
 import msgspec
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.profiles import (
+    ANSWERING,
     CALL,
     COHERENT,
     DENSITY,
@@ -28,6 +31,7 @@ from weft.compiler.renditions.rendition import Rendition, compact, of_parts, par
 from weft.compiler.selection.greedy import best_first
 from weft.passages.part import Outline, Part, leaf_count, leaves
 from weft.readmodel.rows import ItemRow
+from weft.readmodel.terms import words
 from weft_schemas.items import ItemKind
 
 
@@ -91,6 +95,8 @@ class Scores(msgspec.Struct, frozen=True):
     """By group key."""
     passages: Mapping[int, Mapping[int, float]]
     """BM25 by sequence and number of the passage."""
+    terms: frozenset[str] = frozenset()
+    """Of the question."""
 
 
 def required_parts(row: ItemRow) -> frozenset[int]:
@@ -177,18 +183,36 @@ def _offers(
     passages = scores.passages.get(row.sequence, {})
     shares = _shares(row, outline, passages)
     room = OFFERED * budget / density
-    offers = []
     if row.size_of_whole <= room:
         parts = list(enumerate(leaves(outline.root)))
     else:
         parts = _telling(outline, passages, room)
         parts.sort(key=lambda one: (-shares(one[0]), one[0]))
+    taken = []
     for number, part in parts:
         room -= part.size
         if room < 0:
             break
-        offers.append(offer(number, text[part.start : part.end], score * shares(number)))
-    return offers
+        taken.append((number, text[part.start : part.end]))
+    asked_of = scores.terms if passages and row.kind not in MESSAGES else frozenset[str]()
+    answers = _answers(taken, asked_of)
+    return [
+        offer(number, stretch, score * shares(number) * (1 + ANSWERING * answers.get(number, 0.0)))
+        for number, stretch in taken
+    ]
+
+
+def _answers(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[int, float]:
+    """How much of what is asked each part of an item says, the best 1, a term that few of its parts
+    hold counting more."""
+    if not terms:
+        return {}
+    held = {number: terms.intersection(words(text)) for number, text in parts}
+    counts = Counter(term for found in held.values() for term in found)
+    gains = {term: log(1 + len(parts) / count) for term, count in counts.items()}
+    said = {number: sum(map(gains.__getitem__, found)) for number, found in held.items()}
+    best = max(said.values(), default=0.0)
+    return {number: value / best for number, value in said.items() if value} if best else {}
 
 
 def _telling(

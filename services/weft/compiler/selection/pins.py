@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import LEAST_PIN, PINS_SHARE
+from weft.compiler.profiles import LEAST_PIN
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.rendition import Rendition, beginning, part_count
 from weft.compiler.selection.offers import Shape
@@ -18,24 +18,34 @@ def pin(
     shapes: Mapping[int, Shape],
     cost: PromptCost,
     budget: int,
+    share: float,
     ledger: Ledger,
 ) -> Shown:
     """Renditions of the pinned groups, which come in order of importance, policies last.
 
-    Each stands whole where the share of pins holds it, else by its beginning. In very small budgets
-    one that becomes whole can take the room of a less important one.
+    Each gets a little, as far as the budget goes; then each stands whole where the pins' share of
+    the budget holds it, else with as many of its parts. So more budget never leaves one out.
     """
     shown: Shown = {}
-    limit = int(budget * PINS_SHARE)
     for group in groups:
+        least = _least(group, shapes)
+        if not cost.fits({**shown, **least}, budget):
+            break
+        shown.update(least)
+    if groups and not shown:
+        shown.update(_grown(shown, groups[0], shapes, cost, budget))
+    limit = max(int(budget * share), cost.exact(shown) if shown else 0)
+    held = [group for group in groups if group.key in shown]
+    for group in held:
         whole = _whole(group, shapes)
         if cost.fits({**shown, **whole}, limit):
             shown.update(whole)
-    rest = [group for group in groups if group.key not in shown]
+    rest = [group for group in held if shown[group.key] != _whole(group, shapes)[group.key]]
     for place, group in enumerate(rest):
-        used = cost.exact(shown) if shown else 0
-        share = (max(limit, used) - used) // (len(rest) - place)
-        _add_shortened(shown, group, shapes, cost, max(share, LEAST_PIN), budget)
+        used = cost.exact(shown)
+        shown.update(
+            _grown(shown, group, shapes, cost, used + (limit - used) // (len(rest) - place))
+        )
     _note(groups, shown, shapes, ledger)
     return shown
 
@@ -44,23 +54,27 @@ def _whole(group: Group, shapes: Mapping[int, Shape]) -> Shown:
     return {row.sequence: shapes[row.sequence].whole() for row in group.rows}
 
 
-def _add_shortened(
-    shown: Shown,
-    group: Group,
-    shapes: Mapping[int, Shape],
-    cost: PromptCost,
-    share: int,
-    budget: int,
-) -> None:
-    """The group with as many of its first parts as its share holds; where not even one part fits,
-    the beginning of its text; else nothing."""
-    used = cost.exact(shown) if shown else 0
-    limit = min(budget, used + share)
-    row = group.rows[-1]
-    count = part_count(row)
-    others = {one.sequence: shapes[one.sequence].choose(()) for one in group.rows[:-1]}
-    low, best = 0, None
-    high = count
+def _least(group: Group, shapes: Mapping[int, Shape]) -> Shown:
+    """The group whole where that is short, else the beginning of its text."""
+    shape = shapes[group.rows[-1].sequence]
+    is_short = shape.row.whole_tokens <= LEAST_PIN or shape.fixed is not None or shape.redacted
+    return {
+        **_others(group, shapes),
+        shape.row.sequence: shape.whole() if is_short else beginning(shape.row, LEAST_PIN),
+    }
+
+
+def _others(group: Group, shapes: Mapping[int, Shape]) -> dict[int, Rendition]:
+    return {row.sequence: shapes[row.sequence].choose(()) for row in group.rows[:-1]}
+
+
+def _grown(
+    shown: Shown, group: Group, shapes: Mapping[int, Shape], cost: PromptCost, limit: int
+) -> Shown:
+    """The group with as many of its first parts as `limit` holds beside what is shown; where it
+    holds not even one, as much of the beginning of its text."""
+    row, others = group.rows[-1], _others(group, shapes)
+    low, high, best = 0, part_count(row), dict[int, Rendition]()
     while low < high:
         middle = (low + high + 1) // 2
         more = {**others, row.sequence: _first(shapes[row.sequence], middle)}
@@ -68,10 +82,7 @@ def _add_shortened(
             low, best = middle, more
         else:
             high = middle - 1
-    if best is None:
-        best = _cut(shown, others, shapes[row.sequence], cost, limit)
-    if best is not None:
-        shown.update(best)
+    return best or _cut(shown, others, shapes[row.sequence], cost, limit) or {}
 
 
 def _first(shape: Shape, count: int) -> Rendition:
@@ -83,12 +94,12 @@ def _first(shape: Shape, count: int) -> Rendition:
 
 
 def _cut(shown: Shown, others: Shown, shape: Shape, cost: PromptCost, limit: int) -> Shown | None:
+    """More of the beginning of a text than is shown."""
     if shape.fixed is not None or shape.redacted:
         return None
-    room = limit - cost.size(shown)
-    while room >= LEAST_PIN // 2:
-        made = beginning(shape.row, room)
-        more = {**others, shape.row.sequence: made}
+    room = LEAST_PIN + limit - cost.size(shown)
+    while room > (LEAST_PIN if shape.row.sequence in shown else LEAST_PIN // 2):
+        more = {**others, shape.row.sequence: beginning(shape.row, room)}
         over = cost.exact({**shown, **more}) - limit
         if over <= 0:
             return more

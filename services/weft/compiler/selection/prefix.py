@@ -30,11 +30,11 @@ from weft.compiler.renditions.rendition import (
     Rendition,
     reread,
 )
-from weft.compiler.selection.pins import pin
 from weft.compiler.selection.select import (
     Choice,
     everything_whole,
     fill,
+    pins_of,
     with_exchange,
 )
 from weft.readmodel.rows import ItemRow, SessionView
@@ -111,7 +111,7 @@ def select_stable(choice: Choice, kept: Shown, ledger: Ledger) -> Shown:
     everything = everything_whole(choice)
     if everything is not None:
         return everything
-    pinned = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, ledger)
+    pinned = pins_of(choice, ledger)
     best = fresh = fill(choice, with_exchange(choice, pinned), choice.groups, choice.budget)
     wanted = _Wanted(choice, pinned, fresh)
     most = -math.inf

@@ -10,7 +10,15 @@ import msgspec
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import COUNTED_TO, CUT_SHARE, EXCHANGE_SHARE, TOLD_SHARE, Wants
+from weft.compiler.profiles import (
+    COUNTED_TO,
+    CUT_SHARE,
+    EXCHANGE_SHARE,
+    PINS_ALONE,
+    PINS_SHARE,
+    TOLD_SHARE,
+    Wants,
+)
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.rendition import (
@@ -18,8 +26,7 @@ from weft.compiler.renditions.rendition import (
     PARTS,
     STUB,
     WHOLE,
-    part_count,
-    places,
+    shown_parts,
     whole,
 )
 from weft.compiler.selection.budget import fit_budget
@@ -52,8 +59,15 @@ def select(choice: Choice, ledger: Ledger) -> Shown:
     everything = everything_whole(choice)
     if everything is not None:
         return everything
-    pinned = pin(choice.pinned, choice.shapes, choice.cost, choice.budget, ledger)
+    pinned = pins_of(choice, ledger)
     return fill(choice, with_exchange(choice, pinned), choice.groups, choice.budget)
+
+
+def pins_of(choice: Choice, ledger: Ledger) -> Shown:
+    """The renditions of what is pinned."""
+    has_results = any(len(group.rows) > 1 for group in choice.exchange)
+    share = PINS_SHARE if has_results else PINS_ALONE
+    return pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share, ledger)
 
 
 def everything_whole(choice: Choice) -> Shown | None:
@@ -126,8 +140,7 @@ def _grown_from(base: Shown, choice: Choice, groups: Sequence[Group]) -> dict[in
     for row in (row for group in groups for row in group.rows):
         shown = base.get(row.sequence)
         if shown is not None and shown.view in (WHOLE, COMPACT, PARTS):
-            is_whole = shown.view != PARTS
-            held = range(part_count(row)) if is_whole else places(shown.recipe)
+            held = shown_parts(row, shown)
             required = shapes[row.sequence].required.union(held)
             shapes[row.sequence] = msgspec.structs.replace(
                 shapes[row.sequence], required=frozenset(required)

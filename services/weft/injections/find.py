@@ -9,7 +9,7 @@ from itertools import islice
 
 import msgspec
 
-from weft.firewall.injection_rules import (
+from weft.injections.rules import (
     DETAILS,
     FIRST_PERSON,
     HARMLESS,
@@ -43,10 +43,17 @@ def find_injections(lowered: bytes, present: frozenset[bytes], limit: int) -> tu
     """Signals for what reaches the threshold. `lowered` is the text in lower case, as UTF-8, and
     `present` are those of `NEEDLES` that stand in it."""
     return tuple(
-        Signal("injection", found.name, found.count, found.reason)
+        Signal("injection", found.name, found.count, found.reason, round(found.score, 2))
         for found in suspicions(lowered, present, limit)
         if found.score >= THRESHOLD
     )
+
+
+def signals_in(text: str, limit: int = 10_000) -> tuple[Signal, ...]:
+    """Signals for what reaches the threshold in a text."""
+    lowered = plain_letters(text.lower().encode("utf-8", "replace"))
+    present = frozenset(needle for needle in NEEDLES if needle in lowered)
+    return find_injections(lowered, present, limit)
 
 
 def suspicion_score(text: str) -> float:

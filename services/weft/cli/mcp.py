@@ -1,0 +1,45 @@
+"""`weft mcp`: weft itself as an MCP server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import click
+
+from weft.cli.connecting import connected
+from weft.cli.gateway import data_option, located, needed, until_closed
+from weft.runtime.settings import Settings
+
+
+@click.command()
+@click.option("--scope", default="user:me", show_default=True, metavar="NAME",
+              help="Whose memory it is.")  # fmt: skip
+@click.option("--session", default="", metavar="ID", help="The log's session; else one per run.")
+@data_option
+@connected
+def mcp(scope: str, session: str, data_dir: Path | None, settings: Settings) -> None:
+    """Weft as an MCP server on stdio: publish, compile, remember, recall, correct, forget, and look
+    into results. For hosts that have no other way to it.
+
+    A running weft is used where --nats or WEFT_NATS_URL names one or one runs on the usual port;
+    else one is started in the data folder, shared with `weft gateway`.
+
+    \b
+    Example:
+      claude mcp add memory -- weft mcp --scope user:ada
+    """
+    needed()
+    named = bool(click.get_current_context().params["nats_url"] or os.environ.get("WEFT_NATS_URL"))
+    asyncio.run(_serve(located(settings, data_dir), named, scope, session))
+
+
+async def _serve(settings: Settings, named: bool, scope: str, session: str) -> None:
+    from weft.gateway.behind import Behind
+    from weft.gateway.own import serve_own
+    from weft.runtime.logs import set_up_logging
+
+    set_up_logging("mcp", settings.log_level)
+    async with Behind(settings, named=named) as behind:
+        await until_closed(serve_own(behind, scope, session))

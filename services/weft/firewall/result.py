@@ -1,0 +1,50 @@
+"""One text through the firewall, without a log: what it would make of a tool's result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft import tokens
+from weft.firewall.derive import envelope_for
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.events import Origin
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import FirewallRules
+
+
+def firewall_result(
+    text: str | bytes,
+    *,
+    tool_name: str | None = None,
+    content_type: str | None = None,
+    is_error: bool | None = None,
+    sensitivity: Sensitivity = Sensitivity.PUBLIC,
+    rules: FirewallRules | None = None,
+    encoding: str = tokens.DEFAULT_ENCODING,
+    key: bytes = b"",
+) -> ResultEnvelope:
+    """What stands for a tool's result in prompts: its summary, or the whole text where it is short,
+    with secrets masked, its facts, its status and what the guards saw.
+
+    The same text, the same envelope; nothing is published or kept, so that its handle leads
+    nowhere. `rules` are a policy's, `key` the deployment's secret that fingerprints are keyed with.
+    Needs `weft[workers]`.
+    """
+    said: dict[str, Any] = {
+        "tool_name": tool_name,
+        "content_type": content_type,
+        "is_error": is_error,
+    }
+    metadata = {name: value for name, value in said.items() if value is not None}
+    item = ContextItem("result", ItemKind.TOOL_RESULT, sensitivity=sensitivity, metadata=metadata)
+    made = envelope_for(
+        item,
+        text,
+        origin=Origin(0),
+        rules=rules or FirewallRules(),
+        fingerprint_key=key,
+        encoding=encoding,
+        tenant="",
+        session="",
+    )
+    return made.envelope

@@ -1,0 +1,263 @@
+"""The ASGI application: one route for each operation, and around it tokens, limits and failures.
+
+Litestar carries it: routing, bounded bodies, streams and lifespan. What it does not do, and why, is
+told in `openapi.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+import msgspec
+from litestar import Litestar, MediaType, Request, Response, get, post, route
+from litestar.datastructures import State
+from litestar.exceptions import HTTPException
+from litestar.handlers import HTTPRouteHandler
+from litestar.response import Stream
+
+from weft.http import openapi, problems, sse, tracing
+from weft.http.callers import caller
+from weft.http.clients import Clients
+from weft.http.counting import RequestCounts
+from weft.http.grants import Grant, Grants
+from weft.http.handlers import HANDLERS, STREAMS, Call, problem_event
+from weft.http.idempotency import Answers, checked_key
+from weft.http.limits import Limits
+from weft.http.operations import Operation, of_session, paths
+from weft.http.page import PAGE, POLICY
+from weft.http.problems import Refused, headers_of, problem_of
+from weft.http.requests import (
+    body_of,
+    checked_type,
+    inflated,
+    last_event_of,
+    query_of,
+    session_of,
+    too_large,
+)
+from weft.runtime.logs import safe_error
+from weft.runtime.metrics import Metrics
+from weft_schemas.errors import WeftError
+
+_log = logging.getLogger(__name__)
+
+JSON = "application/json"
+MOST_BYTES = 32 * 1024 * 1024
+"""Of a request's body, where nothing else is set."""
+RATE = 200.0
+"""Requests a second of one token, where nothing else is set."""
+
+
+class Application:
+    """What the routes share."""
+
+    def __init__(
+        self,
+        clients: Clients,
+        grants: Grants | Grant,
+        *,
+        most_bytes: int = MOST_BYTES,
+        rate: float = RATE,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`grants` is a single one where there are no tokens."""
+        self.clients = clients
+        self.grants = grants
+        self.most_bytes = most_bytes
+        self.rate = rate
+        self.limits = Limits(now)
+        self.answers = Answers(now)
+        self.traced = tracing.Published()
+        self.metrics = Metrics("serve")
+        self.counts = RequestCounts(self.metrics.registry, "serve")
+        self.closing = asyncio.Event()
+
+    def asgi(self) -> Litestar:
+        """The application for a server."""
+        handlers = [self._route(path, several) for path, several in paths().items()]
+        return Litestar(
+            [*handlers, self._traces(), *self._pages()],
+            openapi_config=None,
+            logging_config=None,
+            request_max_body_size=self.most_bytes,
+            state=State({"most_bytes": self.most_bytes}),
+            exception_handlers={
+                WeftError: _failed,
+                Refused: _failed,
+                HTTPException: _unrouted,
+                Exception: _broken,
+            },
+        )
+
+    def _route(self, path: str, operations: list[Operation]) -> HTTPRouteHandler:
+        by_method = {one.method: one for one in operations}
+
+        async def handle(request: Request[Any, Any, Any]) -> Response[Any]:
+            operation = by_method[request.method]
+            with self.counts.request(operation.name) as told:
+                try:
+                    return await self._answer(operation, request)
+                except (WeftError, Refused) as error:
+                    told.code = error.code
+                    raise
+
+        litestar_path = path.replace("{session}", "{session:str}")
+        return route(litestar_path, http_method=list(by_method), status_code=200)(handle)  # type: ignore[arg-type]
+
+    async def _answer(self, operation: Operation, request: Request[Any, Any, Any]) -> Response[Any]:
+        grant = self._admitted(request)
+        content = await self._content(request, (JSON,)) if operation.body else b""
+        call = Call(
+            client=await self.clients.of(grant),
+            log=lambda: self.clients.of_log(grant),
+            session=session_of(request.path_params["session"]) if of_session(operation) else "",
+            body=body_of(operation, content) if operation.body else None,
+            query=query_of(operation, dict(request.query_params.items())),
+            last_event=last_event_of(request.headers.get("last-event-id")),
+            closing=self.closing,
+        )
+        if operation.events and sse.accepts(request.headers.get("accept", "")):
+            return await self._streamed(operation, grant, call)
+
+        async def work() -> bytes:
+            return msgspec.json.encode(await HANDLERS[operation.name](call))
+
+        key = request.headers.get("idempotency-key")
+        if not key or not operation.body:
+            return _json(await work())
+        address = (grant.name, operation.name, str(request.url.path), str(request.url.query))
+        asked = (*address, checked_key(key))
+        answer, again = await self.answers.once(asked, content, work)
+        return _json(answer, {"idempotency-replayed": "true"} if again else {})
+
+    def _admitted(self, request: Request[Any, Any, Any]) -> Grant:
+        """Who asks, counted. Raises `Refused`."""
+        headers = request.headers
+        grant = caller(self.grants, headers.get("authorization", ""), headers.get("host", ""))
+        self.limits.take(grant.name, grant.rate or self.rate)
+        return grant
+
+    async def _content(self, request: Request[Any, Any, Any], types: tuple[str, ...]) -> bytes:
+        checked_type(request.headers.get("content-type", ""), types)
+        encoding = request.headers.get("content-encoding", "")
+        return inflated(await request.body(), encoding, self.most_bytes)
+
+    async def _streamed(self, operation: Operation, grant: Grant, call: Call) -> Response[Any]:
+        """A stream, once it has begun: what fails before has its own status."""
+
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            with self.limits.stream(grant.name):
+                async for chunk in STREAMS[operation.name](call):
+                    yield chunk
+
+        begun = chunks()
+        first = await anext(begun)
+
+        async def body() -> AsyncGenerator[bytes, None]:
+            yield first
+            try:
+                async for chunk in begun:
+                    yield chunk
+            except (WeftError, Refused) as error:
+                yield problem_event(error)
+
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return Stream(body(), media_type=sse.MEDIA_TYPE, headers=headers)
+
+    def _traces(self) -> HTTPRouteHandler:
+        """OpenTelemetry's own form: its answer is in the form of the question."""
+
+        @post("/v1/traces", status_code=200)
+        async def traces(request: Request[Any, Any, Any]) -> Response[bytes]:
+            with self.counts.request("traces") as told:
+                try:
+                    grant = self._admitted(request)
+                    content = await self._content(request, tracing.TYPES)
+                    kind = checked_type(request.headers.get("content-type", ""), tracing.TYPES)
+                    client = await self.clients.of(grant)
+                    answer = await tracing.take(client, self.traced, content, kind)
+                except (WeftError, Refused) as error:
+                    told.code = error.code
+                    raise
+            return Response(answer, media_type=kind)
+
+        return traces
+
+    async def _is_ready(self) -> bool:
+        """Whether the log can be reached: with tokens, by whom somebody asked as."""
+        try:
+            if isinstance(self.grants, Grant):
+                await self.clients.of(self.grants)
+        except WeftError:
+            return False
+        return self.clients.are_up() and not self.closing.is_set()
+
+    def _pages(self) -> list[HTTPRouteHandler]:
+        """What is for people and for whoever looks after the process; nobody needs a token."""
+        schema = openapi.encoded()
+
+        @get("/openapi.json")
+        async def openapi_json() -> Response[bytes]:
+            return _json(schema)
+
+        @get("/")
+        async def page() -> Response[bytes]:
+            headers = {"content-security-policy": POLICY}
+            return Response(PAGE, media_type=MediaType.HTML, headers=headers)
+
+        @get("/live")
+        async def live() -> Response[bytes]:
+            return Response(b"live\n", media_type=MediaType.TEXT)
+
+        @get("/ready")
+        async def ready() -> Response[bytes]:
+            if await self._is_ready():
+                return Response(b"ready\n", media_type=MediaType.TEXT)
+            complaint = b"not ready: the connection to the log is down\n"
+            return Response(complaint, media_type=MediaType.TEXT, status_code=503)
+
+        @get("/metrics")
+        async def metrics() -> Response[bytes]:
+            return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
+
+        return [openapi_json, page, live, ready, metrics]
+
+
+def _json(content: bytes, headers: dict[str, str] | None = None) -> Response[bytes]:
+    return Response(content, media_type=JSON, headers=headers)
+
+
+def _told(error: WeftError | Refused, headers: dict[str, str] | None = None) -> Response[bytes]:
+    problem = problem_of(error)
+    return Response(
+        msgspec.json.encode(problem),
+        status_code=problem.status,
+        media_type=problems.MEDIA_TYPE,
+        headers={**(headers or {}), **headers_of(error)},
+    )
+
+
+def _failed(_: Any, error: WeftError | Refused) -> Response[bytes]:
+    return _told(error)
+
+
+def _unrouted(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+    """What Litestar itself refuses: no such path or method, too large a body."""
+    if error.status_code == 413:
+        most = request.app.state.most_bytes
+        return _told(too_large(most))
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    allowed = {"allow": headers["allow"]} if "allow" in headers else {}
+    code = {404: "path", 405: "method"}.get(error.status_code, "http")
+    detail = f"{request.method} {request.url.path:.200}: {error.detail}; see /openapi.json"
+    return _told(Refused(error.status_code, code, detail), allowed)
+
+
+def _broken(_: Any, error: Exception) -> Response[bytes]:
+    """A fault of ours: the log has it, the caller no text that may quote what he may not see."""
+    _log.error("a request failed", exc_info=error)
+    return _told(WeftError(f"the server failed on this request ({safe_error(error)}); see its log"))

@@ -1,0 +1,60 @@
+"""Who asks: the grant behind a request's token, or the laptop's own where there are no tokens."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from weft.http.grants import Grant, Grants
+from weft.http.problems import Refused
+from weft_schemas.errors import ConfigurationError
+
+OPEN = "whoever reaches this port"
+"""Name of the grant that every request has where there are no tokens."""
+
+
+def open_grant(tenant: str) -> Grant:
+    """Of a process without tokens on loopback: everything that its own credential may do."""
+    return Grant(OPEN, tenant, read_log=True)
+
+
+def caller(grants: Grants | Grant, authorization: str, host: str) -> Grant:
+    """The grant of a request. Raises `Refused`.
+
+    Without tokens it must also have been sent to loopback by name: a web page that has its own name
+    point here is not let in.
+    """
+    if isinstance(grants, Grant):
+        if not is_loopback(host_name(host)):
+            raise Refused(403, "host", f"without tokens only localhost is served, not {host!r:.80}")
+        return grants
+    scheme, _, token = authorization.partition(" ")
+    found = grants.find(token.strip()) if scheme.lower() == "bearer" else None
+    if found is None:
+        detail = "send a token of the tokens' file: Authorization: Bearer …"
+        raise Refused(401, "token", detail, www_authenticate='Bearer realm="weft"')
+    return found
+
+
+def check_open(host: str) -> None:
+    """Raises `ConfigurationError` where a process without tokens would listen beyond loopback."""
+    if not is_loopback(host):
+        raise ConfigurationError(
+            f"without tokens weft listens on loopback only, and {host} is not: give --tokens FILE "
+            "(see docs/http.md), or --host 127.0.0.1"
+        )
+
+
+def host_name(header: str) -> str:
+    """The name in a `Host` header, without port and brackets."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.rpartition(":")[0] if ":" in header else header
+
+
+def is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

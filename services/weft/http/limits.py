@@ -1,0 +1,58 @@
+"""How often a caller may ask, and how many streams it may hold: buckets over a given clock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from weft.http.problems import Refused
+
+BURST_SECONDS = 2.0
+"""What was not used of so many seconds may come at once."""
+STREAMS = 100
+"""Open streams of one caller."""
+
+
+class Limits:
+    """The buckets and streams of every caller, by name."""
+
+    def __init__(self, now: Callable[[], float], streams: int = STREAMS) -> None:
+        self._now = now
+        self._most = streams
+        self._level: dict[str, tuple[float, float]] = {}
+        """Name → requests left, and when that was so."""
+        self._open: Counter[str] = Counter()
+
+    def take(self, name: str, rate: float) -> None:
+        """Count one request of a caller that may make `rate` a second. Raises `Refused`."""
+        most, now = max(1.0, rate * BURST_SECONDS), self._now()
+        left, then = self._level.get(name, (most, now))
+        left = min(most, left + (now - then) * rate)
+        if left < 1:
+            self._level[name] = (left, now)
+            wait = max(1, round((1 - left) / rate + 0.5))
+            raise Refused(
+                429,
+                "rate",
+                f"{name} may make {rate:g} requests a second; wait {wait} s, or publish many items "
+                "in one request",
+                retry_after=str(wait),
+            )
+        self._level[name] = (left - 1, now)
+
+    @contextmanager
+    def stream(self, name: str) -> Iterator[None]:
+        """While a caller holds a stream. Raises `Refused`."""
+        if self._open[name] >= self._most:
+            raise Refused(
+                429,
+                "streams",
+                f"{name} holds {self._most} streams already; close some",
+                retry_after="1",
+            )
+        self._open[name] += 1
+        try:
+            yield
+        finally:
+            self._open[name] -= 1

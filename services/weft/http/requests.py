@@ -1,0 +1,117 @@
+"""A request's parts as values: body, query and session, each strictly, each fault named."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from weft.http.operations import Operation
+from weft.http.problems import Refused
+from weft_schemas.errors import InvalidInput, UnknownVersion
+from weft_schemas.events import VERSION
+from weft_schemas.ids import TENANT_SESSION, decode_token, encode_token
+from weft_schemas.ranges import check_ranges
+
+_FREE = ("publish", "messages")
+"""Bodies whose texts may be as long as they are."""
+_SEQUENCE = re.compile(r"[0-9]{1,18}\Z")
+
+
+def body_of(operation: Operation, content: bytes) -> Any:
+    """The body, decoded. Raises `InvalidInput` with the path of what is wrong."""
+    try:
+        body = _decoder(operation.name, operation.body).decode(content)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"{operation.name}: {error}; see /openapi.json") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{operation.name}: the body is not JSON: {error}") from None
+    except RecursionError:
+        raise InvalidInput(f"{operation.name}: the body is nested too deeply") from None
+    if getattr(body, "v", VERSION) > VERSION:
+        raise UnknownVersion(f"{operation.name}: $.v is {body.v}; this release knows {VERSION}")
+    if operation.name not in _FREE:
+        check_ranges(body, operation.name)
+    return body
+
+
+@lru_cache(maxsize=64)
+def _decoder(name: str, kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+def query_of(operation: Operation, given: Mapping[str, str]) -> Any:
+    """What stands behind the `?`. Raises `InvalidInput` for a name that is unknown, too."""
+    known = operation.query.__struct_fields__ if operation.query else ()
+    for name in given:
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise InvalidInput(f"{operation.name}: no parameter {name!r:.60}; there are: {listed}")
+    if operation.query is None:
+        return None
+    try:
+        query = msgspec.convert(dict(given), operation.query, strict=False)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"{operation.name}: query: {error}") from None
+    check_ranges(query, f"{operation.name} query")
+    return query
+
+
+def session_of(segment: str) -> str:
+    """The session that a path names: its id, or `=` and the id's base64url form. Raises
+    `InvalidInput`."""
+    session = decode_token(segment) if segment.startswith("=") else segment
+    if session == TENANT_SESSION:
+        raise InvalidInput(f"{TENANT_SESSION} holds the tenant's own events; name a session")
+    encode_token(session)
+    return session
+
+
+def last_event_of(value: str | None) -> int | None:
+    """`Last-Event-ID` as a sequence. Raises `InvalidInput`."""
+    if value is None or value == "":
+        return None
+    if not _SEQUENCE.match(value):
+        raise InvalidInput(f"Last-Event-ID {value!r:.40} is no sequence; send the id of an event")
+    return int(value)
+
+
+def checked_type(content_type: str, wanted: tuple[str, ...]) -> str:
+    """The media type of a body. Raises `Refused` where it is none of those wanted."""
+    given = content_type.partition(";")[0].strip().lower()
+    if given not in wanted:
+        raise Refused(
+            415,
+            "media_type",
+            f"Content-Type {given!r:.60} is not read here; send {' or '.join(wanted)}",
+        )
+    return given
+
+
+def inflated(content: bytes, encoding: str, most: int) -> bytes:
+    """A body as it was before `Content-Encoding`, of at most so many bytes. Raises `Refused`."""
+    name = encoding.strip().lower()
+    if name in ("", "identity"):
+        return content
+    if name != "gzip":
+        raise Refused(415, "encoding", f"Content-Encoding {name!r:.40} is not read; send gzip")
+    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        plain = unpacker.decompress(content, most + 1)
+    except zlib.error:
+        raise InvalidInput("the body is not gzip, as its Content-Encoding says") from None
+    if len(plain) > most:
+        raise too_large(most)
+    if not unpacker.eof:
+        raise InvalidInput("the body is not whole: its gzip ends early")
+    return plain
+
+
+def too_large(most: int) -> Refused:
+    return Refused(
+        413, "size", f"the body has more than {most:,} bytes, which this server takes; send less"
+    )

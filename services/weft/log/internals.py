@@ -1,0 +1,279 @@
+"""The connection by nats-py's internals: everything in weft that rests on them is here.
+
+Bulk work needs what nats-py has no public form of: writing many commands at once, and taking
+messages in without a task and a queue per subscription. And some of what it does is not safe: it
+gives a subject with white space in it to whoever listens as a broken connection, and sends a
+credential in the clear where whoever sits in between asks for no TLS.
+
+`missing` says what a version of nats-py lacks of this; `log/connection.py` works without.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import msgspec
+from nats.aio.client import Client
+from nats.aio.transport import TcpTransport
+from nats.errors import ProtocolError
+from nats.protocol.parser import AWAITING_CONTROL_LINE, AWAITING_MSG_PAYLOAD
+from nats.protocol.parser import Parser as Base
+
+from weft.log.connection import (
+    CANCEL_SECONDS,
+    FLUSH_SECONDS,
+    PENDING_BYTES,
+    Connection,
+    Handler,
+    Listener,
+)
+from weft.log.patience import done_within
+from weft.log.refusal import PlainError
+
+FIELDS = (
+    "_ps",
+    "_pending",
+    "_pending_data_size",
+    "_flush_queue",
+    "_transport",
+    "_server_info",
+    "_pongs",
+    "_error_cb",
+)
+METHODS = (
+    "_flush_pending",
+    "_process_msg",
+    "_process_ping",
+    "_process_pong",
+    "_process_err",
+    "_process_info",
+    "_connect_to_server",
+    "_connect_command",
+    "_close",
+)
+_log = logging.getLogger(__name__)
+
+PARSED = ("buf", "state", "needed", "header_needed", "msg_arg")
+
+
+def missing() -> list[str]:
+    """What nats-py lacks of what is used here; empty where this works."""
+    client = Client()
+    lacks = [name for name in FIELDS if not hasattr(client, name)]
+    lacks += [name for name in METHODS if not callable(getattr(client, name, None))]
+    parser = getattr(client, "_ps", None)
+    return lacks + [f"Parser.{name}" for name in PARSED if not hasattr(parser, name)]
+
+
+class FastConnection(Connection):
+    """The same as `Connection`, from socket to handler and back without a detour."""
+
+    def __init__(self, only_tls: bool = False) -> None:
+        super().__init__(only_tls)
+        self._ps = Parser(self)
+        self._handlers: dict[int, Handler] = {}
+        self._is_taken = False
+        """Whether a server ever took the connection, whatever it said."""
+
+    @property
+    def is_met_with_silence(self) -> bool:
+        """Whether a server took the connection and nothing is wrong but that it does not answer."""
+        return self._is_taken and isinstance(self.last_error, TimeoutError | None)
+
+    @property
+    def wants_certificate(self) -> bool:
+        return bool(self._server_info.get("tls_verify"))
+
+    async def listen(self, subject: str, handler: Handler, queue: str = "") -> Listener:
+        subscription = await self.subscribe(subject, queue, cb=_unused)
+        self._handlers[subscription._id] = handler
+        return Listener(self, subscription)
+
+    async def unlisten(self, subscription: Any) -> None:
+        try:
+            await subscription.unsubscribe()
+            await self.flushed()
+        finally:
+            self._handlers.pop(subscription._id, None)
+
+    def write_soon(self, commands: bytes) -> None:
+        if not self.is_up:
+            return
+        self._pending.append(commands)
+        self._pending_data_size += len(commands)
+        queue = self._flush_queue
+        if queue is not None and queue.empty():
+            queue.put_nowait(asyncio.get_running_loop().create_future())
+
+    def write_now(self, commands: bytes) -> None:
+        """To the socket at once, without a turn of the event loop for nats-py's flusher, where
+        nothing else waits to be written."""
+        transport = self._transport
+        writer = transport._io_writer if isinstance(transport, TcpTransport) else None
+        if writer is None or self._pending or writer.transport.get_write_buffer_size():
+            self.write_soon(commands)
+        elif self.is_up:
+            writer.write(commands)
+
+    async def write(self, commands: bytes) -> None:
+        self.write_soon(commands)
+        if self._pending_data_size > PENDING_BYTES:
+            await self._flush_pending(force_flush=True)
+
+    async def flushed(self) -> bool:
+        if not self.is_up:
+            return False
+        # Not nats-py's `flush`: it forgets a ping whose answer is late, and ends its reading for
+        # that answer. It also sends the ping ahead of what waits to be written.
+        pong: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._pongs.append(pong)
+        self.write_soon(b"PING\r\n")
+        return await done_within(pong, FLUSH_SECONDS)
+
+    async def close(self) -> None:
+        """Close, whatever became of the socket. What is left to be written goes with one that takes
+        no more: nats-py would fail on it, or wait for ever."""
+        if not await self.flushed():
+            self._pending, self._pending_data_size = [], 0
+        await Client.close(self)
+
+    async def abandon(self) -> None:
+        self._error_cb = _quiet
+        closing = asyncio.create_task(self._close(Client.CLOSED, do_cbs=False))
+        await asyncio.wait([closing], timeout=CANCEL_SECONDS)
+        while not closing.done():
+            closing.cancel()
+            await asyncio.wait([closing], timeout=CANCEL_SECONDS)
+
+    async def _process_msg(
+        self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
+    ) -> None:
+        handler = self._handlers.get(sid)
+        if handler is not None:
+            self._hand_on(handler, subject, reply, data, headers)
+            return
+        try:
+            await super()._process_msg(sid, subject, reply, data, headers)
+        except Exception as error:
+            # nats-py would stop reading for good, without a word to anybody.
+            _log.error("a message could not be taken in", exc_info=error)
+
+    async def _connect_to_server(self, server: Any) -> None:
+        if isinstance(self._transport, TcpTransport):
+            # nats-py leaves the socket of an attempt that came to nothing to the garbage collector.
+            self._transport.close()  # type: ignore[no-untyped-call]
+        try:
+            await super()._connect_to_server(server)
+            self._is_taken = True
+        finally:
+            # Python 3.11's `wait_for` loses a cancellation that comes as the attempt ends. nats-py
+            # would try for ever then, and the process wait for it at its end.
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise asyncio.CancelledError
+
+    def _connect_command(self) -> bytes:
+        # It holds the credential, and nats-py goes by what the server asks for: whoever sits in
+        # between could have it sent in the clear.
+        is_plain = not self._server_info.get("tls_required")
+        if self._only_tls and is_plain:
+            raise PlainError("the server asks for no TLS, and nothing is sent to it in the clear")
+        self._tell_of_tls()
+        command: bytes = super()._connect_command()
+        return command
+
+    def _tell_of_tls(self) -> None:
+        """nats-py does not tell asyncio's stream that it speaks TLS now, and asyncio complains of
+        that when the connection ends, to whoever has no logging."""
+        writer = getattr(self._transport, "_io_writer", None)
+        if writer is not None and writer.get_extra_info("ssl_object") is not None:
+            protocol = writer.transport.get_protocol()
+            if hasattr(protocol, "_over_ssl"):
+                protocol._over_ssl = True
+
+    async def _on_disconnect(self) -> None:
+        await super()._on_disconnect()
+        self._pending = []
+        self._pending_data_size = 0
+
+
+async def _unused(_: Any) -> None:
+    """Messages of a listener go to its handler, never here."""
+
+
+async def _quiet(_: Exception) -> None:
+    """Already reported by the exception that is raised."""
+
+
+MOST_LINE_BYTES = 1024 * 1024
+"""Without an end after so many, it is no line: the longest, INFO, names a cluster's servers."""
+
+
+class Parser(Base):
+    """What the server says, taken apart by the bytes that the protocol means and by no others.
+
+    nats-py splits lines at everything that a regular expression calls white space: a subject with a
+    vertical tab or a form feed in it, which any agent can publish, ends the connection of whoever
+    is given it, again and again. The server separates by single spaces and ends lines with CR LF.
+    """
+
+    async def parse(self, data: bytes = b"") -> None:
+        """Take in bytes and hand on each message and each word of the server that is complete.
+
+        Raises `ProtocolError` for what no server says; the client then connects anew.
+        """
+        self.buf.extend(data)
+        while self.buf:
+            if self.state == AWAITING_MSG_PAYLOAD:
+                if len(self.buf) < self.needed + 2:
+                    return
+                await self._message()
+                continue
+            end = self.buf.find(b"\r\n")
+            if end < 0:
+                if len(self.buf) > MOST_LINE_BYTES:
+                    raise ProtocolError("nats: a line without an end")
+                return
+            line = bytes(self.buf[:end])
+            del self.buf[: end + 2]
+            await self._line(line)
+
+    async def _message(self) -> None:
+        headers = bytes(self.buf[: self.header_needed]) or None
+        payload = bytes(self.buf[self.header_needed : self.needed])
+        del self.buf[: self.needed + 2]
+        self.state, self.header_needed = AWAITING_CONTROL_LINE, 0
+        sid, subject, reply = self.msg_arg["sid"], self.msg_arg["subject"], self.msg_arg["reply"]
+        await self.nc._process_msg(sid, subject, reply, payload, headers)
+
+    async def _line(self, line: bytes) -> None:
+        verb, _, rest = line.partition(b" ")
+        verb = verb.upper()
+        if verb == b"MSG":
+            self._announced(rest.split(b" "), 1)
+        elif verb == b"HMSG":
+            self._announced(rest.split(b" "), 2)
+        elif verb == b"PING":
+            await self.nc._process_ping()
+        elif verb == b"PONG":
+            await self.nc._process_pong()
+        elif verb == b"-ERR":
+            await self.nc._process_err(rest.decode("utf-8", "replace").lower())
+        elif verb == b"INFO":
+            await self.nc._process_info(msgspec.json.decode(rest))
+        elif verb != b"+OK":
+            raise ProtocolError("nats: unknown protocol")
+
+    def _announced(self, words: list[bytes], sizes: int) -> None:
+        """`subject sid [reply] [header size] size` of the message that follows."""
+        try:
+            *place, last = words
+            headers = place.pop() if sizes == 2 else b"0"
+            subject, sid, *reply = place
+            self.header_needed, self.needed = int(headers), int(last)
+            self.msg_arg = {"subject": subject, "sid": int(sid), "reply": b"".join(reply)}
+        except ValueError:
+            raise ProtocolError("nats: malformed MSG") from None
+        self.state = AWAITING_MSG_PAYLOAD

@@ -1,0 +1,88 @@
+"""FastStream's Prometheus and OpenTelemetry middlewares for requests, by the template of a subject
+and never by the subject itself: series and span names do not grow with sessions.
+
+Events have counters and spans of our own, for each event and not for each batch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from faststream.message import StreamMessage
+from faststream.prometheus import ConsumeAttrs, MetricsSettingsProvider, PrometheusMiddleware
+from nats.aio.msg import Msg
+from prometheus_client import CollectorRegistry
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+
+PREFIX = "weft_requests"
+
+
+def measured(registry: CollectorRegistry, process: str) -> PrometheusMiddleware[Any, Any]:
+    """Counts the requests of a process, `weft_requests_received_messages_total` and so on."""
+    return PrometheusMiddleware(
+        settings_provider_factory=_metrics_of,
+        registry=registry,
+        app_name=process,
+        metrics_prefix=PREFIX,
+    )
+
+
+def traced(provider: TracerProvider) -> Any:
+    """A span for each request, within the trace that it names."""
+    from faststream.opentelemetry.middleware import TelemetryMiddleware
+
+    return TelemetryMiddleware(settings_provider_factory=_spans_of, tracer_provider=provider)
+
+
+def template_of(subject: str) -> str:
+    """`weft-rpc.{tenant}.{session}.<service>` of a request's subject."""
+    service = subject.split(".")[3:4]
+    return ".".join(("weft-rpc", "{tenant}", "{session}", *service))
+
+
+class _Metrics(MetricsSettingsProvider[Any, Any]):
+    messaging_system = "nats"
+
+    def get_consume_attrs_from_message(self, msg: StreamMessage[Msg]) -> ConsumeAttrs:
+        return {
+            "destination_name": template_of(msg.raw_message.subject),
+            "message_size": len(msg.body),
+            "messages_count": 1,
+        }
+
+    def get_publish_destination_name_from_cmd(self, cmd: Any) -> str:
+        return "reply"
+
+
+class _Spans:
+    messaging_system = "nats"
+
+    def get_consume_attrs_from_message(self, msg: StreamMessage[Msg]) -> dict[str, Any]:
+        parts = msg.raw_message.subject.split(".")
+        return {
+            "messaging.system": "nats",
+            "messaging.destination.template": template_of(msg.raw_message.subject),
+            "gen_ai.conversation.id": parts[2] if len(parts) > 3 else "",
+        }
+
+    def get_consume_destination_name(self, msg: StreamMessage[Msg]) -> str:
+        return template_of(msg.raw_message.subject)
+
+    def get_publish_attrs_from_cmd(self, cmd: Any) -> dict[str, Any]:
+        return {"messaging.system": "nats"}
+
+    def get_publish_destination_name(self, cmd: Any) -> str:
+        return "reply"
+
+
+_METRICS, _SPANS = _Metrics(), _Spans()
+
+
+def _metrics_of(msg: Any) -> _Metrics | None:
+    return _METRICS if msg is None or isinstance(msg, Msg) else None
+
+
+def _spans_of(msg: Any) -> Any:
+    return _SPANS if msg is None or isinstance(msg, Msg) else None

@@ -1,0 +1,154 @@
+"""A FastStream subscriber for requests: messages come straight from the connection, and a reply
+goes straight to the socket.
+
+FastStream's own takes each message through nats-py's queue and each reply through its producer, .4
+to .6 ms of a request in all; this one .1 ms.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+from faststream._internal.middlewares import BaseMiddleware
+from faststream._internal.producer import ProducerProto
+from faststream.message import StreamMessage
+from faststream.nats.publisher.fake import NatsFakePublisher
+from faststream.nats.subscriber.usecases import CoreSubscriber
+from nats.aio.msg import Msg
+
+from weft.log.connection import Connection, Listener
+from weft.log.wire import header_block, headers_of, publish_command, takes_replies, text_of
+from weft_schemas.errors import InvalidInput, UnknownVersion
+from weft_schemas.events import VERSION
+from weft_schemas.ranges import check_ranges
+from weft_schemas.subjects import parse_request, requester
+
+Request = TypeVar("Request", bound=msgspec.Struct)
+
+
+class Asked(msgspec.Struct, Generic[Request], frozen=True):
+    """One request and where it came from."""
+
+    tenant: str
+    session: str
+    request: Request
+    principal: str = ""
+    """Who asks, by the subject, which permissions can pin; empty where it names nobody."""
+
+
+Next = Callable[[StreamMessage[Msg]], Awaitable[Any]]
+Around = Callable[[Next, StreamMessage[Msg]], Awaitable[Any]]
+"""Called around a request: calls the next to have it worked, and gives what comes of it."""
+
+
+class RequestSubscriber(CoreSubscriber):
+    """Hands each request to its handler as `Asked`, many at once. `start` and `leave` may take
+    turns: what came before is answered."""
+
+    def __init__(
+        self, *parts: Any, queue: str, kind: type[msgspec.Struct], replied: Around, in_turn: Around
+    ) -> None:
+        super().__init__(*parts, queue=queue)
+        self._decode_request = msgspec.json.Decoder(kind).decode
+        self._decoder = self._asked
+        self._replied = _Middleware(replied)
+        self._in_turn = _Middleware(in_turn)
+        self._listeners: list[Listener] = []
+        self._open: set[asyncio.Task[Any]] = set()
+
+    async def leave(self) -> None:
+        """Take no more requests; what the server sent until it took note is answered."""
+        listeners, self._listeners = self._listeners, []
+        await asyncio.gather(*(listener.close() for listener in listeners))
+
+    async def stop(self) -> None:
+        """Take no more, and return when those in work are answered."""
+        await self.leave()
+        while self._open:
+            await asyncio.wait(self._open)
+        await super().stop()
+
+    @property
+    def _broker_middlewares(self) -> Sequence[Any]:
+        """Replies are made outside of all others, which see the errors; turns are taken inside."""
+        return (self._replied, *super()._broker_middlewares, self._in_turn)
+
+    async def _create_subscription(self) -> None:
+        if not self._listeners:
+            for subject in (self.subject.broker_address, *self.filter_subjects):
+                listener = await self._shared.listen(subject, self._begin, self.queue)
+                self._listeners.append(listener)
+
+    @property
+    def _shared(self) -> Connection:
+        connection = self.connection
+        assert isinstance(connection, Connection)
+        return connection
+
+    def _begin(self, subject: bytes, reply: bytes, body: bytes, block: bytes | None) -> None:
+        headers = headers_of(block)
+        message = Msg(self._shared, text_of(subject), text_of(reply or b""), bytes(body), headers)
+        task = asyncio.create_task(self.consume(message))
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+
+    async def _asked(self, message: StreamMessage[Msg]) -> Asked[Any]:
+        tenant, session, service = parse_request(message.raw_message.subject)
+        try:
+            request = self._decode_request(message.body or b"{}")
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise InvalidInput(f"{service} request: {error}; see schemas/jsonschema") from None
+        _check(service, request)
+        return Asked(tenant, session, request, requester(message.raw_message.subject))
+
+    def _make_response_publisher(self, message: StreamMessage[Msg]) -> Sequence[Any]:
+        replies = cast(ProducerProto[Any], _Replies(self._shared))
+        return (NatsFakePublisher(producer=replies, subject=message.reply_to),)
+
+
+class _Middleware:
+    def __init__(self, around: Around) -> None:
+        self._around = around
+
+    def __call__(self, msg: Msg, /, *, context: Any) -> _Around:
+        return _Around(msg, context=context, around=self._around)
+
+
+class _Around(BaseMiddleware):
+    def __init__(self, msg: Msg, /, *, context: Any, around: Around) -> None:
+        super().__init__(msg, context=context)
+        self._around = around
+
+    async def consume_scope(self, call_next: Next, msg: StreamMessage[Msg]) -> Any:
+        return await self._around(call_next, msg)
+
+
+class _Replies:
+    """A producer that writes replies, which are bytes here."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def publish(self, command: Any) -> None:
+        if takes_replies(command.destination):
+            # Who asked sees no answer of a lost connection either way, and asks again.
+            headers = header_block(command.headers) if command.headers else b""
+            reply = publish_command(command.destination, "", headers, command.body)
+            self._connection.write_now(reply)
+
+
+def _check(service: str, request: Any) -> None:
+    """Rules that types cannot say."""
+    version = getattr(request, "v", VERSION)
+    if version > VERSION:
+        raise UnknownVersion(
+            f"{service} request has version {version}; this release knows up to {VERSION}: "
+            "upgrade it"
+        )
+    within = getattr(request, "request", None)
+    if isinstance(within, msgspec.Struct):
+        _check(service, within)
+    check_ranges(request, f"{service} request")

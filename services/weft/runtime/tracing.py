@@ -1,0 +1,206 @@
+"""Spans of a process, where `WEFT_TRACES` asks for them: each continues the trace of the event or
+request that it works on, and what is derived continues it.
+
+Names are those of OpenTelemetry's conventions for generative AI and for messaging. What a span
+holds is names, ids and counts; texts only where `WEFT_TRACE_CONTENT` allows it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from weft.log.record import LogRecord
+from weft.runtime.settings import Settings
+from weft_schemas.errors import ConfigurationError, InvalidInput
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExporter
+    from opentelemetry.trace import Span
+
+TRACEPARENT = "traceparent"
+
+
+class Tracing:
+    """The spans of one process; none where it is off."""
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        """Raises `ConfigurationError` where the packages for it are not installed."""
+        self._worker = name
+        self._content = settings.trace_content
+        self.provider = _provider(name, settings.traces) if settings.traces else None
+        self._tracer = self.provider.get_tracer("weft") if self.provider else None
+
+    @property
+    def is_on(self) -> bool:
+        return self._tracer is not None
+
+    def close(self) -> None:
+        """Send what has not been sent."""
+        if self.provider is not None:
+            self.provider.shutdown()
+
+    def event(self, record: LogRecord) -> Span | None:
+        """A span of the work on one event, begun now; end it. None where nothing is traced."""
+        if self._tracer is None:
+            return None
+        from opentelemetry.trace import SpanKind
+
+        attributes, name = _about(record)
+        attributes["weft.worker"] = self._worker
+        return self._tracer.start_span(
+            f"process {name}", _within(record.traceparent), SpanKind.CONSUMER, attributes
+        )
+
+    def folded(self, records: list[LogRecord], begun_ns: int, ended_ns: int) -> None:
+        """A span for each event of a batch that is part of a trace, over the time of its fold."""
+        if self._tracer is None:
+            return
+        from opentelemetry.trace import SpanKind
+
+        for record in records:
+            if record.traceparent:
+                attributes, name = _about(record)
+                within = _within(record.traceparent)
+                span = self._tracer.start_span(
+                    f"fold {name}", within, SpanKind.CONSUMER, attributes, start_time=begun_ns
+                )
+                span.end(ended_ns)
+
+    @contextmanager
+    def retrieval(self, session: str, query: str) -> Iterator[Retrieval]:
+        """The span of a compile, within that of its request."""
+        if self._tracer is None:
+            yield Retrieval(None)
+            return
+        from opentelemetry.trace import SpanKind
+
+        attributes = {
+            "gen_ai.operation.name": "retrieval",
+            "gen_ai.conversation.id": session,
+            "gen_ai.data_source.id": "weft",
+        }
+        if self._content and query:
+            attributes["gen_ai.retrieval.query.text"] = query
+        with self._tracer.start_as_current_span(
+            "retrieval weft", kind=SpanKind.INTERNAL, attributes=attributes
+        ) as span:
+            yield Retrieval(span)
+
+
+class Retrieval:
+    """What is told of a compile when it is made."""
+
+    def __init__(self, span: Span | None) -> None:
+        self._span = span
+
+    def made(self, pack: bytes) -> None:
+        """The pack, as JSON: tokens of its prompt, the sequence read, and how many items are in it
+        and were not."""
+        if self._span is not None:
+            made = msgspec.json.decode(pack, type=_Made)
+            self._span.set_attribute("gen_ai.usage.input_tokens", made.stats.prompt_tokens)
+            self._span.set_attribute("weft.sequence", made.sequence)
+            self._span.set_attribute("weft.items.included", made.stats.included_count)
+            self._span.set_attribute("weft.items.dropped", made.stats.dropped_count)
+
+
+def continued(record: LogRecord, span: Span | None) -> LogRecord:
+    """The record as part of a span, so that what is derived of it is, too."""
+    if span is None:
+        return record
+    context = span.get_span_context()
+    trace = f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+    return msgspec.structs.replace(record, traceparent=trace)
+
+
+class _Stats(msgspec.Struct, frozen=True):
+    prompt_tokens: int = 0
+    included_count: int = 0
+    dropped_count: int = 0
+
+
+class _Made(msgspec.Struct, frozen=True):
+    sequence: int
+    stats: _Stats
+
+
+class _Reserved(msgspec.Struct, frozen=True):
+    tool_name: str = ""
+    call_id: str = ""
+
+
+class _Called(msgspec.Struct):
+    id: str = ""
+    metadata: _Reserved = _Reserved()
+
+
+def _about(record: LogRecord) -> tuple[dict[str, Any], str]:
+    """Attributes and name of an event, as far as they can be read."""
+    attributes: dict[str, Any] = {
+        "messaging.system": "nats",
+        "messaging.operation.name": "process",
+        "weft.sequence": record.sequence,
+    }
+    try:
+        address = record.address()
+    except InvalidInput:
+        return attributes, "unreadable"
+    attributes["gen_ai.conversation.id"] = address.session
+    attributes["weft.tenant"] = address.tenant
+    if address.event in ("tool_call", "tool_result"):
+        try:
+            called = msgspec.json.decode(record.payload, type=_Called).metadata
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            called = _Reserved()
+        if called.call_id:
+            attributes["gen_ai.tool.call.id"] = called.call_id
+        if called.tool_name:
+            attributes["gen_ai.tool.name"] = called.tool_name
+    return attributes, address.event
+
+
+def _within(traceparent: str) -> Any:
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    return TraceContextTextMapPropagator().extract({TRACEPARENT: traceparent})
+
+
+def _provider(name: str, traces: str) -> TracerProvider:
+    try:
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        resource = Resource.create({"service.name": f"weft-{name}"})
+        provider = TracerProvider(resource=resource)
+        provider.add_span_processor(BatchSpanProcessor(_exporter(name, traces)))
+    except ImportError as error:
+        raise ConfigurationError(
+            f"WEFT_TRACES needs a package that is not installed ({error.name}); install "
+            "weft[traces]"
+        ) from None
+    return provider
+
+
+def _exporter(name: str, traces: str) -> SpanExporter:
+    if traces == "otlp":
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+        return OTLPSpanExporter()
+    from opentelemetry.sdk.trace.export import ConsoleSpanExporter
+
+    class FileExporter(ConsoleSpanExporter):
+        def shutdown(self) -> None:
+            file.close()
+
+    folder = Path(traces.removeprefix("file:"))
+    folder.mkdir(parents=True, exist_ok=True)
+    file = (folder / f"{name}-{os.getpid()}.jsonl").open("a", encoding="utf-8")
+    return FileExporter(out=file, formatter=lambda span: span.to_json(indent=None) + "\n")

@@ -1,0 +1,38 @@
+"""Everything that `weft up` starts, for the tests of a session."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from weft.client.client import Client
+from weft.runtime.settings import read_settings
+from weft.runtime.up import running
+from weft_schemas.errors import Unavailable
+
+READY_SECONDS = 120.0
+LOOK_SECONDS = 0.1
+
+
+@contextlib.asynccontextmanager
+async def deployment(folder: Path | str) -> AsyncIterator[str]:
+    """The address of an embedded nats-server with every service on it, ready to be asked; its data
+    is in `folder`, and so is `weft.log`. It takes some 5 seconds to start."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "weft.log").open("wb") as log:
+        async with running(read_settings({}, data_dir=folder / "data"), log_file=log) as up:
+            async with Client(up.settings) as client, asyncio.timeout(READY_SECONDS):
+                while not await _answers(client):
+                    await asyncio.sleep(LOOK_SECONDS)
+            yield up.settings.nats_url
+
+
+async def _answers(client: Client) -> bool:
+    try:
+        await client.status()
+    except Unavailable:
+        return False
+    return True

@@ -1,0 +1,182 @@
+"""Spans to items of sessions, in the order in which the spans ended.
+
+A span's session is its `gen_ai.conversation.id`, else `session.id`, else its trace. What decides an
+item's id is what it says and how many equal ones stand before it in the span's messages: so the
+same message in a later span is the same item, and a second "yes" another one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from weft.adapters.drafting import compact
+from weft.traces.otlp import Span
+from weft.traces.saying import Call, Exchange, Message, Result, exchange
+from weft_schemas.errors import InvalidInput
+from weft_schemas.events import encode_event
+from weft_schemas.ids import digest, encode_token
+from weft_schemas.items import ContextItem, ItemKind, check_item
+
+HASH_DIGITS = 20
+_KINDS = {
+    "system": ItemKind.POLICY,
+    "developer": ItemKind.POLICY,
+    "assistant": ItemKind.AGENT_MSG,
+    "model": ItemKind.AGENT_MSG,
+}
+_SESSION = ("gen_ai.conversation.id", "session.id")
+
+
+class Converted(msgspec.Struct, frozen=True):
+    """What spans came to."""
+
+    sessions: dict[str, list[ContextItem]]
+    """Items by session, each once, in order."""
+    rejected: int = 0
+    """Spans that could not be read."""
+    why: str = ""
+    """Of the first of them."""
+
+
+def converted(spans: Iterable[Span]) -> Converted:
+    """The items of all spans; those of a span that cannot be read are left out."""
+    sessions: dict[str, dict[str, ContextItem]] = {}
+    faults: list[str] = []
+    for span in sorted(spans, key=lambda one: one.end_ns):
+        try:
+            said = exchange(span)
+            found = items(said, span) if said.inputs or said.outputs else []
+            if not found:
+                continue
+            session = session_of(span)
+            encode_token(session)
+            for item in found:
+                encode_event(check_item(item))
+        except InvalidInput as error:
+            faults.append(str(error))
+            continue
+        known = sessions.setdefault(session, {})
+        for item in found:
+            known.setdefault(item.id, item)
+    made = {session: list(known.values()) for session, known in sessions.items()}
+    return Converted(made, len(faults), faults[0] if faults else "")
+
+
+def session_of(span: Span) -> str:
+    """Where a span's items belong."""
+    for held in (span.attributes, span.resource):
+        for name in _SESSION:
+            if held.get(name):
+                return str(held[name])
+    return f"trace-{span.trace_id}"
+
+
+def items(said: Exchange, span: Span) -> list[ContextItem]:
+    """The items of one exchange."""
+    # A span that tells no input may say the same as another one: then its own id tells them apart.
+    draft = _Draft("" if said.inputs or _is_tool(said) else span.span_id)
+    for message in said.inputs:
+        draft.take(message, None)
+    author = span.attributes.get("gen_ai.agent.name")
+    for message in said.outputs:
+        draft.take(message, str(author) if author else None)
+    return draft.items
+
+
+def _is_tool(said: Exchange) -> bool:
+    return any(message.results for message in said.outputs)
+
+
+class _Draft:
+    """The items of one list of messages in the making."""
+
+    def __init__(self, salt: str) -> None:
+        self.items: list[ContextItem] = []
+        self._salt = salt
+        self._times: Counter[str] = Counter()
+        self._turn: str | None = None
+        self._calls: dict[str, tuple[str, str]] = {}
+        """Call id → item id and tool of its latest call."""
+
+    def take(self, message: Message, author: str | None) -> None:
+        said = self._say(message, author) if message.text.strip() else None
+        turn_id = None
+        for call in message.calls:
+            turn_id = self._call(call, said, turn_id, author)
+        for result in message.results:
+            self._result(result)
+
+    def _say(self, message: Message, author: str | None) -> str:
+        kind = _KINDS.get(message.role, ItemKind.USER_TURN)
+        item_id = self._add(kind, (message.text,), message.text, author=author)
+        if kind is ItemKind.USER_TURN:
+            self._turn = item_id
+        return item_id
+
+    def _call(self, call: Call, said: str | None, turn_id: str | None, author: str | None) -> str:
+        """Returns the id of the turn, which the first of parallel calls gives its name."""
+        shown = call.arguments if isinstance(call.arguments, str) else compact(call.arguments)
+        same = (call.id, call.name, _canonical(call.arguments))
+        item_id = self._id(ItemKind.TOOL_CALL, same)
+        self.items.append(
+            ContextItem(
+                item_id,
+                ItemKind.TOOL_CALL,
+                f"{call.name}({shown})",
+                said or self._turn,
+                metadata=_known(
+                    tool_name=call.name or None,
+                    call_id=call.id or None,
+                    arguments=call.arguments if isinstance(call.arguments, dict) else None,
+                    turn_id=turn_id or item_id,
+                    author=author,
+                ),
+            )
+        )
+        self._calls[call.id] = item_id, call.name
+        return turn_id or item_id
+
+    def _result(self, result: Result) -> None:
+        """By its call's id alone, so that a tool's span and a model's next one tell of the same."""
+        parent, name = self._calls.get(result.id, (None, ""))
+        same = (result.id,) if result.id else ("", result.text)
+        self._add(
+            ItemKind.TOOL_RESULT,
+            same,
+            result.text,
+            parent,
+            tool_name=result.name or name or None,
+            call_id=result.id or None,
+            is_error=result.is_error or None,
+        )
+
+    def _add(
+        self,
+        kind: ItemKind,
+        same: tuple[str, ...],
+        text: str,
+        parent: str | None = None,
+        **metadata: Any,
+    ) -> str:
+        item_id = self._id(kind, same)
+        self.items.append(ContextItem(item_id, kind, text, parent, metadata=_known(**metadata)))
+        return item_id
+
+    def _id(self, kind: ItemKind, same: tuple[str, ...]) -> str:
+        name = f"t-{digest(kind, self._salt, *same)[:HASH_DIGITS]}"
+        self._times[name] += 1
+        times = self._times[name]
+        return name if times == 1 else f"{name}.{times}"
+
+
+def _known(**metadata: Any) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if value is not None}
+
+
+def _canonical(arguments: Any) -> str:
+    """The same for arguments as text and as an object, in any order."""
+    return msgspec.json.encode(arguments, order="sorted").decode()

@@ -1,0 +1,105 @@
+"""OTLP's request for traces, in protobuf or JSON, as plain spans; and its answer."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Status
+
+from weft_schemas.errors import InvalidInput
+
+PROTOBUF = "application/x-protobuf"
+JSON = "application/json"
+MOST_DEPTH = 64
+"""Of a value in values. Deeper ones are cut off."""
+
+
+class SpanEvent(msgspec.Struct, frozen=True):
+    name: str
+    attributes: dict[str, Any]
+
+
+class Span(msgspec.Struct, frozen=True):
+    """One span, its resource's attributes below its own."""
+
+    trace_id: str
+    """Hex, as `span_id`."""
+    span_id: str
+    name: str
+    end_ns: int
+    attributes: dict[str, Any]
+    resource: dict[str, Any] = {}
+    events: tuple[SpanEvent, ...] = ()
+    is_error: bool = False
+
+
+def spans(content: bytes, media_type: str) -> list[Span]:
+    """The spans of an ExportTraceServiceRequest, in their order. Raises `InvalidInput`."""
+    request = ExportTraceServiceRequest()
+    try:
+        if media_type == JSON:
+            json_format.Parse(content, request, ignore_unknown_fields=True)
+        else:
+            request.ParseFromString(content)
+    except (json_format.ParseError, DecodeError, UnicodeDecodeError, RecursionError) as error:
+        why = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise InvalidInput(f"the body is no ExportTraceServiceRequest: {why}") from None
+    name = _hex_of_json if media_type == JSON else bytes.hex
+    return [
+        Span(
+            name(span.trace_id),
+            name(span.span_id),
+            span.name,
+            span.end_time_unix_nano,
+            _attributes(span.attributes),
+            _attributes(several.resource.attributes),
+            tuple(SpanEvent(event.name, _attributes(event.attributes)) for event in span.events),
+            span.status.code == Status.StatusCode.STATUS_CODE_ERROR,
+        )
+        for several in request.resource_spans
+        for scope in several.scope_spans
+        for span in scope.spans
+    ]
+
+
+def answer(media_type: str, rejected: int, why: str) -> bytes:
+    """The answer in the form of the question; it names how many spans could not be read."""
+    response = ExportTraceServiceResponse()
+    if rejected:
+        response.partial_success.rejected_spans = rejected
+        response.partial_success.error_message = why
+    if media_type == JSON:
+        text: str = json_format.MessageToJson(response, indent=None)
+        return text.encode()
+    written: bytes = response.SerializeToString()
+    return written
+
+
+def _hex_of_json(parsed: bytes) -> str:
+    """OTLP writes ids as hex where protobuf's JSON has base64, as which it was read."""
+    return base64.b64encode(parsed).decode().lower()
+
+
+def _attributes(pairs: Iterable[KeyValue]) -> dict[str, Any]:
+    return {pair.key: _value(pair.value, MOST_DEPTH) for pair in pairs}
+
+
+def _value(value: AnyValue, depth: int) -> Any:
+    kind = value.WhichOneof("value")
+    if kind is None or depth == 0:
+        return None
+    if kind == "array_value":
+        return [_value(one, depth - 1) for one in value.array_value.values]
+    if kind == "kvlist_value":
+        return {one.key: _value(one.value, depth - 1) for one in value.kvlist_value.values}
+    return getattr(value, kind)

@@ -1,0 +1,279 @@
+"""A worker out of derive functions: which events they take, where a body comes from, and where a
+function runs.
+
+A function that is not async is pure and quick: it runs where its event arrived, and in a subprocess
+where the event is huge or was delivered again and again. An async function may wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from weft.log.record import LogRecord
+from weft.runtime.artifacts import ArtifactStore
+from weft.runtime.deriving import HUGE_BYTES, Derived, WorkContext, Worker
+from weft.workers.injecting import injected
+from weft.workers.source import Source, as_shown
+from weft_schemas.errors import ConfigurationError
+from weft_schemas.events import EVENT_TYPES, Event
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.subjects import Stored, derived_subject
+
+Function = Callable[..., Any]
+"""`Source`, and whatever it has injected, to an event, several, or None."""
+Takes = type[msgspec.Struct] | ItemKind | str
+Condition = Callable[[Source], bool]
+
+_ITEMS = "w.in.>"
+_EVERYTHING = "w.>"
+
+
+def _always(_: Source) -> bool:
+    return True
+
+
+class _Rule(msgspec.Struct, frozen=True):
+    """One derive function and what it takes."""
+
+    function: Function
+    types: tuple[type[msgspec.Struct], ...]
+    kinds: frozenset[ItemKind]
+    when: Condition
+    whole: bool
+    is_async: bool
+    wants_context: bool
+
+    def takes(self, event: Event) -> bool:
+        if isinstance(event, ContextItem):
+            return ContextItem in self.types or event.kind in self.kinds
+        return isinstance(event, self.types)
+
+
+class Deriver:
+    """A worker; `name` is that of its durable consumer, which processes of it share.
+
+    `version` rises with every change of what is derived. `reports` is the direction whose
+    undecodable events it parks: the firewall's and the memory-updater's, nobody else's.
+    """
+
+    def __init__(self, name: str, version: str, *, reports: str = "") -> None:
+        self.name = name
+        self.version = version
+        self.reports = reports
+        self._rules: list[_Rule] = []
+
+    def takes(self, event: Event) -> bool:
+        """Whether one of its functions takes events of this type or kind."""
+        return any(rule.takes(event) for rule in self._rules)
+
+    @property
+    def filter(self) -> str:
+        """Of its durable consumer. The server is much slower with several subjects than with one
+        that matches more."""
+        items_only = all(set(rule.types) <= {ContextItem} for rule in self._rules)
+        return _ITEMS if items_only else _EVERYTHING
+
+    def of(
+        self, *taken: Takes, when: Condition = _always, whole: bool = False
+    ) -> Callable[[Function], Function]:
+        """Decorates a derive function for events of types, or items of kinds.
+
+        `when` says of a source, without its body, whether it is worked. An item comes as it may be
+        shown, with credentials masked; a body that lies in the object store as its first megabyte
+        of text. With `whole` it comes as it is, and such a body as a file.
+        """
+        types, kinds = _told_apart(taken)
+
+        def added(function: Function) -> Function:
+            is_async = inspect.iscoroutinefunction(function)
+            called = function
+            context = "context" in inspect.signature(function).parameters
+            self._rules.append(
+                _Rule(injected(called), types, kinds, when, whole, is_async, context)
+            )
+            return function
+
+        return added
+
+    def __call__(self, source: Source, **given: Any) -> Any:
+        """What its function derives, as the function gives it. For tests of one function."""
+        rule = next(rule for rule in self._rules if rule.takes(source.event))
+        return rule.function(source, **given)
+
+    def worker(self, artifacts: ArtifactStore) -> Worker:
+        """It as what `run_worker` and re-derivation take."""
+        run = _Run(self._rules, artifacts)
+        return Worker(
+            self.name,
+            self.version,
+            run.derive,
+            run.at_once,
+            self.reports,
+            filter=self.filter,
+        )
+
+
+def derives(
+    *taken: Takes,
+    version: str,
+    name: str = "",
+    when: Condition = _always,
+    whole: bool = False,
+) -> Callable[[Function], Deriver]:
+    """A worker of one function, by its name unless another is given. See `Deriver.of`."""
+    _told_apart(taken)  # a wrong name is told where it stands
+
+    def made(function: Function) -> Deriver:
+        deriver = Deriver(name or function.__name__.replace("_", "-"), version)
+        called = function if inspect.iscoroutinefunction(function) else _Named(function)
+        deriver.of(*taken, when=when, whole=whole)(called)
+        return deriver
+
+    return made
+
+
+class _Run:
+    """The rules of a worker in one process."""
+
+    def __init__(self, rules: list[_Rule], artifacts: ArtifactStore) -> None:
+        self._rules = rules
+        self._artifacts = artifacts
+
+    def at_once(
+        self, record: LogRecord, address: Stored, event: Event, context: WorkContext
+    ) -> list[Derived] | None:
+        found = self._found(record, address, event, context)
+        if found is None:
+            return []
+        rule, source = found
+        if rule.is_async:
+            return None
+        if isinstance(event, ContextItem):
+            if event.body is not None or len(event.text) > HUGE_BYTES:
+                return None
+            source = msgspec.structs.replace(source, body=event.text)
+        return _derived(address, _called(rule.function, source, rule.whole))
+
+    async def derive(
+        self, record: LogRecord, address: Stored, event: Event, context: WorkContext
+    ) -> list[Derived]:
+        found = self._found(record, address, event, context)
+        if found is None:
+            return []
+        rule, source = found
+        async with self._with_body(rule, source) as whole:
+            if rule.is_async:
+                given = {"context": context} if rule.wants_context else {}
+                seen = whole
+                if isinstance(event, ContextItem) and not rule.whole:
+                    seen = await asyncio.to_thread(as_shown, whole)
+                return _derived(address, await rule.function(seen, **given))
+            size = _size(event)
+            made = await context.compute(size, _called, rule.function, whole, rule.whole)
+            return _derived(address, made)
+
+    def _found(
+        self, record: LogRecord, address: Stored, event: Event, context: WorkContext
+    ) -> tuple[_Rule, Source] | None:
+        """The rule that takes an event and the source without its body; None where nobody does."""
+        rules = [rule for rule in self._rules if rule.takes(event)]
+        if not rules:
+            return None
+        is_item = isinstance(event, ContextItem)
+        source = Source(
+            event,
+            address.tenant,
+            address.session,
+            address.event,
+            record.sequence,
+            context.policy,
+            context.origin(event.id if isinstance(event, ContextItem) else ""),
+            is_item and context.is_untrusted(event),  # type: ignore[arg-type]
+            record.deliveries,
+        )
+        return next(((rule, source) for rule in rules if rule.when(source)), None)
+
+    @asynccontextmanager
+    async def _with_body(self, rule: _Rule, source: Source) -> AsyncIterator[Source]:
+        event = source.event
+        if not isinstance(event, ContextItem):
+            yield source
+        elif rule.whole:
+            async with self._artifacts.body(source.tenant, event) as body:
+                yield msgspec.structs.replace(source, body=body)
+        else:
+            text = await self._artifacts.text(source.tenant, event)
+            yield msgspec.structs.replace(source, body=text)
+
+
+class _Named:
+    """A module's function under the name that its `Deriver` took: so it reaches a subprocess."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self.__signature__ = inspect.signature(function)
+        self.__name__ = function.__name__
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self._function(*given, **named)
+
+    def __reduce__(self) -> Any:
+        return _named, (self._function.__module__, self._function.__qualname__)
+
+
+def _called(function: Function, source: Source, whole: bool) -> Any:
+    """What a function derives of a source as it may be shown, or of the raw one where it takes
+    bodies whole."""
+    return function(source if whole else as_shown(source))
+
+
+def _named(module: str, name: str) -> Function:
+    """The derive function of the worker that a module holds under a name."""
+    deriver = getattr(import_module(module), name)
+    (rule,) = deriver._rules
+    function: Function = rule.function
+    return function
+
+
+def _derived(address: Stored, made: Any) -> list[Derived]:
+    if made is None:
+        return []
+    derived: list[Derived] = []
+    for event in made if isinstance(made, list | tuple) else (made,):
+        tag = str(type(event).__struct_config__.tag)
+        same = sum(one.part.split()[0] == tag for one in derived)
+        part = f"{tag} {same + 1}" if same else tag
+        derived.append(Derived(derived_subject(address.tenant, address.session, tag), event, part))
+    return derived
+
+
+def _size(event: Event) -> int:
+    if not isinstance(event, ContextItem):
+        return 0
+    return event.body.size if event.body is not None else len(event.text)
+
+
+def _told_apart(
+    taken: tuple[Takes, ...],
+) -> tuple[tuple[type[msgspec.Struct], ...], frozenset[ItemKind]]:
+    """Event types and kinds of items. Raises `ConfigurationError` for a name that is neither."""
+    types: list[type[msgspec.Struct]] = []
+    kinds: set[ItemKind] = set()
+    for one in taken:
+        if isinstance(one, type):
+            types.append(one)
+        elif one in EVENT_TYPES:
+            types.append(EVENT_TYPES[one])
+        elif one in frozenset(ItemKind):
+            kinds.add(ItemKind(one))
+        else:
+            known = ", ".join((*ItemKind, *EVENT_TYPES))
+            raise ConfigurationError(f"{one!r} is no kind of item and no event; use one of {known}")
+    return tuple(types), frozenset(kinds)

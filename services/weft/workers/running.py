@@ -1,0 +1,38 @@
+"""One worker in one process, from a `Deriver`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+from weft.log.publishing import Publisher
+from weft.runtime.artifacts import ArtifactStore
+from weft.runtime.crashpoints import add_worker
+from weft.runtime.process import Process
+from weft.runtime.worker import run_worker
+from weft.workers.deriver import Deriver
+from weft_schemas.errors import ConfigurationError
+
+
+def loaded(path: str) -> Deriver:
+    """The worker at `module:name`, found as `python -m` finds modules. Raises `ConfigurationError`
+    where there is none."""
+    module, _, name = path.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigurationError(f"there is no worker {path!r}: {error}") from None
+    if not isinstance(found, Deriver):
+        raise ConfigurationError(f"{path!r} is no worker; decorate a function with `derives`")
+    return found
+
+
+async def run(process: Process, deriver: Deriver) -> None:
+    """Run until the process stops; raises as `run_worker` does."""
+    add_worker(deriver.name)
+    async with Publisher(process.connection) as publisher:
+        artifacts = ArtifactStore(process.connection, publisher)
+        await run_worker(process, deriver.worker(artifacts))

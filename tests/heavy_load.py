@@ -1,0 +1,247 @@
+"""What costs a service much, asked by one tenant without pause; how long another waits meanwhile,
+and how long `/live` takes. For the proof that nobody is held up, and for its measurement.
+
+`python -m tests.heavy_load URL SECRET` asks until it is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from statistics import median
+from typing import Any
+from urllib.request import urlopen
+
+import msgspec
+import nats
+from msgspec.structs import replace
+from nats.errors import Error as NatsError
+
+from tests.patience import PATIENCE, patiently
+from weft.client import Client
+from weft.log.reading import last_sequence
+from weft.runtime.settings import Settings
+from weft_schemas.compile import CompileRequest, DrilldownRequest
+from weft_schemas.ids import artifact_handle, handle_key
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+from weft_schemas.routing import Catalog, HydrateRequest, SelectableItem
+
+HOSTILE, VICTIM = "rival", "acme"
+ROWS = 140_000
+"""Of a table of 6 MB."""
+DRILLDOWNS, COMPILES, HYDRATIONS, SMALL = 20, 4, 4, 20
+"""Requests of each kind that are in the air at any time; the last are small compiles."""
+HUGE = 6
+"""Results that are published at once."""
+STARTING, SETTLING = 1.5, 0.5
+"""Seconds until the load is there, and until what was begun of it has ended."""
+_SCHEMA = {"type": "object", "properties": {"order_id": {"type": "string"}}}
+_WORDS = [
+    "order",
+    "parcel",
+    "invoice",
+    "delay",
+    "Lisbon",
+    "refund",
+    "carrier",
+    "customs",
+    "stock",
+    "label",
+]
+
+
+def prose(number: int, words: int) -> str:
+    """Sentences that do not repeat, with values in them."""
+    said = (_WORDS[(number * 7 + n * n) % len(_WORDS)] for n in range(words))
+    return f"ORD_{number} is late. " + " ".join(
+        f"{word} {number + at}." if at % 6 == 5 else word for at, word in enumerate(said)
+    )
+
+
+def turns(count: int, words: int) -> list[ContextItem]:
+    kinds = (ItemKind.USER_TURN, ItemKind.AGENT_MSG)
+    return [ContextItem(f"i{n}", kinds[n % 2], prose(n, words)) for n in range(count)]
+
+
+async def publish(hostile: Client, victim: Client) -> None:
+    """What is asked about, folded and settled."""
+    table = "id,name,price,stock\n" + "".join(
+        f"{n},item {n} of the catalogue,{n % 977}.50,{n % 31}\n" for n in range(ROWS)
+    )
+    await hostile.publish("table", ContextItem("r", ItemKind.TOOL_RESULT, table))
+    await hostile.publish("long", turns(600, 160))
+    await hostile.publish("texts", turns(60, 2_500))
+    await hostile.publish_catalog(Catalog("c", (SelectableItem("t", "t", args_schema=_SCHEMA),)))
+    await victim.publish("good", turns(40, 60))
+    await settled(hostile)
+
+
+async def settled(client: Client) -> None:
+    """Return when all that is in the log is worked on."""
+    last = await last_sequence(client.connection)
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            found = await patiently(client.status)
+            if found.sequence >= last and not found.pending:
+                return
+            await asyncio.sleep(0.1)
+
+
+def requests(secret: str) -> list[tuple[str, msgspec.Struct]]:
+    """Service and session → what is asked again and again."""
+    handle = artifact_handle(HOSTILE, "table", "r", handle_key(secret.encode()))
+    views = ({"start": ROWS - 5_000}, {"pattern": "item 139999 .*"})
+    return [
+        *(
+            ("@tenant.drilldown", DrilldownRequest(handle, ("rows", "search")[n % 2], views[n % 2]))
+            for n in range(DRILLDOWNS)
+        ),
+        *(
+            ("long.compile", CompileRequest(Phase.ANSWER, f"order {n}", budget=128_000))
+            for n in range(COMPILES)
+        ),
+        *(("texts.hydrate", HydrateRequest("t", "c", f"order {n}")) for n in range(HYDRATIONS)),
+        *(("long.compile", CompileRequest(Phase.CALL, f"order {n}")) for n in range(SMALL)),
+    ]
+
+
+async def attack(url: str, secret: str) -> None:
+    """As tenant `HOSTILE`, by bare NATS; what is answered is not looked at."""
+    os.nice(19)  # who asks is on another machine
+    client = await nats.connect(url)
+
+    async def ask(address: str, payload: bytes) -> None:
+        while True:
+            try:
+                await client.request(f"weft-rpc.{HOSTILE}.{address}", payload, timeout=60)
+            except NatsError:
+                await asyncio.sleep(0.1)
+            await asyncio.sleep(0.02)
+
+    asked = [(address, msgspec.json.encode(one)) for address, one in requests(secret)]
+    await asyncio.gather(*(ask(*one) for one in asked))
+
+
+@asynccontextmanager
+async def attacking(url: str, secret: str) -> AsyncIterator[None]:
+    """Another process asks within the block."""
+    command = (sys.executable, "-m", "tests.heavy_load", url, secret)
+    process = await asyncio.create_subprocess_exec(*command)
+    try:
+        await asyncio.sleep(STARTING)
+        yield
+    finally:
+        process.kill()
+        await process.wait()
+
+
+class Window(msgspec.Struct):
+    """Seconds, sorted: of the victim's small compiles, and of `/live` by service."""
+
+    compiles: list[float]
+    live: dict[str, list[float]]
+
+
+async def live_beside_huge_results(hostile: Client, ports: dict[str, int]) -> dict[str, float]:
+    """The longest `/live` of each service, in seconds, while results of 250 KB are scanned, indexed
+    and folded."""
+
+    async def work() -> None:
+        kind = ItemKind.TOOL_RESULT
+        huge = [ContextItem(f"h{n}", kind, prose(n, 30_000 + n)) for n in range(HUGE)]
+        await hostile.publish("huge", huge)
+        await settled(hostile)
+
+    working = asyncio.create_task(work())
+    live = await asyncio.gather(*(_live(port, working) for port in ports.values()))
+    await working
+    return {service: taken[-1] for service, taken in zip(ports, live, strict=True)}
+
+
+async def window(victim: Client, ports: dict[str, int], times: int) -> Window:
+    """So many compiles, one after the other, and meanwhile a look at each `/live` without pause."""
+    compiling = asyncio.create_task(_compiles(victim, times))
+    live = await asyncio.gather(*(_live(port, compiling) for port in ports.values()))
+    return Window(await compiling, dict(zip(ports, live, strict=True)))
+
+
+async def _compiles(victim: Client, times: int) -> list[float]:
+    taken = []
+    for number in range(times):
+        begun = time.perf_counter()
+        await victim.compile("good", "answer", query=f"order {number}", budget=2_000)
+        taken.append(time.perf_counter() - begun)
+    return sorted(taken)
+
+
+async def _live(port: int, until: asyncio.Task[Any]) -> list[float]:
+    def look() -> float:
+        begun = time.perf_counter()
+        with urlopen(f"http://127.0.0.1:{port}/live", timeout=60) as reply:
+            reply.read()
+        return time.perf_counter() - begun
+
+    taken = []
+    while not until.done():
+        taken.append(await asyncio.to_thread(look))
+        await asyncio.sleep(0.02)
+    return sorted(taken)
+
+
+def p99(taken: list[float]) -> float:
+    """Of sorted values, by nearest rank."""
+    return taken[min(len(taken) - 1, int(0.99 * len(taken)))]
+
+
+class Measured(msgspec.Struct):
+    """Windows in turn: without the load and beside it."""
+
+    quiet: list[Window] = []
+    beside: list[Window] = []
+
+    def compile_p99(self, windows: list[Window]) -> float:
+        """Seconds: the median over the windows."""
+        return median(p99(one.compiles) for one in windows)
+
+    def live_longest(self, windows: list[Window], service: str) -> float:
+        """Seconds: the median over the windows of the longest in each."""
+        return median(one.live[service][-1] for one in windows)
+
+    @property
+    def services(self) -> list[str]:
+        return sorted(self.quiet[0].live)
+
+
+@asynccontextmanager
+async def ready(settings: Settings) -> AsyncIterator[tuple[Client, Client, dict[str, int]]]:
+    """The clients of victim and other, and where each service tells that it lives, when all is
+    published."""
+    async with (
+        Client(replace(settings, tenant=VICTIM)) as victim,
+        Client(replace(settings, tenant=HOSTILE)) as hostile,
+    ):
+        await publish(hostile, victim)
+        yield victim, hostile, {one.service: one.port for one in await victim.processes()}
+
+
+async def measured(
+    victim: Client, ports: dict[str, int], url: str, secret: str, windows: int, times: int
+) -> Measured:
+    """So many windows of each, in turn, so that what else the machine does meets both."""
+    found = Measured([], [])
+    await window(victim, ports, times)  # caches and connections
+    for _ in range(windows):
+        found.quiet.append(await window(victim, ports, times))
+        async with attacking(url, secret):
+            found.beside.append(await window(victim, ports, times))
+        await asyncio.sleep(SETTLING)
+    return found
+
+
+if __name__ == "__main__":
+    asyncio.run(attack(*sys.argv[1:]))

@@ -1,0 +1,65 @@
+"""`weft serve` as a process, and everything behind it, for tests that speak HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from weft.client import Client
+from weft.runtime.settings import read_settings
+from weft.runtime.up import running
+from weft_schemas.errors import Unavailable
+
+PATIENCE = 120.0
+
+
+@asynccontextmanager
+async def serving(nats_url: str, *options: str, **environ: str) -> AsyncIterator[str]:
+    """Its address; at the end it is told to stop, and must end cleanly."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "weft.cli.main", "serve", "--nats", nats_url, "--port", "0"),
+        *options,
+        env=kept | environ,
+        stdin=DEVNULL,
+        stderr=PIPE,
+    )
+    assert process.stderr is not None
+    told: list[str] = []
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for line in process.stderr:
+                told.append(line.decode())
+                if found := re.search(r"weft at (http://\S+),", told[-1]):
+                    break
+            else:
+                raise AssertionError(f"weft serve ended: {told}")
+        drained = asyncio.create_task(process.stderr.read())
+        yield found[1]
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0, told
+    assert b"Traceback" not in await drained
+
+
+@asynccontextmanager
+async def everything(folder: Path) -> AsyncIterator[str]:
+    """The address of a server with all services on a folder that is there, once they answer."""
+    with (folder / "log").open("wb") as log:
+        async with running(read_settings({}, data_dir=folder), log_file=log) as up:
+            async with Client(up.settings) as client, asyncio.timeout(PATIENCE):
+                while True:
+                    try:
+                        await client.status()
+                        break
+                    except Unavailable:
+                        await asyncio.sleep(0.1)
+            yield up.settings.nats_url

@@ -1,0 +1,111 @@
+"""`weft gateway` as people run it: on an mcp.json, with a weft of its own, ended, started again."""
+
+import asyncio
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import anyio
+from mcp import Client, StdioServerParameters
+from tests.gateway import called, odd_server, text_of
+from tests.integration.command_line import weft
+
+from weft.gateway.behind import Behind
+from weft.gateway.own import OwnService
+from weft.log.server import EmbeddedServer
+from weft.runtime.settings import Settings
+from weft.runtime.up import running
+
+HANDLE = re.compile(r"art:[a-z2-7]{10}")
+
+
+def host(data: Path, config: Path, *more: str) -> Client:
+    arguments = ["--config", str(config), "--data", str(data), "--mode", "search", *more]
+    command = [*_WEFT, "gateway", *arguments]
+    environ = {key: value for key, value in os.environ.items() if key != "WEFT_NATS_URL"}
+    params = StdioServerParameters(command=command[0], args=command[1:], env=environ)
+    return Client(params, cache=None)
+
+
+_WEFT = [sys.executable, "-m", "weft.cli.main"]
+
+
+async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_path: Path) -> None:
+    odd = odd_server()
+    config = tmp_path / "mcp.json"
+    entry = {"command": odd.command, "args": list(odd.args)}
+    itself = {"command": "weft", "args": ["gateway", "--config", str(config)]}
+    config.write_text(json.dumps({"mcpServers": {"odd": entry, "weft": itself}}))
+    data = tmp_path / "data"
+    made, leave = asyncio.get_running_loop().create_future(), asyncio.Event()
+
+    async def first() -> None:
+        async with host(data, config, "--session", "first") as client:
+            shown = text_of(await called(client, "odd:big"))
+            made.set_result(HANDLE.search(shown).group())
+            await leave.wait()
+
+    started = asyncio.create_task(first())
+    handle = await made
+    state = (await weft("gateway", "status", "--json", "--data", str(data))).json
+    (server,) = state["gateways"][0]["servers"]
+    assert (server["name"], server["state"], server["calls"]) == ("odd", "called", 1)
+    async with host(data, config, "--session", "second") as client:  # on the first one's weft
+        look = {"handle": handle, "view": "json", "args": {"path": "orders[7]"}}
+        assert '"o7"' in text_of(await client.call_tool("look_into_result", look))
+        leave.set()
+        await started  # with it the weft that it had started; the second one takes it over
+        part = {"$weft": handle, "path": "orders[1999]"}
+        with anyio.fail_after(60):
+            while '"id": "o1999"' not in text_of(await called(client, "odd:echo", value=part)):
+                await asyncio.sleep(0.2)
+        url = (data / "gateway" / "address").read_text()
+        events = await weft("events", "--session", "first", "--json", url=url)
+        assert '"tool_name":"odd:big"' in events.out
+
+
+async def test_weft_as_a_server_remembers_from_session_to_session(tmp_path: Path) -> None:
+    async with EmbeddedServer(tmp_path / "nats") as server:
+        settings = Settings(
+            nats_url=server.url, data_dir=tmp_path / "data", fingerprint_key="k" * 16
+        )
+        counts = {"firewall": 1, "memory": 1, "indexer": 1, "compiler": 1}
+        async with running(settings, counts, embedded=False):
+            behind = Behind(settings, named=True)
+            async with behind:
+                first = OwnService(behind, "user:ada", "first").server()
+                async with Client(first, cache=None) as client:
+                    names = [tool.name for tool in (await client.list_tools()).tools]
+                    assert names == [
+                        "publish", "compile", "remember", "recall", "correct", "forget",
+                        "look_into_result",
+                    ]  # fmt: skip
+                    for tool, key, value in (
+                        ("remember", "preferred airport", "FRA"),
+                        ("remember", "seat", "aisle"),
+                        ("correct", "preferred airport", "HAM"),
+                    ):
+                        await client.call_tool(tool, {"key": key, "value": value})
+                    await client.call_tool("forget", {"key": "seat"})
+                    said = {"text": "The harbour opens at six.", "kind": "user_turn"}
+                    assert "sequence" in text_of(await client.call_tool("publish", said))
+                    compiled = await client.call_tool("compile", {"query": "harbour"})
+                    assert "The harbour opens at six." in text_of(compiled)
+                second = OwnService(behind, "user:ada", "second").server()
+                async with Client(second, cache=None) as client:
+                    with anyio.fail_after(60):
+                        while "HAM" not in (told := await recalled(client)):
+                            await asyncio.sleep(0.2)
+                    assert "FRA" not in told
+                    assert "aisle" not in told
+                    wrong = await client.call_tool("remember", {"key": "seat"})
+                    assert "'value' is a required property" in text_of(wrong)
+                other = OwnService(behind, "user:bob", "third").server()
+                async with Client(other, cache=None) as client:
+                    assert "HAM" not in await recalled(client)
+
+
+async def recalled(client: Client) -> str:
+    return text_of(await client.call_tool("recall", {"query": "which airport and seat?"}))

@@ -1,0 +1,158 @@
+"""Servers that hang, end, flood, break the wire or turn: a clear error for the one call, and nobody
+else is disturbed. Hosts that leave, and several at once."""
+
+import asyncio
+import resource
+from pathlib import Path
+
+import anyio
+import msgspec
+import pytest
+from mcp_types import CreateMessageResult, TextContent
+from tests.gateway import QUICK, called, gateway, host, logged, odd_server, text_of
+from tests.gateway_server import KEY
+
+from weft.gateway.state import Folder, Pinned
+from weft.gateway.trust import approved
+from weft.log.connection import Connection
+from weft.log.server import EmbeddedServer
+from weft_schemas.errors import Unavailable
+
+SHORT = msgspec.structs.replace(QUICK, call_seconds=1.0, message_bytes=8 << 20)
+
+
+async def test_a_server_that_fails_in_a_call_costs_that_call_alone(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    servers = [odd_server("odd", limits=SHORT), odd_server("other", "collides")]
+    async with (
+        gateway(server.url, tmp_path, *servers, collisions="allow") as running,
+        host(running) as client,
+    ):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for tool, told in (
+            ("silent", "gave no answer in 1 s"),
+            ("dies", "ended in the call (it closed the connection; it last said: out of memory)"),
+            ("floods", "it sent a message of more than 8,388,608 bytes"),
+            ("garbage", "it sent what is no JSON-RPC message"),
+        ):
+            failed, fine = await asyncio.gather(
+                called(client, f"odd:{tool}"), called(client, "other:get_current_time")
+            )
+            assert failed.is_error
+            assert told in text_of(failed)
+            assert text_of(fine) == "no tool get_current_time"
+            assert text_of(await called(client, "odd:echo", text=tool)) == f'{{"text": "{tool}"}}'
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        assert grown < 200 * 1024  # KiB, of a gigabyte
+        assert running.upstreams["other"].failures == 0
+    refused = [item.text for item in await logged(log) if item.metadata.get("refused")]
+    assert len(refused) == 4
+
+
+async def test_a_server_that_cannot_start_is_told_and_tried_later(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    quick = msgspec.structs.replace(QUICK, start_seconds=0.3, backoff_seconds=30)
+    mute = odd_server("mute", "mute", limits=quick)
+    missing = msgspec.structs.replace(mute, name="missing", command="no-such-server")
+    async with gateway(server.url, tmp_path, mute, missing, odd_server()) as running:
+        told = {name: one.last_error for name, one in running.upstreams.items()}
+        assert told["mute"] == "it did not introduce itself in 0.3 s"
+        assert told["missing"].startswith("'no-such-server' is not installed here")
+        with pytest.raises(Unavailable, match="cannot be used"):
+            await running.upstreams["mute"].client()  # at once, and then later and later
+        with pytest.raises(Unavailable, match=r"failed 2 times .* it is started again in"):
+            await running.upstreams["mute"].client()
+        async with host(running) as client:
+            assert text_of(await called(client, "odd:counts")) == "1"
+
+
+async def test_a_tool_that_changes_is_set_apart_until_a_person_approves_it(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    odd = odd_server("odd", "changes", cwd=str(tmp_path))
+    async with gateway(server.url, tmp_path / "w", odd) as running, host(running) as client:
+        pinned = running.tools["odd:big"].hash
+        (tmp_path / "changed").touch()
+        await called(client, "odd:counts")  # whose server then says that its list has changed
+        with anyio.fail_after(10):
+            while "odd:big" in running.tools:
+                await asyncio.sleep(0.01)
+        refused = text_of(await called(client, "odd:big"))
+        assert f"changed since it was pinned as {pinned}" in refused
+        found = text_of(await client.call_tool("find_tools", {"query": "returns orders"}))
+        assert "odd:big (" not in found
+        assert "1 tools are set apart" in found
+        folder = Folder(tmp_path / "w")
+        pins, let = approved("odd:*", folder.pinned().quarantined, folder.pinned().pins)
+        folder.keep_pinned(Pinned(pins))
+        assert [one.id for one in let] == ["odd:big"]
+        with anyio.fail_after(10):
+            while "odd:big" not in running.tools:
+                await asyncio.sleep(0.01)
+        assert '"o3"' in text_of(await called(client, "odd:big", of=9))
+        stale = text_of(await called(client, f"odd:big#{pinned}", of=1))
+        assert f"has changed since {pinned} and was not called" in stale
+
+
+async def test_orders_in_a_description_and_a_taken_name_set_a_tool_apart(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    servers = [
+        odd_server("a", "collides"),
+        odd_server("b", "collides"),
+        odd_server("c", "poisoned"),
+    ]
+    async with gateway(server.url, tmp_path, *servers) as running:
+        reasons = {one.id: one.reason for one in running.quarantined.values()}
+        assert reasons == {
+            "b:get_current_time": "it has the name of a:get_current_time",
+            "c:notes": "its description gives the model orders",
+        }
+        assert "a:get_current_time" in running.tools
+
+
+async def test_a_server_asks_the_hosts_model_only_where_the_file_lets_it(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    asked = []
+
+    async def sample(context, params):
+        asked.append(params.messages[0].content.text)
+        return CreateMessageResult(role="assistant", content=TextContent(text="yes"), model="m")
+
+    servers = [odd_server("plain"), odd_server("let", sampling=True)]
+    async with gateway(server.url, tmp_path, *servers, collisions="allow") as running:
+        for protocol in ("legacy", "2026-07-28"):
+            async with host(running, protocol, sampling_callback=sample) as client:
+                refused = await called(client, "plain:asks")
+                assert refused.is_error
+                assert text_of(await called(client, "let:asks")) == "the model said yes"
+        async with host(running) as client:  # which answers nothing
+            assert "refused" in text_of(await called(client, "let:asks"))
+    assert asked == ["Say yes."] * 2
+    names = [item.metadata.get("tool_name") for item in await logged(log)]
+    assert names.count("let:sampling/createMessage") == 6  # each question and its answer
+
+
+async def test_a_host_that_leaves_in_a_call_disturbs_nobody(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    async with gateway(server.url, tmp_path, odd_server()) as running, host(running) as stays:
+        with anyio.move_on_after(0.5):
+            async with host(running, "legacy") as leaves:
+                await called(leaves, "odd:slow")
+        answers = await asyncio.gather(*(called(stays, "odd:echo", text=str(n)) for n in range(5)))
+        assert [text_of(one) for one in answers] == [f'{{"text": "{n}"}}' for n in range(5)]
+    cancelled = [item for item in await logged(log) if item.text == "cancelled by the host"]
+    assert len(cancelled) == 1
+
+
+async def test_a_secret_in_an_error_is_masked(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    script = f"import sys; sys.stdin.readline(); sys.exit('bad key {KEY}')"
+    odd = msgspec.structs.replace(odd_server(), args=("-c", script))
+    async with gateway(server.url, tmp_path, odd, odd_server("fine")) as running:
+        assert KEY not in running.upstreams["odd"].last_error

@@ -1,0 +1,55 @@
+"""Whatever one tenant asks, another's small compiles take no more than three times as long, and
+every service says that it lives."""
+
+from pathlib import Path
+
+from tests.heavy_load import Measured, live_beside_huge_results, measured, ready
+
+from weft.runtime.settings import Settings
+from weft.runtime.up import EVERYTHING, running
+
+WINDOWS, TIMES = 3, 120
+TRIES = 3
+"""Measurements until one holds: what else the machine does can fall on one side alone."""
+MOST = 3.0
+LIVE_SECONDS = 0.1
+
+
+def held_up(found: Measured) -> dict[str, tuple[float, float]]:
+    """What took too long: seconds without the load, and beside it."""
+    compiles = found.compile_p99(found.quiet), found.compile_p99(found.beside)
+    slow = {"compile": compiles} if compiles[1] > MOST * compiles[0] else {}
+    for service in found.services:
+        quiet = found.live_longest(found.quiet, service)
+        beside = found.live_longest(found.beside, service)
+        if beside > max(LIVE_SECONDS, MOST * quiet):
+            slow[service] = (quiet, beside)
+    return slow
+
+
+async def test_heavy_requests_of_one_tenant_hold_nobody_else_up(tmp_path: Path, capsys):
+    settings = Settings(data_dir=tmp_path)
+    with (tmp_path / "weft.log").open("wb") as log_file:
+        async with (
+            running(settings, EVERYTHING, log_file=log_file) as up,
+            ready(up.settings) as (victim, hostile, ports),
+        ):
+            url, secret = up.settings.nats_url, up.settings.fingerprint_key
+            for _ in range(TRIES):
+                found = await measured(victim, ports, url, secret, WINDOWS, TIMES)
+                slow = held_up(found)
+                if not slow:
+                    break
+            huge = await live_beside_huge_results(hostile, ports)
+            restarts = {state.name: state.restarts for state in up.supervisor.states()}
+    quiet, beside = found.compile_p99(found.quiet), found.compile_p99(found.beside)
+    longest = max(found.live_longest(found.beside, service) for service in found.services)
+    with capsys.disabled():
+        print(
+            f"\na small compile beside heavy requests: p99 {beside * 1e3:.0f} ms, quiet "
+            f"{quiet * 1e3:.0f} ms; the longest /live {longest * 1e3:.0f} ms"
+        )
+    assert slow == {}
+    for service, seconds in huge.items():
+        assert seconds <= max(LIVE_SECONDS, MOST * found.live_longest(found.quiet, service)), huge
+    assert not any(restarts.values()), restarts

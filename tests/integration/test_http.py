@@ -1,0 +1,383 @@
+"""`weft serve` over HTTP, on a real log with every service: each operation, and each refusal."""
+
+import asyncio
+import gzip
+import json
+import os
+import re
+import sys
+from collections.abc import AsyncIterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from tests.data import ROOT
+from tests.integration.serving import everything, serving
+
+from weft.client import Client
+from weft.http.operations import OPERATIONS
+from weft.runtime.settings import Settings
+from weft_schemas.routing import Catalog, SelectableItem
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ORDERS = "\n".join(f"order {number} of customer C-{number % 7}: open" for number in range(3_000))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def nats_url(tmp_path_factory) -> AsyncIterator[str]:
+    async with everything(tmp_path_factory.mktemp("http")) as url:
+        yield url
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def http(nats_url) -> AsyncIterator[httpx.AsyncClient]:
+    async with (
+        serving(nats_url, "--max-body", "1", "--rate", "100000") as address,
+        httpx.AsyncClient(base_url=address, timeout=60) as client,
+    ):
+        yield client
+
+
+def item(name: str, kind: str = "user_turn", text: str = "Which order?", **more: Any) -> dict:
+    return {"id": name, "kind": kind, "text": text, **more}
+
+
+async def publish(http: httpx.AsyncClient, session: str, body: Any, query: str = "") -> dict:
+    reply = await http.post(f"/v1/sessions/{session}/items{query}", json=body)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def events_of(text: str) -> list[dict[str, str]]:
+    """Server-sent events as the standard reads them, comments left out."""
+    found = []
+    for block in text.split("\n\n"):
+        lines = [line.partition(": ") for line in block.split("\n") if line and line[0] != ":"]
+        if lines:
+            found.append({name: value for name, _, value in lines})
+    return found
+
+
+async def test_a_session_from_its_items_to_its_prompt(http):
+    calls = [
+        item("m1"),
+        item("c1", "tool_call", "orders()", parent_id="m1", metadata={"tool_name": "orders"}),
+        item("r1", "tool_result", ORDERS, parent_id="c1"),
+    ]
+    first = (await publish(http, "s1", calls))["ack"]
+    assert (first["count"], first["ids"]) == (3, ["m1", "c1", "r1"])
+
+    reply = await http.post(
+        "/v1/sessions/s1/compile?provider=anthropic",
+        json={"phase": "answer", "after": first["sequence"], "timeout": 30, "query": "order 2999"},
+    )
+    compiled = reply.json()
+    assert "Which order?" in compiled["pack"]["prompt"]
+    assert compiled["pack"]["pending"] == []
+    assert compiled["request"]["messages"][0]["role"] == "user"
+    (handle,) = {one["handle"] for one in compiled["pack"]["entries"] if "handle" in one}
+
+    slice_of = await http.post(
+        "/v1/drilldown",
+        json={"handle": handle, "view": "search", "args": {"pattern": "order 1234 "}},
+    )
+    assert "order 1234 of customer C-2" in slice_of.json()["text"]
+
+    asked = {"item_id": "m1", "request": {"phase": "answer"}}
+    why = (await http.post("/v1/sessions/s1/explain", json=asked)).json()
+    assert why["included"] is True
+
+    listed = (await http.get("/v1/sessions?limit=1000")).json()["sessions"]
+    assert [one["items"] for one in listed if one["session"] == "s1"] == [3]
+    assert (await http.get("/v1/sessions/s1/status")).json()["items"] == 3
+    status = (await http.get("/v1/status?processes=true")).json()
+    assert {"firewall", "compiler"} <= {one["service"] for one in status["processes"]}
+
+
+async def test_publishing_again_changes_nothing_and_other_content_is_told_as_a_conflict(http):
+    await publish(http, "again", item("m1"))
+    same = await publish(http, "again", [item("m1"), item("m2")], "?confirm=true")
+    assert same["confirmation"]["duplicates"] == ["m1"]
+    assert same["confirmation"]["stored"] == 1
+    other = await publish(http, "again", item("m1", text="Another one."), "?confirm=true")
+    assert [one["item_id"] for one in other["confirmation"]["conflicts"]] == ["m1"]
+
+
+async def test_a_whole_history_is_handed_over_at_every_step(http):
+    path = "/v1/sessions/history/messages"
+    said = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hello."}]
+    first = (await http.post(path, json={"messages": said})).json()
+    assert len(first["new"]) == 2
+    more = {"messages": [*said, {"role": "user", "content": "Which order?"}]}
+    second = (await http.post(path, json=more)).json()
+    assert len(second["new"]) == 1
+    edited = {"messages": [{"role": "user", "content": "Hi?"}, *more["messages"][1:]]}
+    third = (await http.post(path, json=edited)).json()
+    assert [one["index"] for one in third["conflicts"]] == [0]
+    refused = await http.post(path, json=edited | {"on_edit": "raise"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+
+
+async def test_an_idempotency_key_gives_the_first_answer_again_and_takes_no_other_body(http):
+    ack = (await publish(http, "keyed", item("m1")))["ack"]
+    asked = {"phase": "answer", "after": ack["sequence"], "timeout": 30}
+    headers = {"Idempotency-Key": "k1"}
+    at_once = await asyncio.gather(
+        *(http.post("/v1/sessions/keyed/compile", json=asked, headers=headers) for _ in range(3))
+    )
+    assert len({reply.json()["pack"]["id"] for reply in at_once}) == 1
+    assert [reply.headers.get("idempotency-replayed") for reply in at_once].count(None) == 1
+    asked["query"] = "another question"
+    other = await http.post("/v1/sessions/keyed/compile", json=asked, headers=headers)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_key")
+    elsewhere = await http.post("/v1/sessions/keyed/compile", json=asked)
+    assert elsewhere.json()["pack"]["id"] != at_once[0].json()["pack"]["id"]
+
+
+async def test_a_compile_as_a_stream_tells_what_it_waits_for_and_then_the_context(http):
+    ack = (await publish(http, "waits", item("m1")))["ack"]
+    asked = {"phase": "answer", "after": ack["sequence"] + 1_000_000, "timeout": 1.5}
+    headers = {"Accept": "text/event-stream"}
+    reply = await http.post("/v1/sessions/waits/compile", json=asked, headers=headers)
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    told = events_of(reply.text)
+    assert [one["event"] for one in told] == [*["progress"] * (len(told) - 1), "compiled"]
+    assert json.loads(told[0]["data"])["after"] == asked["after"]
+    assert "Which order?" in json.loads(told[-1]["data"])["pack"]["prompt"]
+    nobody = await http.post(
+        "/v1/sessions/nobody/compile", json={"phase": "answer"}, headers=headers
+    )
+    assert (nobody.status_code, nobody.json()["code"]) == (404, "not_found")
+
+
+async def test_events_come_as_a_stream_that_resumes_and_goes_on(http):
+    first = (await publish(http, "streamed", [item("m1"), item("m2")]))["ack"]["first"]
+    headers = {"Accept": "text/event-stream", "Last-Event-ID": str(first)}
+    got: list[dict[str, str]] = []
+    async with (
+        asyncio.timeout(60),
+        http.stream("GET", "/v1/sessions/streamed/events", headers=headers) as reply,
+    ):
+        async for line in reply.aiter_lines():
+            if line.startswith("id: "):
+                got.append({"id": line[4:]})
+            elif line.startswith("data: "):
+                got[-1]["item"] = json.loads(line[6:])["event"]["id"]
+                if len(got) == 1:
+                    await publish(http, "streamed", item("m3"))
+                else:
+                    break
+    assert [one["item"] for one in got] == ["m2", "m3"]
+    assert int(got[0]["id"]) > first
+
+
+async def test_events_come_in_pages(http):
+    await publish(http, "paged", [item(f"m{number}") for number in range(5)])
+    found, first = [], 1
+    while first is not None:
+        page = (await http.get(f"/v1/sessions/paged/events?limit=2&first={first}")).json()
+        assert len(page["events"]) <= 2
+        found += [one["event"]["id"] for one in page["events"] if one["direction"] == "in"]
+        first = page["next"]
+    assert found == [f"m{number}" for number in range(5)]
+
+
+async def test_tools_are_routed_hydrated_and_chosen(http, nats_url):
+    tools = (
+        SelectableItem("mail", "send_mail", "Send an e-mail to a customer."),
+        SelectableItem(
+            "refund",
+            "refund_order",
+            "Refund an order.",
+            args_schema={"type": "object", "properties": {"order_id": {"type": "string"}}},
+        ),
+    )
+    async with Client(Settings(nats_url=nats_url)) as operator:
+        version = (await operator.publish_catalog(Catalog("shop", tools))).sequence
+    ack = (await publish(http, "routed", item("m1", text="Refund order O-20614.")))["ack"]
+    asked = {"query": "refund an order", "catalog": "shop", "after": version, "timeout": 30}
+    cards = (await http.post("/v1/route?session=routed", json=asked)).json()
+    assert cards["cards"][0]["name"] == "refund_order"
+    chosen = await http.post("/v1/choose", json={"decision": cards["id"], "item": "refund"})
+    assert chosen.json()["sequence"] > 0
+    asked = {"tool": "refund_order", "catalog": "shop", "after": ack["sequence"], "timeout": 30}
+    whole = (await http.post("/v1/sessions/routed/hydrate", json=asked)).json()
+    assert whole["tool"]["args_schema"]["properties"]["order_id"] == {"type": "string"}
+
+
+async def test_a_session_is_closed(http):
+    await publish(http, "closed", item("m1"))
+    closed = (await http.post("/v1/sessions/closed/close", json={})).json()
+    async with asyncio.timeout(60):
+        while (await http.get("/v1/status")).json()["sequence"] < closed["sequence"]:
+            await asyncio.sleep(0.05)
+    listed = (await http.get("/v1/sessions?beyond=close&limit=1")).json()
+    assert [(one["session"], one["closed"]) for one in listed["sessions"]] == [("closed", True)]
+    assert listed["next"] == "closed"
+
+
+@pytest.mark.parametrize("session", ["größe 1", "=", "=YS9i", "a%2Fb", "x" * 200])
+async def test_any_session_id_can_be_named(http, session):
+    from urllib.parse import quote
+
+    from weft_schemas.ids import encode_token
+
+    segment = quote(session, safe="") if session[0] != "=" else encode_token(session)
+    got = await publish(http, segment, item("m1"))
+    assert got["ack"]["session"] == session
+
+
+SHORT = {"phase": "answer"}
+LONG = {"phase": "answer", "timeout": 61}
+REFUSED: list[tuple[str, str, dict[str, Any], int, str, str]] = [
+    ("POST", "s1/items", {"content": b"{"}, 400, "invalid_input", "not JSON"),
+    ("POST", "s1/items", {"content": b"[" * 100_000}, 400, "invalid_input", ""),
+    ("POST", "s1/items", {"json": {"id": "m1"}}, 400, "invalid_input", "`kind`"),
+    ("POST", "s1/items", {"json": item("m1", extra=1)}, 400, "invalid_input", "`extra`"),
+    ("POST", "s1/items", {"json": item("m1", v=9)}, 400, "unknown_version", "this release knows"),
+    ("POST", "s1/items", {"json": item("")}, 400, "invalid_input", "$.id"),
+    ("POST", "s1/items", {"content": b'{"id":"\xff"}'}, 400, "invalid_input", ""),
+    ("POST", "@tenant/items", {"json": item("m1")}, 400, "invalid_input", "name a session"),
+    ("POST", "=!!/items", {"json": item("m1")}, 400, "invalid_input", "session id"),
+    ("POST", "s1/compile", {"json": {"phase": "think"}}, 400, "invalid_input", "$.phase"),
+    ("POST", "s1/compile", {"json": LONG}, 400, "invalid_input", "$.timeout"),
+    ("POST", "s1/compile", {"json": {"phase": "call", "budget": "5"}}, 400, "invalid_input", "int"),
+    ("POST", "s1/compile?provider=x", {"json": SHORT}, 400, "invalid_input", "provider"),
+    ("POST", "s1/compile?budget=5", {"json": SHORT}, 400, "invalid_input", "no parameter 'budget'"),
+    ("POST", "nobody/compile", {"json": {"phase": "call"}}, 404, "not_found", "no item"),
+    ("GET", "s1/events?limit=0", {}, 400, "invalid_input", "limit"),
+    ("GET", "s1/events", {"headers": {"Last-Event-ID": "x"}}, 400, "invalid_input", "sequence"),
+    ("GET", "s1/nowhere", {}, 404, "path", "/openapi.json"),
+    ("GET", "s1/compile", {}, 405, "method", "GET"),
+    ("POST", "s1/items", {"content": b"x" * 1_000_001}, 413, "size", "1,000,000"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "sent", "status", "code", "told"), REFUSED)
+async def test_a_refusal_says_what_is_wrong(http, method, path, sent, status, code, told):
+    if "content" in sent:
+        sent = sent | {"headers": {"Content-Type": "application/json"}}
+    reply = await http.request(method, f"/v1/sessions/{path}", **sent)
+    problem = reply.json()
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert (reply.status_code, problem["status"], problem["code"]) == (status, status, code)
+    assert told in problem["detail"], problem
+
+
+async def test_a_body_is_json_plain_or_gzipped_within_the_limit(http):
+    path, good = "/v1/sessions/zipped/items", json.dumps(item("m1")).encode()
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    zipped = await http.post(path, content=gzip.compress(good), headers=headers)
+    assert zipped.json()["ack"]["count"] == 1
+    bomb = await http.post(path, content=gzip.compress(b" " * 2_000_000), headers=headers)
+    assert bomb.status_code == 413
+    for content in (good, gzip.compress(good)[:-9]):
+        assert (await http.post(path, content=content, headers=headers)).status_code == 400
+    form = await http.post(path, content=good, headers={"Content-Type": "text/plain"})
+    assert (form.status_code, form.json()["code"]) == (415, "media_type")
+    brotli = headers | {"Content-Encoding": "br"}
+    assert (await http.post(path, content=good, headers=brotli)).status_code == 415
+
+
+async def test_without_tokens_a_page_of_another_name_is_not_let_in(http):
+    reply = await http.get("/v1/sessions", headers={"Host": "weft.example.org"})
+    assert (reply.status_code, reply.json()["code"]) == (403, "host")
+
+
+async def test_the_document_lists_every_operation_and_the_page_loads_nothing_from_elsewhere(http):
+    document = (await http.get("/openapi.json")).json()
+    listed = {
+        (method.upper(), path, operation["operationId"])
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+    assert {(one.method, one.path, one.name) for one in OPERATIONS} <= listed
+    page = await http.get("/")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "http" not in page.text.replace('http-equiv="', "")
+    await publish(http, "counted", item("m1"))
+    assert (await http.get("/live")).text == "live\n"
+    assert (await http.get("/ready")).text == "ready\n"
+    assert 'service="publish"' in (await http.get("/metrics")).text
+
+
+class Orders(BaseHTTPRequestHandler):
+    """A model behind OpenAI's address: it calls a tool once, and then answers."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        call = {
+            "id": "call_1",
+            "type": "function",
+            "function": {"name": "orders", "arguments": "{}"},
+        }
+        said: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": [call]}
+        if asked["messages"][-1]["role"] == "tool":
+            said = {"role": "assistant", "content": "It was O-20614."}
+        choice = {"index": 0, "message": said, "finish_reason": "stop"}
+        reply = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+        content = json.dumps(reply | {"choices": [choice]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+async def test_an_instrumented_agent_has_its_log_by_its_exporters_address(http, tmp_path):
+    """The program of docs/traces.md as it stands, twice: the SDK, its exporter and an
+    instrumentation are OpenTelemetry's own."""
+    text = (ROOT / "docs" / "traces.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+    settings = dict(re.findall(r"^(OTEL_[A-Z_]+)=(\S+)", text, re.M))
+    settings["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = f"{http.base_url}/v1/traces"
+    del settings["OTEL_EXPORTER_OTLP_TRACES_HEADERS"]
+    model = ThreadingHTTPServer(("127.0.0.1", 0), Orders)
+    Thread(target=model.serve_forever, daemon=True).start()
+    environ = {
+        "OPENAI_API_KEY": "none",
+        "OPENAI_BASE_URL": f"http://127.0.0.1:{model.server_port}/v1",
+        "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+    }
+    for _ in range(2):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", code),
+            env=os.environ | settings | environ,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        _, complaint = await asyncio.wait_for(process.communicate(), 60)
+        assert process.returncode == 0, complaint.decode()
+        assert b"Failed to export" not in complaint, complaint.decode()
+    model.shutdown()
+    model.server_close()
+    page = (await http.get("/v1/sessions/traced/events")).json()
+    told = [one["event"] for one in page["events"] if one["direction"] == "in"]
+    assert [one["kind"] for one in told] == [
+        *("policy", "user_turn", "tool_call", "tool_result", "agent_msg")
+    ]
+    assert told[3]["parent_id"] == told[2]["id"]
+    asked = {"phase": "answer", "after": page["events"][-1]["sequence"], "timeout": 30}
+    prompt = (await http.post("/v1/sessions/traced/compile", json=asked)).json()["pack"]["prompt"]
+    assert "Which order was the largest?" in prompt
+    assert "2060.09" in prompt
+
+
+async def test_traces_are_answered_in_the_form_they_came_in(http):
+    path = "/v1/traces"
+    empty = await http.post(path, json={})
+    assert (empty.status_code, empty.json()) == (200, {})
+    headers = {"Content-Type": "application/x-protobuf"}
+    binary = await http.post(path, content=b"", headers=headers)
+    assert (binary.status_code, binary.content) == (200, b"")
+    assert binary.headers["content-type"] == "application/x-protobuf"
+    broken = await http.post(path, content=b"\xff", headers=headers)
+    assert (broken.status_code, broken.json()["code"]) == (400, "invalid_input")
+    form = await http.post(path, content=b"", headers={"Content-Type": "text/plain"})
+    assert form.status_code == 415

@@ -1,0 +1,155 @@
+"""A model that says what its script says next, from the request alone: it reads the orders of a day
+and of none, looks into what was shortened, and answers.
+
+The stubs of libraries that are not installed here give what they would; OpenAI's own library asks a
+server that speaks as OpenAI's does.
+"""
+
+from __future__ import annotations
+
+import re
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, Self
+
+import msgspec
+
+ANSWER = "O-1237 with 9999"
+
+
+def moves(request: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Names and arguments of the calls that come next, none where the answer does."""
+    text = msgspec.json.encode(request).decode()
+    handle = re.search(r"art:[a-z2-7]{10}", text)
+    if "invalid isoformat" not in text.lower():
+        return [("read_orders", {"day": "2026-11-14"}), ("read_orders", {"day": "no day"})]
+    if '\\"total\\":9999' not in text and "total: 9999" not in text and handle:
+        look = {"handle": handle[0], "view": "search", "args": {"pattern": "9999"}}
+        return [("weft_drilldown", look)]
+    assert "9999" in text
+    return []
+
+
+class OpenAI:
+    """`with OpenAI() as server:` answers for chat completions and for responses."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, dict[str, Any]]] = []
+        held = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = msgspec.json.decode(self.rfile.read(int(self.headers["Content-Length"])))
+                held.requests.append((self.path, body))
+                reply = _chat(body) if "chat" in self.path else _responses(body)
+                content = msgspec.json.encode(reply)
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = Thread(target=self._server.serve_forever)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def _chat(request: dict[str, Any]) -> dict[str, Any]:
+    calls = [
+        {
+            "id": f"call_{len(request['messages'])}_{at}",
+            "type": "function",
+            "function": {"name": name, "arguments": msgspec.json.encode(given).decode()},
+        }
+        for at, (name, given) in enumerate(moves(request))
+    ]
+    message: dict[str, Any] = {"role": "assistant", "content": None if calls else ANSWER}
+    if calls:
+        message["tool_calls"] = calls
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
+    return {
+        "id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]
+    }  # fmt: skip
+
+
+def _responses(request: dict[str, Any]) -> dict[str, Any]:
+    number = len(request["input"])
+    output: list[dict[str, Any]] = [
+        {"type": "reasoning", "id": f"rs_{number}", "summary": []},
+        *(
+            {
+                "type": "function_call",
+                "id": f"fc_{number}_{at}",
+                "call_id": f"call_{number}_{at}",
+                "name": name,
+                "arguments": msgspec.json.encode(given).decode(),
+                "status": "completed",
+            }
+            for at, (name, given) in enumerate(moves(request))
+        ),
+    ]
+    if len(output) == 1:
+        text = {"type": "output_text", "text": ANSWER, "annotations": []}
+        said = {"type": "message", "id": "m", "role": "assistant", "status": "completed"}
+        output.append(said | {"content": [text]})
+    return {
+        "id": "r", "object": "response", "created_at": 1, "model": "m", "output": output,
+        "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "status": "completed",
+    }  # fmt: skip
+
+
+class Said:
+    """An object of a provider's library: attributes, and `model_dump`."""
+
+    def __init__(self, **held: Any) -> None:
+        self.__dict__.update(held)
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        return {key: _plain(held) for key, held in self.__dict__.items()}
+
+
+def _plain(held: Any) -> Any:
+    if isinstance(held, list):
+        return [_plain(one) for one in held]
+    return held.model_dump() if isinstance(held, Said) else held
+
+
+def anthropic_message(**request: Any) -> Said:
+    """As `AsyncAnthropic().messages.create` answers."""
+    from tests.provider_rules import check_anthropic
+
+    check_anthropic({key: request[key] for key in ("messages", "system") if key in request})
+    blocks = [Said(type="thinking", thinking="…", signature="s")]
+    for at, (name, given) in enumerate(moves(request)):
+        use = f"toolu_{len(request['messages'])}_{at}"
+        blocks.append(Said(type="tool_use", id=use, name=name, input=given))
+    if len(blocks) == 1:
+        blocks.append(Said(type="text", text=ANSWER, citations=None))
+    return Said(role="assistant", content=blocks)
+
+
+def gemini_reply(**request: Any) -> Said:
+    """As `Client().aio.models.generate_content` answers."""
+    from tests.provider_rules import check_gemini
+
+    tools = request["config"].pop("tools")
+    assert [len(tool["function_declarations"]) for tool in tools] == [2]
+    check_gemini({key: request[key] for key in ("contents", "config")})
+    calls = [Said(name=name, args=given, id=None) for name, given in moves(request)]
+    parts = [Said(function_call=call, thought=None, text=None) for call in calls]
+    if not parts:
+        parts = [Said(text=ANSWER, thought=None, function_call=None)]
+    content = Said(role="model", parts=parts)
+    return Said(candidates=[Said(content=content)], function_calls=calls, text=ANSWER)

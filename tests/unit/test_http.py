@@ -1,0 +1,201 @@
+"""The pure parts of HTTP: grants, limits, keys, events, callers."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+
+from weft.http import sse
+from weft.http.callers import caller, check_open, host_name, open_grant
+from weft.http.grants import read_grants
+from weft.http.idempotency import KEPT_SECONDS, Answers, checked_key
+from weft.http.limits import Limits
+from weft.http.openapi import FAULTS, document
+from weft.http.problems import Refused, problem_of, status_of
+from weft.http.service import listener
+from weft_schemas import errors
+from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
+
+GOOD = '[[token]]\nname = "a"\ntoken = "0123456789abcdef"\ntenant = "acme"\n'
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def tokens(folder: Path, text: str) -> Path:
+    file = folder / "tokens.toml"
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[[token", "see docs/http.md"),
+        ("", "holds no"),
+        (GOOD.replace("0123456789abcdef", "short"), "5 characters"),
+        (GOOD.replace('token = "0123456789abcdef"\n', ""), "either token or sha256"),
+        (GOOD.replace("token =", "sha256 ="), "no SHA-256"),
+        (GOOD + 'user = "u"\n', "both user and password"),
+        (GOOD + 'user = "u"\npassword = "p"\ncreds = "c"\n', "several ways"),
+        (GOOD + "rate = 0\n", "$.token[0].rate"),
+        (GOOD + 'colour = "red"\n', "colour"),
+        (GOOD + 'password = "$NOWHERE"\n', "$NOWHERE is not in the environment"),
+        (GOOD + GOOD.replace('"a"', '"b"'), "one token"),
+        (GOOD + GOOD.replace("0123", "9999"), "one name"),
+    ],
+)
+def test_a_fault_of_the_tokens_file_is_named(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told.replace("$", r"\$").replace("[", r"\[")):
+        read_grants(tokens(tmp_path, text), {})
+
+
+def test_a_token_is_found_by_itself_alone(tmp_path: Path) -> None:
+    grants = read_grants(tokens(tmp_path, GOOD), {})
+    assert caller(grants, "Bearer 0123456789abcdef", "any").name == "a"
+    for header in ("", "Bearer", "Bearer 0123456789abcde", "Basic 0123456789abcdef"):
+        with pytest.raises(Refused):
+            caller(grants, header, "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [("localhost:80", "localhost"), ("[::1]:80", "::1"), ("127.0.0.1", "127.0.0.1"), ("", "")],
+)
+def test_the_name_in_a_host_header(host: str, name: str) -> None:
+    assert host_name(host) == name
+
+
+def test_without_tokens_only_requests_to_loopback_are_let_in() -> None:
+    grant = open_grant("acme")
+    for host in ("localhost:8080", "127.0.0.1:8080", "[::1]:8080"):
+        assert caller(grant, "", host) is grant
+    for host in ("", "weft.example.org", "10.0.0.1:8080"):
+        with pytest.raises(Refused):
+            caller(grant, "", host)
+    with pytest.raises(ConfigurationError):
+        check_open("0.0.0.0")
+    check_open("127.0.0.2")
+
+
+def test_a_rate_allows_a_burst_and_then_so_many_a_second() -> None:
+    clock = Clock()
+    limits = Limits(clock)
+    for _ in range(20):
+        limits.take("a", 10)
+    with pytest.raises(Refused) as refused:
+        limits.take("a", 10)
+    assert refused.value.headers == {"retry-after": "1"}
+    limits.take("b", 10)
+    clock.now = 0.1
+    limits.take("a", 10)
+    with pytest.raises(Refused):
+        limits.take("a", 10)
+
+
+def test_streams_are_counted_until_they_end() -> None:
+    limits = Limits(Clock(), streams=1)
+    with limits.stream("a"):
+        with pytest.raises(Refused), limits.stream("a"):
+            pass
+        with limits.stream("b"):
+            pass
+    with limits.stream("a"):
+        pass
+
+
+async def test_the_first_answer_under_a_key_is_given_again_until_it_is_old() -> None:
+    clock = Clock()
+    answers, made = Answers(clock), []
+
+    async def work() -> bytes:
+        await asyncio.sleep(0)
+        made.append(1)
+        return b"%d" % len(made)
+
+    both = await asyncio.gather(*(answers.once(("a",), b"x", work) for _ in range(2)))
+    assert sorted(both) == [(b"1", False), (b"1", True)]
+    with pytest.raises(Refused):
+        await answers.once(("a",), b"y", work)
+    assert await answers.once(("b",), b"y", work) == (b"2", False)
+    clock.now = KEPT_SECONDS + 1
+    assert await answers.once(("a",), b"y", work) == (b"3", False)
+
+
+async def test_a_failure_under_a_key_is_told_to_all_who_wait_and_not_kept() -> None:
+    answers = Answers(Clock())
+
+    async def fail() -> bytes:
+        await asyncio.sleep(0)
+        raise WeftError("no")
+
+    async def hang() -> bytes:
+        await asyncio.sleep(3600)
+        return b""
+
+    failed = await asyncio.gather(
+        *(answers.once(("a",), b"", fail) for _ in range(2)), return_exceptions=True
+    )
+    assert [str(one) for one in failed] == ["no", "no"]
+    first = asyncio.create_task(answers.once(("a",), b"", hang))
+    await asyncio.sleep(0)
+    second = asyncio.create_task(answers.once(("a",), b"", hang))
+    await asyncio.sleep(0)
+    first.cancel()
+    with pytest.raises(Unavailable, match="broken off"):
+        await second
+
+
+async def test_small_answers_are_sent_at_once() -> None:
+    """Nagle's algorithm would hold the second part of an answer back for 40 ms."""
+    found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def accepted(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        sock = writer.get_extra_info("socket")
+        found.set_result(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    taken = listener("127.0.0.1", 0)
+    async with await asyncio.start_server(accepted, sock=taken):
+        _, writer = await asyncio.open_connection(*taken.getsockname())
+        assert await found
+        writer.close()
+    with pytest.raises(ConfigurationError, match="choose another --port"):
+        listener("192.0.2.1", 0)
+
+
+def test_a_key_is_printable() -> None:
+    assert checked_key("k 1") == "k 1"
+    for key in ("é", "a\x00", "k" * 257):
+        with pytest.raises(Refused):
+            checked_key(key)
+
+
+def test_an_event_keeps_its_data_on_lines_of_their_own() -> None:
+    assert sse.event(b"1\r2\n3", "n", "7") == b"id: 7\nevent: n\ndata: 1\ndata: 2\ndata: 3\n\n"
+    assert sse.accepts("text/html, Text/Event-Stream;q=0.9")
+    assert not sse.accepts("application/json")
+
+
+def test_every_error_has_a_status_that_the_document_knows() -> None:
+    tree = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    for kind in tree:
+        if issubclass(kind, WeftError):
+            problem = problem_of(kind("why \ud800"))
+            assert problem.status == status_of(kind("")) in FAULTS
+            assert problem.code == kind.code
+            assert (problem.status in (429, 503)) == kind.retryable
+
+
+def test_the_document_describes_what_the_contract_says() -> None:
+    parts = document()["components"]["schemas"]
+    assert parts["CompileRequest"]["properties"]["query"]["description"]
+    assert parts["CompileRequest"]["additionalProperties"] is False
+    assert parts["ContextItem"]["required"] == ["id", "kind"]
+    assert "tool_name" in parts["ReservedMetadata"]["properties"]
+    assert document() == document()

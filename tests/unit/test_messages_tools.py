@@ -1,0 +1,132 @@
+"""Routed tools as each provider defines them, and a model's selection of them."""
+
+from typing import Any
+
+import pytest
+
+import jsonschema
+from weft import testing
+from weft.messages import PROVIDERS, OfferedTools
+from weft.messages.arguments import faults
+from weft_schemas.errors import InvalidInput
+from weft_schemas.routing import Catalog, RouteReply, SelectableItem
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "order": {"type": "string", "minLength": 2},
+        "count": {"type": "integer", "minimum": 1, "maximum": 9},
+        "state": {"enum": ["open", "paid"]},
+        "lines": {"type": "array", "maxItems": 2, "items": {"$ref": "#/$defs/line"}},
+        "when": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    },
+    "required": ["order"],
+    "additionalProperties": False,
+    "$defs": {"line": {"type": "object", "required": ["sku"], "properties": {"sku": {}}}},
+}
+TOOLS = (
+    SelectableItem("shop.find", "find", "Find an order", args_schema=SCHEMA),
+    SelectableItem("mail.find", "find", "Find a mail"),
+    SelectableItem("mail.send", "2 send.now", "Send a mail"),
+)
+OFFERED = OfferedTools(RouteReply((), "all", 1, "q"), TOOLS)
+
+CALLS = {
+    "openai": lambda name, given: {
+        "id": "1", "type": "function", "function": {"name": name, "arguments": given}
+    },
+    "openai-responses": lambda name, given: {
+        "type": "function_call", "call_id": "1", "name": name, "arguments": given
+    },
+    "anthropic": lambda name, given: {"type": "tool_use", "id": "1", "name": name, "input": given},
+    "gemini": lambda name, given: {"name": name, "args": given},
+}  # fmt: skip
+
+
+def names(provider: Any) -> list[str]:
+    made = OFFERED.definitions(provider)
+    if provider == "gemini":
+        (one,) = made
+        made = one["function_declarations"]
+    return [(tool.get("function") or tool)["name"] for tool in made]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_what_is_offered_can_be_called_back(provider: Any) -> None:
+    for name, tool in zip(names(provider), TOOLS, strict=True):
+        given = {"order": "O-1"} if tool.args_schema else {}
+        selection = OFFERED.selected(CALLS[provider](name, given))
+        assert (selection.tool, selection.arguments) == (tool, given)
+    assert len(set(names(provider))) == 3
+
+
+def test_definitions_are_in_the_form_of_each_provider() -> None:
+    (openai, _, _), (responses, *_), (anthropic, *_), (gemini,) = map(
+        OFFERED.definitions, PROVIDERS
+    )
+    assert openai["function"]["parameters"] == SCHEMA
+    assert (responses["type"], responses["name"]) == ("function", "shop_find")
+    assert anthropic["input_schema"] == SCHEMA
+    last = gemini["function_declarations"][2]
+    assert (last["name"], last["description"]) == ("_2_send_now", "Send a mail")
+    assert names("anthropic") == ["shop_find", "mail_find", "2_send_now"]
+
+
+def test_a_wrong_selection_is_told_so_that_a_model_can_mend_it() -> None:
+    with pytest.raises(
+        InvalidInput, match=r"no tool 'fnd' here; call one of these: shop_find, mai"
+    ):
+        OFFERED.selected({"name": "fnd", "args": {}})
+    with pytest.raises(InvalidInput, match=r"shop_find are no JSON object; call again"):
+        OFFERED.selected(CALLS["openai"]("shop_find", "{broken"))
+    with pytest.raises(
+        InvalidInput, match=r"`order`: is required and missing; .*`state`: expected"
+    ):
+        OFFERED.selected(CALLS["openai"]("shop_find", '{"state": "lost"}'))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ({"order": 7}, "argument `order`: expected string, got 7"),
+        ({"order": "x"}, "argument `order`: expected 2 characters or more, got 1"),
+        ({"order": "xx", "count": True}, "argument `count`: expected integer, got true"),
+        ({"order": "xx", "count": 10}, "argument `count`: expected 9 or less, got 10"),
+        ({"order": "xx", "other": 1}, "argument `other`: there is no such argument"),
+        ({"order": "xx", "lines": [{}]}, "argument `lines[0].sku`: is required and missing"),
+        ({"order": "xx", "lines": [{"sku": 1}] * 3}, "`lines`: expected 2 elements or less, got 3"),
+        ({"order": "xx", "when": 5}, "argument `when`: expected string, got 5"),
+        ([], "the arguments: expected object, got []"),
+    ],
+)
+def test_a_fault_names_its_place(arguments: Any, fault: str) -> None:
+    assert fault in faults(arguments, SCHEMA)[0]
+    assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"order": "xx"},
+        {"order": "xx", "count": 3.0, "state": "paid", "lines": [{"sku": None}], "when": None},
+    ],
+)
+def test_what_fits_has_no_fault(arguments: Any) -> None:
+    assert faults(arguments, SCHEMA) == []
+    assert jsonschema.Draft202012Validator(SCHEMA).is_valid(arguments)
+
+
+def test_a_schema_that_refers_to_itself_ends() -> None:
+    loop = {"$ref": "#", "allOf": [{"$ref": "#"}], "items": {"$ref": "#"}}
+    assert faults([[[]]], loop) == []
+    assert faults([1], {"items": {"$ref": "#/allOf/0"}, "allOf": [{"$ref": "#"}]}) == []
+
+
+async def test_the_tools_of_a_decision_come_whole() -> None:
+    async with testing.in_memory() as client:
+        await client.publish_catalog(Catalog("all", TOOLS[:1]))
+        decision = await client.route("find an order", "all")
+        offered = await client.tools(decision)
+        assert offered.tools == TOOLS[:1]
+        selection = offered.selected({"name": "find", "args": {"order": "O-1"}})
+        await client.choose(decision, selection.tool.id)

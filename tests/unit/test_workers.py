@@ -1,0 +1,108 @@
+"""Workers of one's own, without a server: FastStream's test broker and the worker's own loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from examples.birthdays import birthdays
+from examples.classifier import salaries
+from faststream.nats import TestNatsBroker
+from faststream.nats.annotations import NatsMessage
+
+from weft.testing import broker_of, derived
+from weft.workers import Deriver, Source, derives
+from weft_schemas.errors import ConfigurationError, InvalidInput
+from weft_schemas.events import (
+    FactsEvent,
+    ParkedEvent,
+    SensitivityEvent,
+    SummaryEvent,
+    encode_event,
+)
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+
+PATIENCE = 60
+TURNS = "weft.acme.s1.in.user_turn"
+
+
+def turn(text: str) -> bytes:
+    return encode_event(ContextItem("u1", ItemKind.USER_TURN, text))
+
+
+async def ask(worker: Deriver, body: bytes, subject: str = TURNS) -> Any:
+    async with TestNatsBroker(broker_of(worker)) as broker:
+        return derived(await broker.request(body, subject, timeout=PATIENCE))
+
+
+async def test_a_function_becomes_a_worker() -> None:
+    (facts,) = await ask(birthdays, turn("I was born on 1990-02-03."))
+    assert isinstance(facts, FactsEvent)
+    assert (facts.scope, facts.facts[0].key) == ("session:s1", "user_birthday")
+    assert facts.facts[0].value == "1990-02-03"
+    assert (facts.origin.worker, facts.origin.item_id) == ("birthdays", "u1")
+    assert await ask(birthdays, turn("Hello.")) == []
+
+
+async def test_what_it_does_not_take_gives_nothing() -> None:
+    item = ContextItem("a1", ItemKind.AGENT_MSG, "You were born on 1990-02-03.")
+    assert await ask(birthdays, encode_event(item), "weft.acme.s1.in.agent_msg") == []
+
+
+async def test_dependencies_are_injected() -> None:
+    (raised,) = await ask(salaries, turn("The salary is 5,000."))
+    assert isinstance(raised, SensitivityEvent)
+    assert raised.sensitivity is Sensitivity.CONFIDENTIAL
+
+
+async def test_an_injected_dependency_reaches_the_subprocess() -> None:
+    # Far over the size from which items are worked there.
+    (raised,) = await ask(salaries, turn("salary " * 30_000))
+    assert isinstance(raised, SensitivityEvent)
+
+
+async def test_what_it_derives_goes_out_under_the_same_id_in_every_attempt() -> None:
+    sent: list[Any] = []
+    broker = broker_of(birthdays)
+
+    @broker.subscriber("weft.acme.s1.out.fact")
+    async def facts(message: NatsMessage) -> None:
+        sent.append(message.headers["Nats-Msg-Id"])
+
+    async with TestNatsBroker(broker) as testing:
+        await testing.publish(turn("I was born on 1990-02-03."), TURNS)
+        await testing.publish(turn("I was born on 1990-02-03."), TURNS)
+    assert len(set(sent)) == 2  # of two sources
+
+
+async def test_an_async_function_may_wait_and_gives_several() -> None:
+    @derives("user_turn", version="1")
+    async def both(source: Source) -> list[Any]:
+        return [source.summary("short", "mine"), source.sensitivity("internal")]
+
+    summary, raised = await ask(both, turn("long"))
+    assert isinstance(summary, SummaryEvent)
+    assert (summary.text, summary.model) == ("short", "mine")
+    assert isinstance(raised, SensitivityEvent)
+
+
+async def test_what_it_refuses_is_parked_and_names_no_text() -> None:
+    @derives("user_turn", version="1")
+    def picky(source: Source) -> None:
+        raise InvalidInput("this is nothing for me")
+
+    (parked,) = await ask(picky, turn("the secret text"))
+    assert isinstance(parked, ParkedEvent)
+    assert (parked.origin.worker, parked.code) == ("picky", "invalid_input")
+
+
+def test_a_kind_that_there_is_not_is_told() -> None:
+    with pytest.raises(ConfigurationError, match="'user_trun' is no kind of item"):
+        derives("user_trun", version="1")
+
+
+def test_what_only_takes_items_is_given_items_only() -> None:
+    assert birthdays.filter == "w.in.>"
+    worker = Deriver("all", "1")
+    worker.of(SummaryEvent)(lambda source: None)
+    assert worker.filter == "w.>"
