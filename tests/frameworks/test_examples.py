@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import pytest
 import pytest_asyncio
-from tests.data import ROOT
-from tests.integration.command_line import services
 
 import weft
+from tests.data import ROOT
+from tests.integration.command_line import services
 from weft_schemas.items import ContextItem, ItemKind
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]

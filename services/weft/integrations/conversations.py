@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import weft
-from weft.messages import Format
+from weft.messages import Format, Provider
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
 
 KEPT = 1_000
@@ -270,6 +270,26 @@ def _sync(one: _Conversation) -> weft.SyncSession:
             "this framework runs without an event loop; give it a client of weft.connect_sync"
         )
     return one.session
+
+
+def request_of(pack: weft.Pack, provider: Provider) -> dict[str, Any]:
+    """The request, ending with what the model has to answer. Where the log holds an answer that the
+    framework has lost, as after a crash, that is left out, and the work before it stands."""
+    request = pack.request(provider)
+    key = {"openai-responses": "input", "gemini": "contents"}.get(provider, "messages")
+    messages = request[key]
+    end = len(messages)
+    while end and _is_answer(messages[end - 1]):
+        end -= 1
+    request[key] = messages[:end] or messages
+    return request
+
+
+def _is_answer(message: Mapping[str, Any]) -> bool:
+    """Whether it is what a model said, without a call."""
+    parts = message.get("parts") or ()
+    calls = message.get("tool_calls") or any("function_call" in part for part in parts)
+    return message.get("role") in ("assistant", "model") and not calls
 
 
 def session_name(given: str | None, of_framework: str | None, where: str) -> str:

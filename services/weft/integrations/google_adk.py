@@ -28,7 +28,7 @@ from google.adk.tools import BaseTool, ToolContext
 from google.genai import types
 
 import weft
-from weft.integrations.conversations import Conversations, DrillDown, OwnHistoryWarning
+from weft.integrations.conversations import Conversations, DrillDown, OwnHistoryWarning, request_of
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -72,7 +72,7 @@ class WeftPlugin(BasePlugin):
         history = history_of(llm_request.contents)
         pack = await self._conversations.compiled(self._name(callback_context.session), history)
         if pack is not None:
-            request = pack.request("gemini")
+            request = request_of(pack, "gemini")
             llm_request.contents = [
                 types.Content.model_validate(content) for content in request["contents"]
             ]

@@ -26,7 +26,7 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
 import weft
-from weft.integrations.conversations import Conversations, DrillDown, session_name
+from weft.integrations.conversations import Conversations, DrillDown, request_of, session_name
 
 Model = Callable[[ModelRequest], ModelResponse]
 AsyncModel = Callable[[ModelRequest], Awaitable[ModelResponse]]
@@ -112,7 +112,7 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     """The request with the compiled messages; what weft has for a system prompt behind its own."""
     if pack is None:
         return request
-    messages = convert_to_messages(pack.request("openai")["messages"])
+    messages = convert_to_messages(request_of(pack, "openai")["messages"])
     kept = [message for message in request.messages if isinstance(message, SystemMessage)]
     if messages and isinstance(messages[0], SystemMessage):
         told = messages.pop(0).text

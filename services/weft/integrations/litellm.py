@@ -23,7 +23,7 @@ import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
 import weft
-from weft.integrations.conversations import KEPT, Conversations
+from weft.integrations.conversations import KEPT, Conversations, request_of
 
 CHAT = frozenset({"completion", "acompletion"})
 SYSTEM = ("system", "developer")
@@ -60,7 +60,7 @@ class WeftLogger(CustomLogger):
         self._remember(data, history)
         pack = await (await self._connected()).compiled(name, history)
         if pack is not None:
-            data["messages"] = [*system, *pack.request("openai")["messages"]]
+            data["messages"] = [*system, *request_of(pack, "openai")["messages"]]
         return data
 
     async def async_post_call_success_hook(

@@ -18,7 +18,7 @@ from agents.memory import Session, SessionSettings
 from agents.run import CallModelData, ModelInputData
 
 import weft
-from weft.integrations.conversations import Conversations, DrillDown
+from weft.integrations.conversations import Conversations, DrillDown, request_of
 
 
 class WeftSession:
@@ -75,7 +75,7 @@ class WeftSession:
         pack = await self._conversations.compiled(self.session_id, given.input)
         if pack is None:
             return given
-        request = pack.request("openai-responses")
+        request = request_of(pack, "openai-responses")
         told = [given.instructions, request.get("instructions")]
         return ModelInputData(request["input"], "\n\n".join(filter(None, told)) or None)
 

@@ -35,7 +35,7 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 
 import weft
-from weft.integrations.conversations import Conversations, DrillDown, session_name
+from weft.integrations.conversations import Conversations, DrillDown, request_of, session_name
 
 
 class WeftCapability(AbstractCapability[Any]):
@@ -124,7 +124,7 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
     """The compiled messages, under the framework's own system prompts and instructions."""
     requests = [one for one in history if isinstance(one, ModelRequest)]
     own = [part for one in requests for part in one.parts if isinstance(part, SystemPromptPart)]
-    messages = messages_of(pack.request("openai")["messages"])
+    messages = messages_of(request_of(pack, "openai")["messages"])
     if own:
         messages = _joined([ModelRequest(own), *messages])
     if requests and isinstance(messages[-1], ModelRequest):
