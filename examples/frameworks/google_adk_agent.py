@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import uuid
 from collections.abc import AsyncGenerator
 
 import scenario
@@ -72,13 +73,14 @@ def runner(client: weft.Client | weft.SyncClient) -> Runner:
     )
 
 
+USER = f"user {uuid.uuid4()}"
 MESSAGE = types.Content(role="user", parts=[types.Part(text=scenario.QUESTION)])
 
 
 async def asynchronous() -> None:
     async with weft.connect(lazily=True) as client:
         agent = runner(client)
-        events = agent.run_async(user_id="me", session_id=f"{SESSION}-async", new_message=MESSAGE)
+        events = agent.run_async(user_id=USER, session_id=f"{SESSION}-async", new_message=MESSAGE)
         answers = [event async for event in events]
         await remembers(agent)
     assert answers[-1].content.parts[0].text == scenario.ANSWER
@@ -87,12 +89,12 @@ async def asynchronous() -> None:
 async def remembers(agent: Runner) -> None:
     """What was said in one session is found from any other of the same user."""
     session = await agent.session_service.get_session(
-        app_name="shop", user_id="me", session_id=f"{SESSION}-async"
+        app_name="shop", user_id=USER, session_id=f"{SESSION}-async"
     )
     for _ in range(2):  # a session may be added again
         await agent.memory_service.add_session_to_memory(session)
     found = await agent.memory_service.search_memory(
-        app_name="shop", user_id="me", query="largest order"
+        app_name="shop", user_id=USER, query="largest order"
     )
     said = [one.content.parts[0].text for one in found.memories]
     if not os.environ.get("WITHOUT_WEFT"):
@@ -102,7 +104,7 @@ async def remembers(agent: Runner) -> None:
 
 def synchronous() -> None:
     with weft.connect_sync(lazily=True) as client:
-        events = runner(client).run(user_id="me", session_id=f"{SESSION}-sync", new_message=MESSAGE)
+        events = runner(client).run(user_id=USER, session_id=f"{SESSION}-sync", new_message=MESSAGE)
         assert [*events][-1].content.parts[0].text == scenario.ANSWER
 
 

@@ -21,7 +21,6 @@ from litellm.types.llms.openai import AllMessageValues
 from litellm.types.utils import ModelResponse
 from pydantic import TypeAdapter
 
-import weft
 from weft.integrations.litellm import WeftLogger
 
 SESSION = os.environ.get("SESSION", "litellm")
@@ -105,14 +104,12 @@ async def program(proxy: Proxy, session: str) -> str:
             chat.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
 
-async def main() -> None:
+async def main(hooks: WeftLogger) -> None:
     litellm.custom_provider_map = [{"provider": "scripted", "custom_handler": Scripted()}]
-    async with weft.connect(lazily=True) as client:
-        proxy = Proxy(WeftLogger(client, budget=scenario.BUDGET))
-        answer = await program(proxy, SESSION)
+    answer = await program(Proxy(hooks), SESSION)
     assert answer == scenario.ANSWER
     print(answer)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(WeftLogger(budget=scenario.BUDGET)))

@@ -23,7 +23,8 @@ from tests.data import ROOT
 from tests.integration.command_line import services
 from weft_schemas.items import ContextItem, ItemKind
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.slow
+in_module_loop = pytest.mark.asyncio(loop_scope="module")
 
 EXAMPLES = ROOT / "examples" / "frameworks"
 PYTHON = os.environ.get("WEFT_FRAMEWORKS_PYTHON", str(ROOT / ".venv-frameworks/bin/python"))
@@ -58,6 +59,11 @@ MANY = (
 each = pytest.mark.parametrize("example", MANY, ids=[one.script for one in MANY])
 
 
+@pytest.fixture(scope="module", autouse=True)
+def environment() -> None:
+    assert Path(PYTHON).exists(), f"no {PYTHON}: run `make integrations`"
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     async with services(tmp_path_factory.mktemp("frameworks") / "data") as address:
@@ -66,7 +72,6 @@ async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
 
 async def run(script: Path, folder: Path, url: str, **settings: str) -> str:
     """Run a script in the frameworks' environment; what it printed, complaints and all."""
-    assert Path(PYTHON).exists(), f"no {PYTHON}: run `make integrations`"
     kept = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(EXAMPLES)}
     quiet = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONWARNINGS": "default"}
     process = await asyncio.create_subprocess_exec(
@@ -113,6 +118,7 @@ def check(items: list[ContextItem], example: Example) -> None:
 
 
 @each
+@in_module_loop
 async def test_an_example_leaves_everything_in_the_log_once(url, tmp_path, example) -> None:
     script = EXAMPLES / f"{example.script}.py"
     name = example.script
@@ -128,6 +134,7 @@ async def test_an_example_leaves_everything_in_the_log_once(url, tmp_path, examp
 
 
 @each
+@in_module_loop
 async def test_an_agent_goes_on_without_a_server_and_its_log_follows(
     url, tmp_path, example
 ) -> None:
@@ -162,6 +169,8 @@ GIVEN = {
     "Claude Agent SDK": "from claude_agent import ScriptedClaudeCode as Transport",
 }
 """What the page says is yours."""
+THEN = {"LiteLLM": "import asyncio; asyncio.run(litellm_proxy.main(weft_logger))"}
+"""What a proxy does with what the page makes."""
 
 
 def test_the_page_has_a_section_for_each_framework() -> None:
@@ -169,10 +178,11 @@ def test_the_page_has_a_section_for_each_framework() -> None:
 
 
 @pytest.mark.parametrize(("title", "code"), SECTIONS, ids=[title for title, _ in SECTIONS])
+@in_module_loop
 async def test_the_code_of_the_page_runs(url, tmp_path, title, code) -> None:
     script = tmp_path / "page.py"
     given = f"import scenario\n{GIVEN[title]}\ntools = list(scenario.TOOLS)\n"
-    script.write_text(f"{given}{code}")
+    script.write_text(f"{given}{code}{THEN.get(title, '')}")
     printed = await run(script, tmp_path, url)
     assert "Order 1804 was the largest" in printed
 

@@ -18,9 +18,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
+
 import weft
 from weft.messages import Format, Provider
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
+from weft_schemas.items import ItemKind
 
 KEPT = 1_000
 """Conversations that are remembered; an older one is begun again by its next step."""
@@ -275,21 +278,18 @@ def _sync(one: _Conversation) -> weft.SyncSession:
 def request_of(pack: weft.Pack, provider: Provider) -> dict[str, Any]:
     """The request, ending with what the model has to answer. Where the log holds an answer that the
     framework has lost, as after a crash, that is left out, and the work before it stands."""
-    request = pack.request(provider)
-    key = {"openai-responses": "input", "gemini": "contents"}.get(provider, "messages")
-    messages = request[key]
-    end = len(messages)
-    while end and _is_answer(messages[end - 1]):
-        end -= 1
-    request[key] = messages[:end] or messages
-    return request
+    asked = [one.sequence for one in pack.entries if one.kind in _ASKS and one.item_id]
+    last = max(asked, default=0)
+    kept = tuple(
+        one
+        for one in pack.entries
+        if not asked or one.kind is not ItemKind.AGENT_MSG or one.sequence < last
+    )
+    return msgspec.structs.replace(pack, entries=kept).request(provider)
 
 
-def _is_answer(message: Mapping[str, Any]) -> bool:
-    """Whether it is what a model said, without a call."""
-    parts = message.get("parts") or ()
-    calls = message.get("tool_calls") or any("function_call" in part for part in parts)
-    return message.get("role") in ("assistant", "model") and not calls
+_ASKS = (ItemKind.USER_TURN, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT)
+"""What a model answers to."""
 
 
 def session_name(given: str | None, of_framework: str | None, where: str) -> str:
