@@ -38,7 +38,7 @@ TOOLS = [
     tool("asks", "Asks the host's model."),
     tool("counts", "Says how often it was called."),
     tool("removes", "Removes things.", annotations={"destructiveHint": True}),
-    tool("echo", "Gives back.", inputSchema=TEXTS),
+    tool("echo", "Gives back.", inputSchema=TEXTS, annotations={"readOnlyHint": True}),
     tool("shaped", "Returns rows.", outputSchema=ROWS),
 ]
 

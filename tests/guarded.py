@@ -18,7 +18,9 @@ from weft.log.topology import provision
 
 PLATFORM = ("admin", "firewall", "worker", "replica")
 TENANT_USERS = tuple(
-    f"{tenant}-{role}" for tenant in ("acme", "rival") for role in ("agent", "reader", "operator")
+    f"{tenant}-{role}"
+    for tenant in ("acme", "rival")
+    for role in ("agent", "assistant", "reader", "operator")
 )
 USERS = (*PLATFORM, *TENANT_USERS)
 

@@ -55,6 +55,9 @@ class CompileRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the audit holds what was shown."""
     pin: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """Ids of items that stand in the prompt whatever else does."""
+    scopes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Memory of these scopes alone, of those that the session's items name. Filled in by the
+    service where not all of them are granted to who asks."""
     hydration: HydrationResult | msgspec.UnsetType = msgspec.UNSET
     """Phase call with a `tool` of a `catalog`: the tool and the session's values for it. Filled in
     by the service."""

@@ -7,6 +7,7 @@ import msgspec
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.faults import fault_of
+from weft_schemas.grants import ScopeGrants
 from weft_schemas.items import ContextItem, Sensitivity, check_item
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
@@ -162,6 +163,20 @@ class ErasedEvent(
     v: int = 1
 
 
+class ScopeErasedEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="scope_erased", tag_field="type"
+):
+    """The tombstone of a scope: what stands before it of items that name the scope, what was made
+    of them, and what was remembered for it is deleted. What names it later is remembered anew.
+    Stands under the tenant's reserved session."""
+
+    scope: str
+    reason: str = ""
+    unreadable: tuple[int, ...] = ()
+    """Records that nobody can decode and that hold the scope's name: they go with it."""
+    v: int = 1
+
+
 class ErasureReceiptEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="erasure_receipt", tag_field="type"
 ):
@@ -172,6 +187,12 @@ class ErasureReceiptEvent(
     removed: dict[str, int]
     unreachable: tuple[str, ...]
     v: int = 1
+    scope: str | msgspec.UnsetType = msgspec.UNSET
+    """Of a scope's erasure; `session` is then null."""
+
+
+ERASURE_RECORDS = ("erased", "scope_erased", "erasure_receipt")
+"""Types of event that say what was erased, and stay."""
 
 
 Event = (
@@ -185,9 +206,11 @@ Event = (
     | ParkedEvent
     | RevivedEvent
     | ErasedEvent
+    | ScopeErasedEvent
     | ErasureReceiptEvent
     | ContextPolicy
     | Catalog
+    | ScopeGrants
 )
 
 EVENT_TYPES: dict[str, type[msgspec.Struct]] = {
@@ -195,7 +218,7 @@ EVENT_TYPES: dict[str, type[msgspec.Struct]] = {
 }
 
 
-_OPERATORS = frozenset({"context_policy", "catalog"})
+_OPERATORS = frozenset({"context_policy", "catalog", "scope_grants"})
 
 
 class _Peek(msgspec.Struct):

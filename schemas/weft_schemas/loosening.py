@@ -196,6 +196,7 @@ FIELDS: dict[str, Judge | str] = {
     "memory.fact_tokens": _memory("fact_tokens"),
     "memory.episode_tokens": _memory("episode_tokens"),
     "memory.header_share": _memory("header_share"),
+    "memory.results": _WORKERS,
     "firewall.threshold": "judged with `firewall.show`",
     "firewall.summary_tokens": _WORKERS,
     "firewall.max_facts": _WORKERS,

@@ -252,6 +252,11 @@ def rule_for(rules: FirewallRules, tool_name: str | None) -> ToolRule | None:
     return next((rule for rule in rules.tools if fnmatchcase(tool_name or "", rule.tool)), None)
 
 
+def teaches(rules: MemoryRules, tool_name: str | None) -> bool:
+    """Whether results of this tool may become facts."""
+    return any(fnmatchcase(tool_name or "", glob) for glob in rules.results or ())
+
+
 def action_on(rules: FirewallRules, signals: Iterable[Signal]) -> SignalAction:
     """What becomes of an item with these signals."""
     if isinstance(rules.actions, msgspec.UnsetType):
@@ -308,6 +313,9 @@ class MemoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Cap of the episodes in the header."""
     header_share: float = 0.15
     """Most of a budget that the header takes, facts and episodes together."""
+    results: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Tools, as globs, whose results may teach facts: attributes of a profile, under the tool's
+    name. Of its own accord no result does."""
 
 
 class SelectionRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

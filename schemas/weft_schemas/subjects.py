@@ -41,11 +41,15 @@ class Stored(msgspec.Struct, frozen=True):
     tenant: str
     session: str
     event: str
+    principal: str = ""
+    """Who published it, where the subject says so: permissions can pin that token."""
 
 
-def item_subject(tenant: str, session: str, kind: str) -> str:
-    """Where an agent publishes an item of `kind` (or `session_closed`)."""
-    return f"weft.{encode_token(tenant)}.{encode_token(session)}.in.{kind}"
+def item_subject(tenant: str, session: str, kind: str, principal: str = "") -> str:
+    """Where an agent publishes an item of `kind` (or `session_closed`); as a principal, where one
+    is given."""
+    subject = f"weft.{encode_token(tenant)}.{encode_token(session)}.in.{kind}"
+    return f"{subject}.{principal_token(principal)}" if principal else subject
 
 
 def derived_subject(tenant: str, session: str, event: str) -> str:
@@ -98,11 +102,19 @@ def stored_form(subject: str) -> str:
 def parse_stored(subject: str) -> Stored:
     """Take a stored subject apart. Raises `InvalidInput` where it is not one."""
     parts = subject.split(".")
-    if len(parts) != 6 or parts[0] != "w" or parts[1] not in ("in", "out"):
+    named = len(parts) == 7 and parts[1] == "in"
+    if not (len(parts) == 6 or named) or parts[0] != "w" or parts[1] not in ("in", "out"):
         raise InvalidInput("the subject is not w.<in|out>.<partition>.<tenant>.<session>.<event>")
     if not parts[2].isdigit():
         raise InvalidInput("the subject has no partition number in its third place")
-    return Stored(parts[1], int(parts[2]), decode_token(parts[3]), decode_token(parts[4]), parts[5])
+    tenant, session = decode_token(parts[3]), decode_token(parts[4])
+    principal = principal_of(parts[6]) if named else ""
+    return Stored(parts[1], int(parts[2]), tenant, session, parts[5], principal)
+
+
+def event_of(subject: str) -> str:
+    """The event's name in a stored subject, empty where there is none. Never raises."""
+    return ".".join(subject.split(".")[5:6])
 
 
 def place_of(subject: str) -> tuple[str, str]:

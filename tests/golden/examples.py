@@ -34,10 +34,12 @@ from weft_schemas.events import (
     Origin,
     ParkedEvent,
     RevivedEvent,
+    ScopeErasedEvent,
     SensitivityEvent,
     SessionClosedEvent,
     SummaryEvent,
 )
+from weft_schemas.grants import Grant, ScopeGrants
 from weft_schemas.items import BodyRef, ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import (
     ContextBudget,
@@ -173,6 +175,12 @@ EXAMPLES: dict[str, msgspec.Struct] = {
         firewall=FirewallRules(tools=(ToolRule("hr.*", show="always_summary"),), show="up_to:4000")
     ),
     "context_policy.bare": ContextPolicy(),
+    "scope_grants.full": ScopeGrants(
+        (Grant("", ("project:*",)), Grant("u*", ("user:{principal}", "team:blue")))
+    ),
+    "scope_grants.bare": ScopeGrants(),
+    "scope_erased.full": ScopeErasedEvent("user:42", "asked for", (7, 9)),
+    "erasure_receipt.scope": ErasureReceiptEvent(None, 9, {"items": 2}, ("backups",), scope="u"),
     "catalog.full": Catalog(
         "default",
         (

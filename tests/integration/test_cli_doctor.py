@@ -34,9 +34,11 @@ async def test_of_what_runs_it_finds_nothing_at_fault_and_up_says_where_its_metr
         ran = await weft("doctor", "--data", str(folder), "--json", url=url)
         found = by_name(ran)
         assert ran.code == 0, ran.out
-        assert [
-            name for name, one in found.items() if one["state"] != "ok" and name != "disk"
-        ] == []
+        assert [name for name, one in found.items() if one["state"] != "ok" and name != "disk"] == [
+            "scopes"
+        ]
+        assert found["scopes"]["state"] == "note"
+        assert found["scopes"]["found"].startswith("open: ")
         assert {*found} >= {
             "versions", "data folder", "read model", "server", "server settings", "permissions",
             "clock", "log", "processes",

@@ -14,8 +14,9 @@ from tests.gateway_server import KEY
 
 from weft.gateway.state import Folder, Pinned
 from weft.gateway.trust import approved
-from weft.log.connection import Connection
+from weft.log.connection import Connection, connect
 from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
 from weft_schemas.errors import Unavailable
 
 SHORT = msgspec.structs.replace(QUICK, call_seconds=1.0, message_bytes=8 << 20)
@@ -156,3 +157,28 @@ async def test_a_secret_in_an_error_is_masked(
     odd = msgspec.structs.replace(odd_server(), args=("-c", script))
     async with gateway(server.url, tmp_path, odd, odd_server("fine")) as running:
         assert KEY not in running.upstreams["odd"].last_error
+
+
+async def test_without_its_log_nothing_is_called_and_a_result_is_not_lost(
+    tmp_path: Path,
+) -> None:
+    async with EmbeddedServer(tmp_path / "nats") as own:
+        connection = await connect(own.url)
+        await provision(connection)
+        made = gateway(own.url, tmp_path / "w", odd_server())
+        async with made as running, host(running) as client:
+            behind = await running.log()
+            behind.client._publisher._flights._timeout = 1.0  # of fifteen
+            call = asyncio.create_task(called(client, "odd:slow"))
+            await asyncio.sleep(0.5)
+            await own.stop()
+            late = text_of(await call)
+            assert late.startswith("late\n[weft: the log could not take this result")
+            refused = await called(client, "odd:counts")
+            assert refused.is_error
+            await own.start()
+            with anyio.fail_after(30):
+                while (answer := await called(client, "odd:counts")).is_error:
+                    await asyncio.sleep(0.2)
+            assert text_of(answer) == "1"  # what was refused was not made
+        await connection.close()

@@ -52,6 +52,14 @@ PUBLISHERS = {
         }
         for tenant in ("acme", "rival")
     },
+    "weft.acme.s1.in.user_turn.assistant": {"acme-assistant", "acme-operator"},
+    "weft.acme.s1.in.user_turn.other": {"acme-operator"},
+    "weft.acme.s1.in.user_turn.assistant.x": {"acme-operator"},
+    "weft.acme.s1.in.revived.assistant": {"acme-operator"},
+    "weft.acme.@tenant.in.policy.assistant": set(),
+    "weft.acme.@tenant.out.scope_grants": {"acme-operator"},
+    "weft-rpc.acme.s1.compile.assistant": {"acme-assistant"},
+    "weft-rpc.acme.s1.compile.other": set(),
     "weft-rpc.acme.s1.compile.@operator": {"acme-operator"},
     "weft-rpc.rival.s1.compile.@operator": {"rival-operator"},
     "weft-audit.acme.s1.compiled": {"replica"},

@@ -1,6 +1,7 @@
 """The services themselves under the shipped permissions: each process signs in as its role, and the
 whole path from an agent's item to a prompt works, for its tenant alone."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
@@ -13,8 +14,11 @@ from tests.integration.processes import Running, started
 from weft.cli.demo_session import demo_key, load
 from weft.client import Client, connect
 from weft.log.server import EmbeddedServer
+from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.errors import Forbidden, NotFound
-from weft_schemas.items import Sensitivity
+from weft_schemas.grants import Grant, ScopeGrants
+from weft_schemas.ids import OPERATOR
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import Catalog, SelectableItem
 
@@ -66,7 +70,14 @@ async def test_every_process_answers_the_roll_call(serving):
 def agent(serving: Serving, user: str) -> Client:
     """A client signed in as this user, of the tenant that its name starts with."""
     tenant = user.partition("-")[0]
-    return connect(serving.server.url, tenant=tenant, user=user, password=password(user))
+    names = {"acme-assistant": "assistant", "acme-operator": OPERATOR}
+    return connect(
+        serving.server.url,
+        tenant=tenant,
+        principal=names.get(user),
+        user=user,
+        password=password(user),
+    )
 
 
 async def test_the_recorded_session_goes_from_an_agent_to_a_prompt(serving):
@@ -128,3 +139,69 @@ async def test_no_process_was_refused_anything_it_needs(serving):
         if "violation" in line["message"].lower() or "not allow" in line["message"]
     ]
     assert refused == []
+
+
+def said(id: str, text: str, scope: str) -> ContextItem:
+    return ContextItem(id, ItemKind.USER_TURN, text, metadata={"scope": scope})
+
+
+async def remembered(client: Client, session: str, after: int) -> str:
+    """What a prompt of the session holds of memory, once `after` is folded."""
+    pack = await client.compile(session, "call", after=after, timeout=PATIENCE)
+    return "".join(entry.text for entry in pack.entries if entry.section == "header")
+
+
+async def until_remembered(client: Client, session: str, after: int, wanted: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while wanted not in await remembered(client, session, after):
+            await asyncio.sleep(0.1)
+
+
+async def test_nobody_reads_or_writes_the_memory_of_a_scope_that_is_not_granted(serving):
+    """Until something is granted, a named credential has its sessions alone; who has no name, all.
+    Whatever it is, `session:` of another is nobody's."""
+    async with (
+        agent(serving, "acme-agent") as service,
+        agent(serving, "acme-assistant") as assistant,
+        agent(serving, "acme-operator") as operator,
+    ):
+        first = await service.publish("ada", said("a", "my timezone is CET", "user:ada"))
+        await until_remembered(service, "ada", first.sequence, "user_timezone=CET")
+
+        async def tries(session: str) -> int:
+            """The assistant names memory that is not its own, to read it and to change it."""
+            await assistant.publish(session, said("r", "my dog is Rex", "session:ada"))
+            await assistant.publish(session, said("s", "my airline is KLM", "user:mine"))
+            ack = await assistant.publish(session, said("t", "my timezone is UTC", "user:ada"))
+            await until_remembered(assistant, session, ack.sequence, "user_timezone=UTC")
+            return ack.sequence
+
+        last = await tries("closed")
+        assert "CET" not in await remembered(assistant, "closed", last)
+        with pytest.raises(Forbidden, match="scope 'user:ada' is not granted to assistant"):
+            await assistant._ask(
+                "ada", "compile", CompileRequest(Phase.CALL, scopes=("user:ada",)), ContextPack
+            )
+        # Not from a session either in which somebody names it who may.
+        assert "CET" not in await remembered(assistant, "ada", last)
+        assert "CET" in await remembered(service, "ada", last)
+        await service.publish("ada-too", said("a", "hello", "user:ada"))
+        last = (
+            await service.publish("ada-too", said("b", "hello again", "session:closed"))
+        ).sequence
+        told = await remembered(service, "ada-too", last)
+        assert "user_timezone=CET" in told
+        assert "UTC" not in told
+        assert "Rex" not in told
+
+        grants = (Grant("", ("user:*",)), Grant("assistant", ("user:mine",)))
+        await operator.publish_grants(ScopeGrants(grants))
+        await tries("granted")
+        last = (await assistant.publish("again", said("m", "hi", "user:mine"))).sequence
+        told = await remembered(assistant, "again", last)
+        assert "user_airline=KLM" in told
+        assert "timezone" not in told
+        last = (await service.publish("ada-now", said("a", "hi", "user:ada"))).sequence
+        assert "user_timezone=CET" in await remembered(service, "ada-now", last)
+        with pytest.raises(Forbidden):
+            await assistant.publish_grants(ScopeGrants((Grant("*", ("*",)),)))

@@ -29,7 +29,7 @@ from weft_schemas.events import (
 )
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.policy import ContextPolicy, FirewallRules, Phase, SummaryRules
+from weft_schemas.policy import ContextPolicy, FirewallRules, MemoryRules, Phase, SummaryRules
 from weft_schemas.subjects import derived_subject, item_subject
 
 LONG = " ".join(f"We decided to move shipment {n} to Rotterdam on day {n}." for n in range(150))
@@ -162,10 +162,13 @@ async def test_a_live_memory_takes_new_envelopes_up(server, log: Connection):
         '{"user_id": "mia_li_3668", "email": "mia@example.org", "membership": "gold"}',
         metadata={"tool_name": "get_user_details"},
     )
+    teaching = MemoryRules(results=("get_user_*",))
+    await put_in_force(log, ContextPolicy(memory=teaching))
     await publish(log, "s1", [profile])
     async with working(server.url, "firewall", "memory"):
         await until(log, lambda events: of(events, FactsEvent))
-        version = await put_in_force(log, ContextPolicy(firewall=FirewallRules(max_facts=0)))
+        none = ContextPolicy(memory=teaching, firewall=FirewallRules(max_facts=0))
+        version = await put_in_force(log, none)
         done = await rework(server, log, "firewall")
         events = await until(log, lambda events: len(of(events, FactsEvent)) == 2)
     first, second = of(events, FactsEvent)

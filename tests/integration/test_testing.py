@@ -43,6 +43,7 @@ def run(client: weft.SyncClient) -> list[Any]:
     seen.append(client.explain("s1", published.ids[0], compile_request()).reason)
     status = client.status("s1")
     seen.append((status.items, status.pending, status.conflicts))
+    seen.append([(one.session, one.items) for one in client.sessions().sessions])
     again = client.publish_messages("s1", CHAT)
     seen.append((again.new, len(again.conflicts)))
     return [KEYED.sub("", repr(one)) for one in seen]

@@ -82,6 +82,9 @@ FORMS = {
     "key of a service": "GITLAB_KEY={k}",
     "letters alone": '"api_key": "{k}"',
     "property": "api.key={t}",
+    "name in a quoted value": '"password": "{w}Pass"',
+    "salts": "define('AUTH_SALT', '{t}(>M%0Vl {t}');",
+    "element named pass": '<Pass encoding="base64">{t}</Pass>',
     "recovery codes": "Recovery codes: {c}, {c}",
 }
 SAID = (
@@ -103,6 +106,7 @@ SAID = (
     "tool --token TOKEN --password PASSWORD",
     "<title>Password managers compared</title>",
     "password: str = Field(...)\npassword: string\npassword: required\n",
+    "hashed_password = argon2.hash_password(password)\npassword = pbkdf2_sha256.hash(x)",
     "const password = userPassword;\npassword = new_password",
     "type User = { password: string; apiKey: string; token: Token }",
     "the password field, the password reset page and the password policy",

@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -199,3 +201,24 @@ def test_the_document_describes_what_the_contract_says() -> None:
     assert parts["ContextItem"]["required"] == ["id", "kind"]
     assert "tool_name" in parts["ReservedMetadata"]["properties"]
     assert document() == document()
+
+
+def test_it_needs_no_package_but_those_of_its_extra() -> None:
+    """`pip install 'weft[http]'` alone: what only workers have cannot be imported here."""
+    code = """
+import sys
+missing = {"faststream", "tiktoken", "bpe_openai", "aiosqlite", "Stemmer", "re2", "numpy"}
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in missing:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing())
+import weft.http.service, weft.cli.serve
+from weft.http.clients import Clients
+from weft.http.app import Application
+from weft.http.callers import open_grant
+from weft.runtime.settings import Settings
+Application(Clients(Settings()), open_grant("acme")).asgi()
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr

@@ -53,7 +53,8 @@ def test_subjects_carry_tenant_and_session_and_come_apart_again() -> None:
 
 
 @pytest.mark.parametrize(
-    "subject", ["", "w.in.1.a.b", "w.up.1.a.b.c", "w.in.x.a.b.c", "w.in.1.a.b.c.d", "weft.a.b.in.c"]
+    "subject",
+    ["", "w.in.1.a.b", "w.up.1.a.b.c", "w.in.x.a.b.c", "w.out.1.a.b.c.d", "weft.a.b.in.c"],
 )
 def test_a_foreign_subject_is_refused(subject: str) -> None:
     with pytest.raises(InvalidInput):

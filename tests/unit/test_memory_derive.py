@@ -6,6 +6,7 @@ from weft.memory.derive import episode_of, facts_of_envelope, facts_of_item
 from weft_schemas.envelope import ExtractedFact, ResultEnvelope
 from weft_schemas.events import EnvelopeEvent, Origin, SummaryEvent
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import MemoryRules
 
 
 def user(text: str, **fields: Any) -> ContextItem:
@@ -63,10 +64,14 @@ def test_a_result_teaches_under_its_tools_name_with_the_raised_sensitivity() -> 
     item = ContextItem("r1", ItemKind.TOOL_RESULT, metadata={"tool_name": "get_user"})
     fact = ExtractedFact("email", "mia@example.org", "r1")
     envelope = ResultEnvelope("…", facts=(fact,), sensitivity=Sensitivity.CONFIDENTIAL)
-    event = facts_of_envelope("s1", item, EnvelopeEvent(Origin(3), envelope), Origin(3, "r1"))
+    given = ("s1", item, EnvelopeEvent(Origin(3), envelope), Origin(3, "r1"))
+    event = facts_of_envelope(*given, MemoryRules(results=("get_*",)))
     assert event is not None
     assert event.facts[0].key == "get_user.email"
     assert event.facts[0].sensitivity is Sensitivity.CONFIDENTIAL
+
+    for silent in (MemoryRules(), MemoryRules(results=("search", "get_"))):
+        assert facts_of_envelope(*given, silent) is None
 
 
 def test_a_sessions_summary_becomes_an_episode_and_an_items_does_not() -> None:

@@ -1,6 +1,7 @@
 """What a user says becomes a fact; what they ask, suppose or quote does not."""
 
 import pytest
+from tests.memory_sentences import MADE, WRITTEN
 
 from weft.memory.statements import facts_said
 
@@ -13,7 +14,6 @@ from weft.memory.statements import facts_said
         ("my timezone: UTC+2", {"user_timezone": "UTC+2"}),
         ("I'm on UTC+2 by the way", {"user_timezone": "UTC+2"}),
         ("I think my timezone is UTC, can you check?", {"user_timezone": "UTC"}),
-        ("Please change my timezone to CET.", {"user_timezone": "CET"}),
         ("Sure, my user ID is `mia_li_3668`.", {"user_id": "mia_li_3668"}),
         (
             "Hi, I'm Mei Lee and my zip code is 12345.",
@@ -25,12 +25,8 @@ from weft.memory.statements import facts_said
         ("I work at Acme", {"user_employer": "Acme"}),
         ("I'm allergic to peanuts.", {"user_allergy": "peanuts"}),
         ("My favourite colour is dark green", {"user_favourite_colour": "dark green"}),
-        ("The reservation number is XCV12B.", {"reservation_number": "XCV12B"}),
-        ("our deploy region is eu-west-1", {"deploy_region": "eu-west-1"}),
         ("my son is Tom", {"user_son": "Tom"}),
         ("my timezone is utc", {"user_timezone": "utc"}),
-        ("From now on, answer in German", {"user_instruction_german": "answer in German"}),
-        ("Remember that the deploy day is Monday", {"deploy_day": "Monday"}),
         ("please remember that I hate mondays", {"note_hate_mondays": "I hate mondays"}),
     ],
 )
@@ -65,6 +61,29 @@ def test_not_said(text: str) -> None:
     assert facts_said(text) == []
 
 
+def invented(turns: tuple[tuple[str, str], ...]) -> list[str]:
+    return [text for text, value in turns if not value and facts_said(text)]
+
+
+def missed(turns: tuple[tuple[str, str], ...]) -> list[str]:
+    said = [(text, value) for text, value in turns if value]
+    return [text for text, value in said if value not in dict(facts_said(text)).values()]
+
+
+def test_only_what_somebody_says_of_himself_in_the_indicative_counts() -> None:
+    """Also of turns that the rules were not made by."""
+    for turns in (WRITTEN, MADE):
+        assert invented(turns) == []
+    assert missed(WRITTEN) == []
+    assert len(missed(MADE)) <= 0.05 * sum(bool(value) for _, value in MADE)
+
+
+@pytest.mark.parametrize("mark", ["\n", "\r", "\u2028", "\u2029", "\x85", "\v", "\f", "\x1e"])
+def test_what_stands_on_several_lines_may_be_pasted(mark: str) -> None:
+    assert facts_said(f"hello{mark}my timezone is UTC") == []
+    assert facts_said("\nmy timezone is UTC\n") == [("user_timezone", "UTC")]
+
+
 def test_a_preference_is_keyed_by_what_it_is_about() -> None:
     (aisle,), (window,) = facts_said("I prefer aisle seats"), facts_said("I'd prefer window seats")
     assert aisle[0] == window[0] == "user_preference_seats"
@@ -84,4 +103,6 @@ def test_work_and_output_are_bounded() -> None:
     text = "".join(f"my {letter}{n} id is {n}. " for letter in "abcdefgh" for n in range(9_999))
     assert len(facts_said(text)) <= 20
     assert facts_said("my " * 100_000) == []
-    assert facts_said("my timezone is " + "x" * 100_000) == [("user_timezone", "x" * 200)]
+    assert facts_said("my timezone is " + "x" * 900) == [("user_timezone", "x" * 200)]
+    assert facts_said("my timezone is " + "x" * 100_000) == []
+    assert facts_said("«“„「'" * 200) == []

@@ -26,6 +26,7 @@ from weft.log.topology import Limits, actual, desired, diff
 from weft.readmodel.generations import Generations
 from weft.readmodel.pages import Pages
 from weft.readmodel.store import get_meta, open_reader
+from weft.runtime.policies import grants_in_force
 from weft.runtime.roll import call_roll
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Corrupt, Forbidden, NotFound, WeftError
@@ -184,6 +185,7 @@ async def _server(log: Connection, settings: Settings) -> list[Check]:
         checks.append(Check("server", "ok", found))
     checks += _payload(log)
     checks += await _log(log, settings)
+    checks += await _scopes(log, settings)
     return [*checks, *(await _processes(log, settings))]
 
 
@@ -210,6 +212,21 @@ async def _log(log: Connection, settings: Settings) -> list[Check]:
     checks = [Check("permissions", "ok", "this credential sees the log")]
     checks += _clock(info)
     return [*checks, await _topology(log, settings, info)]
+
+
+async def _scopes(log: Connection, settings: Settings) -> list[Check]:
+    """Whose memory may be used: who cannot see the log cannot see what is granted either."""
+    try:
+        sequence, granted = await grants_in_force(log, settings.tenant)
+    except (NotFound, Forbidden):
+        return []
+    except WeftError as error:
+        return [Check("scopes", "note", f"the grants cannot be seen: {error}")]
+    if granted is not None:
+        found = f"{len(granted.grants)} grants of tenant {settings.tenant}, event {sequence}"
+        return [Check("scopes", "ok", found)]
+    found = f"open: who asks tenant {settings.tenant} without a principal may use every scope"
+    return [Check("scopes", "note", found, "`weft grants publish` says who may use which")]
 
 
 def _clock(info: dict[str, Any]) -> Iterator[Check]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from weft.compiler.candidates.sensitivity import redact
-from weft.compiler.compile import CODE_VERSION, Compilation, compile_pack, entries_of
+from weft.compiler.compile import CODE_VERSION, Compilation, compile_pack, entries_of, readable
 from weft.compiler.rendering.legend import LEGEND
 from weft.compiler.rendering.memory import frozen_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
@@ -70,6 +70,7 @@ def reproduce(
     gone = gone or Gone()
     if gone.tombstone:
         return _erased(audit, gone)
+    view = readable(view, audit.request)
     again = compile_pack(view, audit.request, key=key, base=base)
     entries, faults = _entries(audit, view, again, key, gone)
     prompt = render(entries)

@@ -15,16 +15,29 @@ from weft_schemas.errors import InvalidInput
 
 if TYPE_CHECKING:
     from weft.replay.erasing import Erased, Plan
+    from weft.replay.erasing_scope import ErasedScope
 
 
 @click.command()
 @click.option("--session", "-s", metavar="ID", help="The session, and every fork of it.")
+@click.option("--scope", metavar="NAME", help="A scope, such as user:42, out of every session.")
 @click.option("--reason", default="", metavar="TEXT", help="Kept with the tombstone.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 @connected
-def erase(session: str | None, reason: str, yes: bool, as_json: bool, settings: Settings) -> None:
-    """Erase a session with its forks, or the whole tenant that --tenant names.
+def erase(
+    session: str | None,
+    scope: str | None,
+    reason: str,
+    yes: bool,
+    as_json: bool,
+    settings: Settings,
+) -> None:
+    """Erase a session with its forks, a scope, or the whole tenant that --tenant names.
+
+    Of a scope go the items that name it, in every session, with all that was made of them (results,
+    summaries, slices, audits of those sessions), its facts and its episodes. The sessions go on
+    without; what names the scope later is remembered anew.
 
     Events, audits, bodies that nothing else refers to, dead letters, snapshots and the files of
     every replica that runs are overwritten. What can be reached later only, or not at all, is
@@ -34,12 +47,19 @@ def erase(session: str | None, reason: str, yes: bool, as_json: bool, settings: 
     \b
     Examples:
       weft erase --session s1
+      weft erase --scope user:42
       weft erase --tenant acme --yes --json
     """
     source = click.get_current_context().get_parameter_source("tenant")
+    if session is not None and scope is not None:
+        raise click.UsageError("give --session or --scope, not both")
+    if scope is not None:
+        _say(running(_erase_scope(settings, scope, reason, yes, quiet=as_json)), as_json)
+        return
     if session is None and source is not ParameterSource.COMMANDLINE:
         raise InvalidInput(
-            "give --session ID, or --tenant NAME on the command line for a whole tenant"
+            "give --session ID or --scope NAME, or --tenant NAME on the command line for a whole "
+            "tenant"
         )
     done = running(_erase(settings, session, reason, yes, quiet=as_json))
     if as_json:
@@ -52,6 +72,33 @@ def erase(session: str | None, reason: str, yes: bool, as_json: bool, settings: 
     click.echo("  removed: " + ", ".join(f"{name} {n:,}" for name, n in done.removed.items()))
     for one in done.unreachable:
         click.echo(f"  not reached: {one}")
+
+
+def _say(done: ErasedScope, as_json: bool) -> None:
+    if as_json:
+        print_json(done)
+        return
+    click.echo(f"erased scope {done.scope}; the receipt is event {done.receipt}")
+    click.echo("  removed: " + ", ".join(f"{name} {n:,}" for name, n in done.removed.items()))
+    for one in done.unreachable:
+        click.echo(f"  not reached: {one}")
+
+
+async def _erase_scope(
+    settings: Settings, scope: str, reason: str, yes: bool, quiet: bool
+) -> ErasedScope:
+    from weft.replay import erasing_scope
+
+    async with connection(settings, "erase") as log:
+        with steps(quiet) as told:
+            plan = await erasing_scope.plan_scope(log, settings.tenant, scope, told)
+        if not yes:
+            hint(f"to be erased: scope {scope}, {plan.events:,} events")
+            for session in plan.sessions:
+                hint(f"  of session {session}")
+            click.confirm("There is no way back. Erase?", abort=True, err=True)
+        with steps(quiet) as told:
+            return await erasing_scope.erase_scope(log, plan, reason, told)
 
 
 async def _erase(

@@ -13,6 +13,7 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import FactsEvent
 from weft_schemas.items import ContextItem
+from weft_schemas.subjects import event_of
 
 if TYPE_CHECKING:
     from weft.log.record import LogRecord
@@ -81,7 +82,7 @@ def _line(record: LogRecord) -> str:
         event = record.event()
     except InvalidInput as error:
         return f"{record.sequence:>8}  {when}  unreadable    {error}"
-    kind = record.subject.rpartition(".")[2]
+    kind = event_of(record.subject)
     return f"{record.sequence:>8}  {when}  {kind:<13} {_gist(event)}"
 
 

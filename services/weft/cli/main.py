@@ -64,6 +64,7 @@ _COMMANDS = {
     "hydrate": ("weft.cli.routing:hydrate", "A tool with the session's values for it."),
     "graph": ("weft.cli.catalog:graph", "Draw the graph that routing searches."),
     "policy": ("weft.cli.policy:policy", "Publish and show context policies."),
+    "grants": ("weft.cli.grants:grants", "Publish and show whose memory who may use."),
     "config": ("weft.cli.config:config", "Show the settings in force."),
     "gateway": ("weft.cli.gateway:gateway", "MCP servers behind firewall and log."),
     "mcp": ("weft.cli.mcp:mcp", "Weft itself as an MCP server."),

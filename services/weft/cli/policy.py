@@ -108,11 +108,7 @@ def known(file: BinaryIO) -> None:
 
 def read_policy(file: Path) -> ContextPolicy:
     """A policy from a JSON or YAML file. Raises `InvalidInput` with file and field."""
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{file}: {error.strerror}") from None
-    value = _parsed(file, content)
+    value = parsed(file)
     if isinstance(value, dict):
         value = {"type": "context_policy", **value}
     try:
@@ -131,7 +127,12 @@ def _check_patterns(file: Path, made: ContextPolicy) -> None:
         raise InvalidInput(f"{file}: {'; '.join(faults)}")
 
 
-def _parsed(file: Path, content: bytes) -> Any:
+def parsed(file: Path) -> Any:
+    """What a JSON or YAML file holds. Raises `InvalidInput`."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{file}: {error.strerror}") from None
     try:
         if file.suffix in (".yaml", ".yml"):
             import yaml

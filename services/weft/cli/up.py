@@ -283,9 +283,17 @@ def write_targets(path: Path, processes: Sequence[ProcessState]) -> None:
         os.replace(draft, path)
 
 
+OPEN = (
+    "open: there are no permissions here, and without `weft grants` everybody reads and writes the "
+    "memory of every scope; see docs/security.md"
+)
+"""Said at every start: this is for a machine of one's own."""
+
+
 def _say_ready(settings: Settings) -> None:
     url = settings.nats_url
     where = f" --nats {url}" if url != Settings().nats_url else ""
+    hint(OPEN)
     hint(f"ready: weft publish chat.json --session s1{where}")
 
 

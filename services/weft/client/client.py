@@ -30,7 +30,7 @@ from weft.messages.reading import Format, Messages, draft
 from weft.runtime.asking import Reply, ask
 from weft.runtime.catalogues import newest_catalogue
 from weft.runtime.crashpoints import crash_point
-from weft.runtime.policies import policy_in_force
+from weft.runtime.policies import grants_in_force, policy_in_force
 from weft.runtime.roll import call_roll
 from weft.runtime.settings import Settings, read_settings
 from weft_schemas.compile import (
@@ -41,6 +41,7 @@ from weft_schemas.compile import (
     ExplainRequest,
 )
 from weft_schemas.errors import Forbidden, InvalidInput, Unavailable, WeftError
+from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION, derived_key
 from weft_schemas.items import BodyRef, ContextItem
 from weft_schemas.policy import ContextPolicy, Phase
@@ -191,7 +192,9 @@ class Client:
             self._publisher = await opening.enter_async_context(Publisher(connection))
             self._sending = await opening.enter_async_context(Sending(connection, self._publisher))
             key = derived_key(self.settings.credential(), "message ids")
-            self._outgoing = Outgoing(connection, self._publisher, self.tenant, key)
+            self._outgoing = Outgoing(
+                connection, self._publisher, self.tenant, key, self.settings.principal
+            )
             self._open = opening.pop_all()
             self._connection = connection
 
@@ -337,6 +340,17 @@ class Client:
         Needs a credential that may read the log.
         """
         return await policy_in_force(await self._connected(), self.tenant, session, as_of)
+
+    async def publish_grants(self, grants: ScopeGrants) -> Ack:
+        """Say whose memory each principal of the tenant may read and write, from the ack's sequence
+        on; they replace all that were granted before. Needs an operator's credential."""
+        await self._connected()
+        return await self._send(self._outgoing.tenants(grants))
+
+    async def grants(self) -> tuple[int, ScopeGrants | None]:
+        """What is granted, and its sequence; 0 and None where nothing was yet. Needs a credential
+        that may read the log."""
+        return await grants_in_force(await self._connected(), self.tenant)
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
         """Publish a new version of a catalogue; its version is the ack's sequence."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from weft.audit.verifying import Verification
     from weft.indexer.rebuild import Rebuilt
     from weft.replay.erasing import Erased
+    from weft.replay.erasing_scope import ErasedScope
     from weft.replay.exporting import Exported
     from weft.replay.forking import Forked
     from weft.replay.importing import Imported
@@ -80,6 +81,14 @@ class Operator:
     async def erase(self, session: str, reason: str = "") -> Erased:
         """A session and its forks, out of everything. There is no way back."""
         return await self._erase(session, reason)
+
+    async def erase_scope(self, scope: str, reason: str = "") -> ErasedScope:
+        """A scope such as `user:42`: its items in every session, all that was made of them, and
+        what is remembered for it. There is no way back."""
+        from weft.replay.erasing_scope import erase_scope, plan_scope
+
+        found = await plan_scope(self._connection, self._tenant, scope)
+        return await erase_scope(self._connection, found, reason)
 
     async def erase_tenant(self, reason: str = "") -> Erased:
         """All of the tenant, out of everything. There is no way back."""

@@ -47,12 +47,19 @@ class Outgoing:
     """Makes messages of one tenant's items."""
 
     def __init__(
-        self, connection: Connection, publisher: Publisher, tenant: str, key: bytes = b""
+        self,
+        connection: Connection,
+        publisher: Publisher,
+        tenant: str,
+        key: bytes = b"",
+        principal: str = "",
     ) -> None:
-        """`key` makes the ids of items ones that nobody else can tell beforehand; the same in
-        every process of an agent, so that publishing again is recognised."""
+        """Publishes as `principal`, where one is given. `key` makes the ids of items ones that
+        nobody else can tell beforehand; the same in every process of an agent, so that publishing
+        again is recognised."""
         self.tenant = tenant
         self._key = key
+        self._principal = principal
         self._connection = connection
         self._bodies = Bodies(connection, publisher, tenant)
         self._artifacts = ArtifactStore(connection, publisher)
@@ -69,7 +76,9 @@ class Outgoing:
         _check_session(session)
         source = f"/weft/{encode_token(self.tenant)}/{encode_token(session)}"
         message_id_of = item_message_ids(self.tenant, session, self._key)
-        subjects = {kind: item_subject(self.tenant, session, kind) for kind in ItemKind}
+        subjects = {
+            kind: item_subject(self.tenant, session, kind, self._principal) for kind in ItemKind
+        }
         async for item, payload in _encoded(items):
             if len(payload) > THRESHOLD_BYTES and len(item.text) * 4 > THRESHOLD_BYTES:
                 payload = await self._lightened(item, payload)
@@ -84,7 +93,7 @@ class Outgoing:
     def closing(self, session: str, reason: str) -> Message:
         """The message that a session has ended."""
         _check_session(session)
-        subject = item_subject(self.tenant, session, SESSION_CLOSED)
+        subject = item_subject(self.tenant, session, SESSION_CLOSED, self._principal)
         return self._decided(subject, SessionClosedEvent(reason=reason), session)
 
     async def catalogue(self, catalog: Catalog) -> Message:

@@ -8,7 +8,7 @@ import msgspec
 
 from weft.compiler.compile import Compilation, compile_pack
 from weft.compiler.effort import is_short
-from weft.compiler.rights import policy_of
+from weft.compiler.rights import policy_of, within_grants
 from weft.readmodel.model import ReadModel
 from weft.readmodel.view import View
 from weft_schemas.compile import CompileAudit, CompileRequest, ExplainReply, PendingItem
@@ -31,8 +31,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """Whether nothing is waited for any more."""
     principal: str = ""
     """Who asks; empty where the subject names nobody."""
-    item: str = ""
-    """The item that is to be explained; empty where the pack is wanted."""
+    item: str | None = None
+    """The item that is to be explained; None where the pack is wanted."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -51,6 +51,8 @@ class Ready(msgspec.Struct, frozen=True):
     """A compile that can be done now."""
 
     view: View
+    request: CompileRequest
+    """Narrowed to the scopes that are granted to who asks."""
     policy: ContextPolicy
     """That it goes by."""
     loosened: tuple[str, ...]
@@ -60,7 +62,7 @@ class Ready(msgspec.Struct, frozen=True):
 def attempt(model: ReadModel, wanted: Wanted) -> Answer | None:
     """The answer; None where items that the request waits for are not settled and there is time
     left. Raises `NotFound` for a session or item that is not there, `Unavailable` for one that is
-    not folded yet, `Forbidden` where a policy is loosened by who may not."""
+    not folded yet, `Forbidden` where a policy is loosened, or a scope named, by who may not."""
     ready = ready_for(model, wanted)
     return None if ready is None else answered(ready, wanted)
 
@@ -74,7 +76,8 @@ def ready_for(model: ReadModel, wanted: Wanted) -> Ready | None:
     waits = request.after and request.as_of is None and not wanted.is_late
     if waits and any(row.sequence <= request.after for row in view.pending()):
         return None
-    return Ready(view, *policy_of(model, view, request, wanted.principal))
+    policy, loosened = policy_of(model, view, request, wanted.principal)
+    return Ready(view, within_grants(model, view, request, wanted.principal), policy, loosened)
 
 
 def is_short_work(ready: Ready, wanted: Wanted) -> bool:
@@ -84,8 +87,8 @@ def is_short_work(ready: Ready, wanted: Wanted) -> bool:
 
 def answered(ready: Ready, wanted: Wanted) -> Answer:
     """The compile itself."""
-    view, request = ready.view, wanted.request
-    if wanted.item and not view.by_ids([wanted.item]):
+    view, request = ready.view, ready.request
+    if wanted.item is not None and not view.by_ids([wanted.item]):
         raise NotFound(
             f"session {wanted.session!r} has no item {wanted.item!r} at or before sequence "
             f"{view.sequence}; see its items with `weft events`"
@@ -93,7 +96,7 @@ def answered(ready: Ready, wanted: Wanted) -> Answer:
     made = compile_pack(view, request, key=wanted.key, base=recorded(wanted.base))
     made = _with_rights(made, wanted.principal, ready.loosened)
     made = _with_unfolded(made, request.after)
-    reply = explained(wanted.item, made) if wanted.item else made.pack
+    reply = made.pack if wanted.item is None else explained(wanted.item, made)
     return Answer(
         msgspec.json.encode(reply),
         made.pack.sequence,

@@ -109,7 +109,7 @@ def compile_pack(
     `key` is the deployment's secret that fences are made with. `base` is the audit of the pack
     that `request.stable_from` names, null where it is unknown.
     """
-    state = _candidates(view, request, key, base)
+    state = _candidates(readable(view, request), request, key, base)
     _close(state)
     _apply_sensitivity(state)
     _apply_phase_rules(state)
@@ -117,6 +117,13 @@ def compile_pack(
     choice = _renditions(state)
     shown = _select(state, choice)
     return _render(state, choice, shown)
+
+
+def readable(view: SessionView, request: CompileRequest) -> SessionView:
+    """The view with the memory that the request is for."""
+    if isinstance(request.scopes, msgspec.UnsetType):
+        return view
+    return view.within(request.scopes)
 
 
 def entries_of(

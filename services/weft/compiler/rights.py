@@ -3,13 +3,37 @@ to loosen it is the operator's right."""
 
 from __future__ import annotations
 
+import msgspec
+
 from weft.readmodel.model import ReadModel
 from weft.readmodel.rows import SessionView
 from weft_schemas.compile import CompileRequest
 from weft_schemas.errors import Forbidden
+from weft_schemas.grants import may_use
 from weft_schemas.ids import OPERATOR
 from weft_schemas.loosening import loosened
 from weft_schemas.policy import ContextPolicy
+
+
+def within_grants(
+    model: ReadModel, view: SessionView, request: CompileRequest, principal: str
+) -> CompileRequest:
+    """The request narrowed to the scopes that are granted now to who asks. Raises `Forbidden` where
+    it names one that is not."""
+    grants = model.view(view.tenant, view.session).grants()
+    if not isinstance(request.scopes, msgspec.UnsetType):
+        for scope in request.scopes:
+            if not may_use(grants, principal, view.session, scope):
+                raise Forbidden(
+                    f"scope {scope!r} is not granted to {principal or 'who asks without a name'}; "
+                    "leave it out, or have an operator grant it"
+                )
+        return request
+    named = view.scopes()
+    granted = [one for one in named if may_use(grants, principal, view.session, one)]
+    if granted == named:
+        return request
+    return msgspec.structs.replace(request, scopes=tuple(granted))
 
 
 def policy_of(

@@ -163,7 +163,9 @@ class Compiler:
 
         return await self._replica.read_here(asked.tenant, read)
 
-    async def _answered(self, asked: Asked[Any], request: CompileRequest, item: str = "") -> Answer:
+    async def _answered(
+        self, asked: Asked[Any], request: CompileRequest, item: str | None = None
+    ) -> Answer:
         """Waits for what the request waits for, then compiles what is there: here where that is
         short work, else in a process."""
         tenant, session = asked.tenant, asked.session

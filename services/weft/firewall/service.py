@@ -71,10 +71,9 @@ class _Drilldowns:
             count = tokens.count(redacted, self._encoding)
             shown_of = Slice(redacted, count, False, None, ())
             return reply_of(asked.tenant, found, request, self._key, shown_of)
-        signals = found.envelope.signals if found.envelope is not None else ()
         shown = partial(
             slice_of, asked.tenant, msgspec.structs.replace(found, envelope=None), request,
-            self._key, self._encoding, rules, signals,
+            self._key, self._encoding, rules, signals=signals_of(found),
         )  # fmt: skip
         is_short = found.size <= SHORT_BYTES and request.max_tokens <= SHORT_SLICE
         if is_short and not self._pool.is_apart(asked.tenant, self._replica.crowds(asked.tenant)):
@@ -99,8 +98,8 @@ def slice_of(
     key: bytes,
     encoding: str,
     rules: FirewallRules,
-    signals: tuple[Signal, ...],
     body: Body,
+    signals: tuple[Signal, ...] = (),
 ) -> DrilldownReply:
     """The reply to a drill-down into a body."""
     shown = drill(
@@ -112,6 +111,11 @@ def slice_of(
         rules=rules,
     )
     return reply_of(tenant, found, request, key, shown, signals)
+
+
+def signals_of(found: Artifact) -> tuple[Signal, ...]:
+    """What the guards saw in the whole body."""
+    return found.envelope.signals if found.envelope is not None else ()
 
 
 def reply_of(
@@ -153,8 +157,7 @@ def allowed(
     found = artifact(model.db, tenant, handle, key)
     view = model.view(tenant, found.session)
     policy = view.policy()[1]
-    signals = found.envelope.signals if found.envelope is not None else ()
-    action = action_on(policy.firewall, signals)
+    action = action_on(policy.firewall, signals_of(found))
     if action is SignalAction.DROP:
         raise Forbidden(
             f"artifact {handle!r} is flagged by the guards, and the policy in force drops such "

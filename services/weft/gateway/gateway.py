@@ -37,7 +37,7 @@ from weft.router.router import MOST_CARDS, Router
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem
-from weft_schemas.routing import Catalog, RouteRequest
+from weft_schemas.routing import Catalog, Effect, RouteRequest
 
 LEARN_SECONDS = 20.0
 """How long a list waits for servers that were never seen before."""
@@ -104,7 +104,7 @@ class Gateway:
         self._owner = asyncio.create_task(self._own())
         self._refresh()
         unknown = [one for one in self.upstreams.values() if one.manifest is None]
-        self._spawn(self._learn(unknown))
+        self.spawn(self._learn(unknown))
         self._keep_state()
         return self
 
@@ -187,11 +187,14 @@ class Gateway:
                 raise Refused(refusal(tool.id, wrong, tool.tool.input_schema))
         except (Refused, WeftError) as error:
             return await self._refused(call.host, logged, str(error))
-        await self._publish(call.host, logged)
+        logging = asyncio.ensure_future(self._publish(call.host, logged))
+        if tool.effect is not Effect.READS:
+            await logging  # before anything changes; of what only reads, before the answer
         try:
             result = await self._sent(call, tool, sent, report, meta)
+            await logging
         except asyncio.CancelledError:
-            self._spawn(self._publish(call.host, refusal_item(logged, "cancelled by the host")))
+            self.spawn(self._publish(call.host, refusal_item(logged, "cancelled by the host")))
             raise
         except (WeftError, RuntimeError, ValidationError) as error:
             return await self._refused(call.host, logged, _reason(error, tool), logged_already=True)
@@ -320,7 +323,7 @@ class Gateway:
     ) -> types.CallToolResult:
         text, content_type = logged_text(result)
         item = result_item(logged, text, is_error=result.is_error, content_type=content_type)
-        publishing = asyncio.create_task(self._publish(host, item))
+        publishing = asyncio.create_task(self._kept(host, item))
         try:
             behind = await self.log()
             guard = self._guard(behind, host.session)
@@ -341,6 +344,9 @@ class Gateway:
         finally:
             sequence = await publishing
         shown: types.CallToolResult = done.result
+        if sequence is None:
+            note = types.TextContent(text=_NOT_KEPT)
+            return shown.model_copy(update={"content": [*shown.content, note]})
         if done.handle:
             handles = self._handles_of(behind)
             own = await handles.confirmed(host.session, item.id, sequence, done.handle)
@@ -348,6 +354,15 @@ class Gateway:
             if own != done.handle:
                 shown = renamed(shown, done.handle, own)
         return shown
+
+    async def _kept(self, host: Host, item: ContextItem) -> int | None:
+        """The result's place in the log; None where the log is away. What was done is done, and the
+        model has to know of it."""
+        try:
+            return await self._publish(host, item)
+        except WeftError as error:
+            _log.error("a result is not in the log: %s", error)
+            return None
 
     async def _refused(
         self, host: Host, logged: ContextItem, reason: str, *, logged_already: bool = False
@@ -405,7 +420,7 @@ class Gateway:
         answer: types.InputResponse | types.ErrorData = await call.ask(request)
         said = answer.message if isinstance(answer, types.ErrorData) else _dumped(answer)
         result = result_item(asked, said, is_error=isinstance(answer, types.ErrorData))
-        self._spawn(self._publish(call.host, asked, result))
+        self.spawn(self._publish(call.host, asked, result))
         return answer
 
     async def _changed_upstream(self, upstream: Upstream) -> None:
@@ -443,7 +458,7 @@ class Gateway:
         self.tools, self.quarantined = trust.trusted, trust.quarantined
         self.names = passed_names(self.tools)
         self._router.update(tool.item for tool in self.tools.values())
-        self._spawn(self._publish_catalogue())
+        self.spawn(self._publish_catalogue())
 
     async def reload(self) -> None:
         """Look at the pins again: a person approved something."""
@@ -527,7 +542,7 @@ class Gateway:
         )
         self._folder.keep_state(state)
 
-    def _spawn(self, work: Any) -> None:
+    def spawn(self, work: Any) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -536,6 +551,11 @@ class Gateway:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.warning("%s", error)
+
+
+_NOT_KEPT = (
+    "[weft: the log could not take this result: it was not recorded, and has no handle that lasts]"
+)
 
 
 def _of(logged: ContextItem, tool: GatewayTool) -> ContextItem:

@@ -30,6 +30,10 @@ KEPT_BYTES = 64 << 20
 """Of raw results that are remembered; the others come from the log."""
 WAIT_SECONDS = 20.0
 """For services that start, and for the envelope of a result that has just come."""
+CONFIRM_SECONDS = 3.0
+"""For the log's firewall to tell the handle of a result."""
+AGAIN_SECONDS = 60.0
+"""After it did not, until it is waited for again."""
 _LOOK_SECONDS = 0.1
 
 
@@ -45,6 +49,7 @@ class Handles:
     def __init__(self, client: Client, guard: Guard, is_own: bool) -> None:
         """`is_own` where the gateway is known to have the deployment's secret."""
         self.is_own = is_own
+        self._not_before = 0.0
         self._client = client
         self._guard = guard
         self._known: OrderedDict[str, Known] = OrderedDict()
@@ -64,12 +69,14 @@ class Handles:
         """The handle that the log's firewall gives a result. It is the same where the gateway has
         the deployment's secret, which is found out once; without it, nothing is known here, and
         handles are looked up in the log."""
-        if self.is_own:
+        now = asyncio.get_running_loop().time()
+        if self.is_own or now < self._not_before:
             return handle
         try:
-            async with asyncio.timeout(WAIT_SECONDS):
+            async with asyncio.timeout(CONFIRM_SECONDS):
                 told = await self._told(session, item_id, after)
-        except (TimeoutError, WeftError):
+        except (TimeoutError, WeftError):  # no firewall works now
+            self._not_before = now + AGAIN_SECONDS
             return handle
         self.is_own = told == handle
         return told

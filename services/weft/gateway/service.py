@@ -142,7 +142,7 @@ class Service:
         tools = SEARCH_TOOLS if searches else [*self._passed_tools(), _LOOK]
         page, cursor = paged(tools, params)
         said = f"{len(tools)} tools: " + ", ".join(tool.name for tool in page)
-        await self._recorded(host, "tools/list", params, said)
+        self._record(host, "tools/list", params, said)
         return types.ListToolsResult(tools=page, next_cursor=cursor)
 
     def _passed_tools(self) -> list[types.Tool]:
@@ -368,17 +368,15 @@ class Service:
         self, context: Context, method: str, params: types.PaginatedRequestParams | None
     ) -> list[Upstream]:
         await self._gateway.known()
-        await self._recorded(self._gateway.hosts.of(context), method, params, "listed")
+        self._record(self._gateway.hosts.of(context), method, params, "listed")
         return list(self._gateway.upstreams.values())
 
-    async def _recorded(
+    def _record(
         self, host: Host, method: str, params: types.PaginatedRequestParams | None, said: str
     ) -> None:
+        """A list does nothing, so the host does not wait until it is in the log."""
         cursor = {"cursor": params.cursor} if params and params.cursor else {}
-        try:
-            await self._gateway.record(host, method, cursor, said)
-        except WeftError as error:
-            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+        self._gateway.spawn(self._gateway.record(host, method, cursor, said))
 
     def _of_address(self, uri: str) -> tuple[Upstream, str]:
         found = split(str(uri))

@@ -22,7 +22,7 @@ _SHARE = 3
 _MARK = 12
 """Tokens of the mark at a cut."""
 _TRIES = 6
-_AT_THE_ENDS = 1.0
+_AT_THE_ENDS = 0.5
 """What the first and the last of a text are worth, beside the best match's 1."""
 _FEW = 4
 

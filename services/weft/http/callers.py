@@ -12,9 +12,9 @@ OPEN = "whoever reaches this port"
 """Name of the grant that every request has where there are no tokens."""
 
 
-def open_grant(tenant: str) -> Grant:
+def open_grant(tenant: str, principal: str = "") -> Grant:
     """Of a process without tokens on loopback: everything that its own credential may do."""
-    return Grant(OPEN, tenant, read_log=True)
+    return Grant(OPEN, tenant, principal=principal, read_log=True)
 
 
 def caller(grants: Grants | Grant, authorization: str, host: str) -> Grant:

@@ -15,7 +15,7 @@ from weft.http.grants import Grant
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Forbidden
 
-Credential = tuple[str, str, str, str, str]
+Credential = tuple[str, str, str, str, str, str]
 
 
 class Clients:
@@ -36,7 +36,7 @@ class Clients:
     async def of(self, grant: Grant) -> Client:
         """The client that signs in as the grant says; without a credential of its own, as this
         process does. Raises `Unavailable` and `Forbidden`."""
-        settings = replace(self._settings, tenant=grant.tenant)
+        settings = replace(self._settings, tenant=grant.tenant, principal=grant.principal)
         if grant.user or grant.creds or grant.nats_token:
             settings = replace(
                 settings,
@@ -68,6 +68,7 @@ class Clients:
             settings.password or "",
             str(settings.creds or ""),
             settings.token or "",
+            settings.principal,
         )
         if key not in self._opened:
             async with self._opening[key]:

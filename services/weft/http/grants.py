@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from weft_schemas.errors import ConfigurationError, InvalidInput
-from weft_schemas.ids import encode_token
+from weft_schemas.ids import encode_token, principal_token
 
 LEAST_CHARACTERS = 16
 """Of a token: what is shorter can be guessed."""
@@ -41,6 +41,8 @@ class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     creds: str | None = None
     """Path of a NATS credentials file."""
     nats_token: str | None = None
+    principal: str = ""
+    """Who asks within the tenant, where its permissions and grants tell several apart."""
     read_log: bool = False
     """It may read its tenant's events, raw results among them."""
     rate: Annotated[float, Meta(gt=0)] | None = None
@@ -116,6 +118,8 @@ def _check(grant: Grant, path: Path) -> None:
         raise ConfigurationError(f"{where}: several ways to sign in; keep one")
     try:
         encode_token(grant.tenant)
+        if grant.principal:
+            principal_token(grant.principal)
     except InvalidInput as error:
         raise ConfigurationError(f"{where}: {error}") from None
 

@@ -279,7 +279,7 @@ def _first(call: Call) -> int:
 
 
 def _event(record: LogRecord) -> LogEvent:
-    _, direction, *_, kind = record.subject.split(".")
+    _, direction, _, _, _, kind, *_ = record.subject.split(".")
     return LogEvent(
         record.sequence, record.published_ns, direction, kind, record.message_id, _json(record)
     )

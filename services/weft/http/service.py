@@ -48,7 +48,9 @@ async def serve(
     """
     if grants is None:
         check_open(host)
-    given: Grants | Grant = open_grant(settings.tenant) if grants is None else grants
+    given: Grants | Grant = (
+        open_grant(settings.tenant, settings.principal) if grants is None else grants
+    )
     set_up_logging("serve", settings.log_level)
     listening_on = listener(host, port)
     async with Clients(settings) as clients:

@@ -123,7 +123,7 @@ class LogEvent(msgspec.Struct, frozen=True):
     direction: str
     """`in` (published by agents) or `out` (derived by workers)."""
     kind: str
-    """Last token of the subject: the item's kind, or the event's type."""
+    """Of the subject: the item's kind, or the event's type."""
     message_id: str
     event: msgspec.Raw | None
     """The JSON as published; null where it is none."""

@@ -67,9 +67,10 @@ async def reopen(
 
 
 async def _erased_since(connection: Connection, checkpoint: int) -> bool:
-    tombstones = stored_filter(session=TENANT_SESSION, direction="out", event="erased")
-    async for _ in read_matching(connection, tombstones, after=checkpoint):
-        return True
+    for event in ("erased", "scope_erased"):
+        tombstones = stored_filter(session=TENANT_SESSION, direction="out", event=event)
+        async for _ in read_matching(connection, tombstones, after=checkpoint):
+            return True
     return False
 
 

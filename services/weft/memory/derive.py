@@ -17,9 +17,10 @@ from weft_schemas.events import (
     SummaryEvent,
 )
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import MemoryRules, teaches
 
 WORKER = "memory"
-VERSION = "1"
+VERSION = "2"
 
 _ANYONE = ("", "user", "human", "customer")
 """Authors that mean the one user of the session."""
@@ -41,15 +42,16 @@ def facts_of_item(session: str, item: ContextItem, text: str, origin: Origin) ->
 
 
 def facts_of_envelope(
-    session: str, item: ContextItem, event: EnvelopeEvent, origin: Origin
+    session: str, item: ContextItem, event: EnvelopeEvent, origin: Origin, rules: MemoryRules
 ) -> FactsEvent | None:
-    """Facts of a tool result, through its envelope alone; `item` is the enveloped one.
+    """Facts of a tool result, through its envelope alone, where the rules let this tool teach;
+    `item` is the enveloped one.
 
     `origin` must name the item's sequence and the envelope's run, so that a repeated envelope
     changes nothing and a re-derived one supersedes.
     """
     tool = item.reserved.tool_name
-    pairs = facts_of_profile(tool, event.envelope) if tool else []
+    pairs = facts_of_profile(tool, event.envelope) if tool and teaches(rules, tool) else []
     sensitivity = item.sensitivity.raised_to(event.envelope.sensitivity)
     return _facts(session, item, pairs, sensitivity, origin)
 

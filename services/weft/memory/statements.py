@@ -1,7 +1,9 @@
 """What a user says about themselves, as key and value: `my timezone is UTC` → `user_timezone=UTC`.
 
-Fixed patterns over single clauses, made to miss rather than to invent: questions, suppositions,
-quotations and code teach nothing, and neither does an attribute outside the list.
+Only what a person says of himself in the indicative counts. What may be somebody else's words
+teaches nothing: what is quoted in any script's marks, reported, introduced by a colon, or stands on
+several lines, as what is pasted does; and neither do questions, suppositions and orders. What is to
+be remembered all the same is published as a `memory_fact`.
 """
 
 from __future__ import annotations
@@ -11,23 +13,38 @@ from collections.abc import Iterator
 
 from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
 
-_MOST_TEXT = 8_000
-"""Characters looked at: people state facts briefly; what is longer was pasted."""
+_MOST_TEXT = 1_000
+"""Characters: people state facts briefly; what is longer was pasted."""
 _MOST_FACTS = 20
 _MOST_WORDS = 8
 """Of a value. A longer one is a sentence."""
 
-_NOT_SAID = re.compile(r"```.*?(?:```|\Z)|^[^\S\n]*+>.*$", re.DOTALL | re.MULTILINE)
-"""Code and quotations."""
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_SUPPOSED = re.compile(
-    r"\b(if|whether|unless|suppose|assuming|imagine|pretend|what|why|how|is|are|does|did|was"
-    r"|thought|wish|example)\b",
-    re.I,
+_NOT_TYPED = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|```|^\s*(?:[>|{\[<]|\s{4})|<[/\w]")
+"""Lines, code, quotations, markup, tables and JSON: no message that somebody typed for himself."""
+_OPENING = "“”„«»‹「『《〈〝\"‘‚'"  # noqa: RUF001
+_CLOSED = ("”", "”", "“”", "»", "«", "›", "」", "』", "》", "〉", "〞〟", '"', "’", "‘’", "'")  # noqa: RUF001
+_CLOSING = dict(zip(_OPENING, _CLOSED, strict=True))
+"""Opening quotation mark → what closes it."""
+_QUOTE = re.compile(r"[“”„«»‹「『《〈〝\"‚]|(?<!\w)[‘'](?=\w)")  # noqa: RUF001
+"""Single ones open before a word alone: within one they are apostrophes."""
+_SENTENCE = re.compile(r"(?<=[.!?;。！？؟])\s+")  # noqa: RUF001
+_IMAGINED = re.compile(
+    r"\b(if|whether|unless|suppose|assuming|imagine|pretend|wish|example(?!\.\w))\b", re.I
 )
-_CLAUSE = re.compile(r"[,:—–]\s|\b(?:and|but)\s", re.I)  # noqa: RUF001
+"""Of these, what makes a supposition of all that stands in its sentence; of what follows, too,
+where it begins a sentence."""
+_INTRODUCES = re.compile(r"\w\s*[:：](?:\s|$)")  # noqa: RUF001
+"""A colon gives the word to somebody else."""
+_BEFORE = re.compile(
+    r"\W*(?:(?:now|actually|currently|still|just|also|simply|I think|you can|please)\s+)*", re.I
+)
+"""What may stand in a clause before what is said of oneself. Anything else may report it."""
+_OWN = re.compile(r"\W*(?:I|my)\b", re.I)
+_ASIDE = 3
+"""Words of a clause that may stand before a comma, such as `by the way`."""
+_CLAUSE = re.compile(r"[,:—–]\s|\s-\s|\b(?P<joined>and|but)\s", re.I)  # noqa: RUF001
 _VALUE_END = re.compile(
-    r"[,;!?\n]|\.\s|\.?\Z|\s[-—–]\s"  # noqa: RUF001
+    r"[,;!?？؟。]|\.\s|\.?\Z|\s[-—–]\s"  # noqa: RUF001
     r"|\s(?:and|but|so|because|since|which|who|if|when|please|can|could|would|thanks?)\s",
     re.I,
 )
@@ -58,10 +75,7 @@ _NAMED_THING = re.compile(
 _SPECIFIC = re.compile(r"[A-Z\d_@]|\w[.-]\w")
 
 _MINE = re.compile(
-    r"\b(?P<change>(?:set|changed?|updated?|switch(?:ed)?)\s+)?(?P<whose>my|our|the)\s+"
-    r"(?P<attribute>(?:[\w'-]+\s+){0,3}[\w-]+)\s*"
-    r"(?:\bis\b|\bare\b|=|:|(?(change)\bto\b|(?!)))\s*(?=\S)",
-    re.I,
+    r"\bmy\s+(?P<attribute>(?:[\w'-]+\s+){0,3}[\w-]+)\s*(?:\bis\b|\bare\b|=|:)\s*(?=\S)", re.I
 )
 _NAMED = r"(?P<value>[A-Z][\w'-]+(?:\s[A-Z][\w'-]+){0,2})"
 _ZONE = r"(?P<value>(?:UTC|GMT)(?:\s?[+-]\s?\d{1,2}(?::\d\d)?)?|[A-Z]{2,4}T|[A-Z]\w+/[A-Z]\w+)\b"
@@ -72,7 +86,8 @@ _PATTERNS = [
     for key, pattern in (
         (
             "name",
-            rf"(?:^|[Hh]i|[Hh]ello|[Hh]ey)\W*(?:I'm|I am|[Tt]his is) {_NAMED}(?=[,.!]|\sand\s|$)",
+            rf"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey)\W+)?(?:I'm|I am|[Tt]his is) {_NAMED}"
+            r"(?=[,.!]|\sand\s|$)",
         ),
         ("name", rf"\b(?:[Pp]lease )?[Cc]all me {_NAMED}"),
         ("timezone", rf"\bI(?:'m| am) (?:in|on) (?:the )?{_ZONE}"),
@@ -85,16 +100,17 @@ _PATTERNS = [
         ("diet", r"\bI(?:'m| am) (?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"),
         ("birth_date", rf"\bI was born (?:on|in) {_REST}"),
         ("preference", rf"\bI(?:'d| would)?(?: really| strongly| always| usually)? prefer {_REST}"),
-        ("instruction", rf"^[Ff]rom now on,? {_REST}"),
     )
 ]
 _REMEMBER = re.compile(
-    r"(?:^|[,:]\s|\bplease\s|\band\s|\balso\s)"
-    r"(?:(?:remember|note|keep in mind|don't forget)(?:\s+that\b|:)"
-    r"|remember(?=\s+(?:my|our|the|I|we)\b))"
-    r"\s+(?!(?:this|why|how|what|when|to)\b)(?P<value>\S.*)",
+    r"^(?:\w+,\s|please\s|and\s|also\s)*(?:remember|note|keep in mind|don't forget)(?:\s+that)?\s+"
+    r"(?P<value>(?:my|I|I'm|I'd)\s\S.*)",
     re.I,
 )
+"""Only what is said of oneself: an order to remember something else may be anybody's."""
+
+
+_MY = re.compile(r"my\s(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<value>\S.*)", re.I)
 
 
 def facts_said(text: str, who: str = "user") -> list[tuple[str, str]]:
@@ -102,54 +118,93 @@ def facts_said(text: str, who: str = "user") -> list[tuple[str, str]]:
 
     `who` begins the keys of what belongs to the speaker.
     """
-    spoken = _NOT_SAID.sub("\n", text[:_MOST_TEXT])
+    typed = text.strip("\r\n") if len(text) < 2 * _MOST_TEXT else ""
+    if len(typed) > _MOST_TEXT or _NOT_TYPED.search(typed):
+        return []
     found: dict[str, str] = {}
-    for sentence in _SENTENCE.split(spoken):
-        for key, value in _facts_of(" ".join(sentence.split()), who):
+    spans, start, is_imagined = list(_quoted(typed)), 0, False
+    for end in [*(match.end() for match in _SENTENCE.finditer(typed)), len(typed)]:
+        sentence, at, start = typed[start:end].rstrip(), start, end
+        is_imagined = is_imagined or _IMAGINED.match(sentence.lstrip()) is not None
+        if is_imagined or _IMAGINED.search(sentence):
+            continue
+        quoted = [(first - at, last - at) for first, last in spans]
+        for key, value in _facts_of(sentence, quoted, who):
             if key and value and not is_secret(key):
                 found.pop(key, None)
-                found[key] = value
+                found[key] = " ".join(value.split())
     return list(found.items())[:_MOST_FACTS]
 
 
-def _facts_of(sentence: str, who: str) -> Iterator[tuple[str, str]]:
-    remark = _REMEMBER.search(sentence)
+def _quoted(text: str) -> Iterator[tuple[int, int]]:
+    """Stretches within quotation marks of any script. One that nothing closes holds the rest."""
+    start = 0
+    while opening := _QUOTE.search(text, start):
+        closing = _CLOSING[opening.group()]
+        ends = (text.find(mark, opening.end()) for mark in closing)
+        start = min((end for end in ends if end >= 0), default=len(text)) + 1
+        yield opening.start(), start
+
+
+Spans = list[tuple[int, int]]
+
+
+def _facts_of(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str]]:
+    remark = _REMEMBER.match(sentence)
     if remark:
-        if not sentence.endswith("?"):
+        if not sentence.endswith(_ASKS) and not _is_within(remark.start("value"), quoted):
             yield _remembered(remark["value"], who)
         return
     for key, pattern in _PATTERNS:
         for match in pattern.finditer(sentence):
-            if not _is_supposed(sentence, match):
+            if _is_said(sentence, match, quoted) and not _is_asked(sentence, match.start("value")):
                 yield _stated(key, _value(match["value"]), who)
     for match in _MINE.finditer(sentence):
         value = _value(sentence[match.end() :])
-        if value and not _is_supposed(sentence, match) and not _is_asked(sentence, match.end()):
-            yield _attributed(match["whose"].casefold(), match["attribute"], value, who)
+        if value and _is_said(sentence, match, quoted) and not _is_asked(sentence, match.end()):
+            yield _attributed(match["attribute"], value, who)
+
+
+def _is_said(sentence: str, match: re.Match[str], quoted: Spans) -> bool:
+    """Whether the speaker says it himself: it begins its clause, and no clause before it may be one
+    that reports it."""
+    before = sentence[: match.start()]
+    if _INTRODUCES.search(before) or _is_within(match.start(), quoted):
+        return False
+    start = 0
+    for cut in _CLAUSE.finditer(before):
+        clause = before[start : cut.start()]
+        if not _OWN.match(clause) and (cut["joined"] or len(clause.split()) > _ASIDE):
+            return False
+        start = cut.end()
+    return _BEFORE.fullmatch(before, start) is not None
+
+
+def _is_within(place: int, spans: Spans) -> bool:
+    return any(first <= place < last for first, last in spans)
 
 
 def _stated(key: str, value: str, who: str) -> tuple[str, str]:
     """A preference is keyed by what it is about, so that window seats replace aisle seats."""
-    if key in ("preference", "instruction") and value:
+    if key == "preference" and value:
         topic = re.split(r"\s(?:over|to|rather|than|instead)\s", value)[0]
         return f"{who}_{key}_{key_from(topic).split('_')[-1]}", value
     return f"{who}_{key}", value
 
 
-def _attributed(whose: str, attribute: str, value: str, who: str) -> tuple[str, str]:
+def _attributed(attribute: str, value: str, who: str) -> tuple[str, str]:
     """`my home time zone` → `user_home_timezone`; an empty key where it is no known attribute."""
     words = key_from(attribute.replace("'s", "")).replace("time_zone", "timezone")
     words = words.replace("e_mail", "email").removesuffix("_address" if "mail" in words else "")
     parts = words.split("_")
     known = _ATTRIBUTE.fullmatch(parts[-1]) or any(map(_QUALIFIER.fullmatch, parts[:-1]))
-    if not known or is_secret(words) or (whose == "the" and not _IDENTIFIER.fullmatch(parts[-1])):
+    if not known or is_secret(words):
         return "", ""
-    if (whose == "our" or _NAMED_THING.fullmatch(parts[-1])) and not _SPECIFIC.search(value):
+    if _NAMED_THING.fullmatch(parts[-1]) and not _SPECIFIC.search(value):
         return "", ""
     if _IDENTIFIER.fullmatch(parts[-1]):
         value = _identifier(value)
-    prefix = f"{who}_" if whose == "my" and parts[0] != who else ""
-    return prefix + words, value
+    return (f"{who}_" if parts[0] != who else "") + words, value
 
 
 def _identifier(value: str) -> str:
@@ -161,18 +216,15 @@ def _identifier(value: str) -> str:
 
 
 def _remembered(remark: str, who: str) -> tuple[str, str]:
-    clause = re.match(r"(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<value>\S.*)", remark)
+    """What somebody wants to be remembered of himself."""
+    clause = re.match(
+        r"my\s(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<value>\S.*)", remark, re.I
+    )
     value = remark.strip(" .!\"'`*")[:MAX_VALUE]
     if clause is None or _NO_VALUE.match(clause["value"]):
         return ("", "") if is_secret(key_from(remark)) else (note_key(remark), value)
-    words = clause["key"].split()
-    mine = words[0].casefold() == "my"
-    name = key_from(" ".join(words[1:] if words[0].casefold() in _DETERMINERS else words))
-    name = name.replace("time_zone", "timezone")
-    return (f"{who}_{name}" if mine else name), clause["value"].strip(" .!\"'`*")[:MAX_VALUE]
-
-
-_DETERMINERS = ("my", "our", "the", "a", "an")
+    name = key_from(clause["key"]).replace("time_zone", "timezone")
+    return f"{who}_{name}", clause["value"].strip(" .!\"'`*")[:MAX_VALUE]
 
 
 def _value(rest: str) -> str:
@@ -185,13 +237,10 @@ def _value(rest: str) -> str:
     return value[:MAX_VALUE]
 
 
-def _is_supposed(sentence: str, match: re.Match[str]) -> bool:
-    """Whether the words of its clause before the match make it a question or a supposition."""
-    clause = _CLAUSE.split(sentence[: match.start()])[-1]
-    return _SUPPOSED.search(clause) is not None
+_ASKS = ("?", "？", "؟")  # noqa: RUF001
 
 
 def _is_asked(sentence: str, start: int) -> bool:
     """Whether the value runs up to a question mark: `so my timezone is UTC?`"""
     end = _VALUE_END.search(sentence, start)
-    return end is not None and end.group() == "?"
+    return end is not None and end.group() in _ASKS

@@ -71,7 +71,7 @@ async def _of_envelope(log: EventLog, source: Source) -> FactsEvent | None:
         item_id=item.id,
         run=source.origin.run or event.origin.run,
     )
-    return facts_of_envelope(source.session, item, event, origin)
+    return facts_of_envelope(source.session, item, event, origin, source.policy.memory)
 
 
 def _of_summary(source: Source) -> EpisodeEvent | None:

@@ -11,13 +11,19 @@ from weft_schemas.events import (
     ErasureReceiptEvent,
     Event,
     RevivedEvent,
+    ScopeErasedEvent,
     SessionClosedEvent,
 )
+from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.routing import Catalog
 from weft_schemas.subjects import Stored
+
+TENANTS_OWN = (
+    ContextPolicy | Catalog | ScopeGrants | ErasedEvent | ScopeErasedEvent | ErasureReceiptEvent
+)
 
 
 class Decoded(msgspec.Struct):
@@ -55,6 +61,6 @@ def check_place(address: Stored, event: Event) -> None:
         raise InvalidInput(f"event {expected!r} stands on an {address.direction!r} subject")
     if isinstance(event, ContextPolicy | ErasedEvent) and event.session == "":
         raise InvalidInput(f"event {expected!r} names the session ''; null means the whole tenant")
-    tenants_own = isinstance(event, ContextPolicy | Catalog | ErasedEvent | ErasureReceiptEvent)
+    tenants_own = isinstance(event, TENANTS_OWN)
     if tenants_own != (address.session == TENANT_SESSION):
         raise InvalidInput(f"event {expected!r} does not belong in this session")

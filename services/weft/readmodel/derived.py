@@ -133,6 +133,9 @@ class DerivedFold:
 
     def _summary(self, version: int, state: SessionState, event: SummaryEvent) -> bool:
         source = self._source(version, state, event.origin)
+        place = (state.number, source.anchor)
+        if source.type == "closing" and self._db.execute(_sql.partly_erased, place).fetchone():
+            raise Contradiction(f"closing {source.anchor}: a scope of its session was erased since")
         if not self._counts(version, "summary", source, event.origin, "", ()):
             return False
         count = self._tokens(event)
@@ -145,9 +148,10 @@ class DerivedFold:
         kind = f"fact of {source.type}"
         if not self._counts(version, kind, source, event.origin, event.scope, self._withdraw):
             return False
+        scope = self._scope_of_facts(event.scope, address.session, source)
         for fact in event.facts:
             memory = Memory(
-                "fact", address.tenant, event.scope, fact.key, source.anchor, version,
+                "fact", address.tenant, scope, fact.key, source.anchor, version,
                 state.number, 0, msgspec.json.encode(fact),
             )  # fmt: skip
             remember(self._db, memory)
@@ -162,12 +166,30 @@ class DerivedFold:
         if not self._counts(version, kind, source, event.origin, part, self._withdraw):
             return False
         count = self._tokens(event)
+        scope = self._scope_of_session(event.scope, address.session, state)
         memory = Memory(
-            "episode", address.tenant, event.scope, event.episode_id, source.anchor, version,
+            "episode", address.tenant, scope, event.episode_id, source.anchor, version,
             state.number, count, encode_event(event),
         )  # fmt: skip
         remember(self._db, memory)
         return True
+
+    def _scope_of_facts(self, scope: str, session: str, source: _Source) -> str:
+        """Of what an item teaches: the scope that a worker read from it, or, where the item's
+        publisher may not use that one, its session's own."""
+        if scope.startswith("session:"):
+            return f"session:{session}"
+        refused = self._db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
+        return f"session:{session}" if refused and refused[0] == scope else scope
+
+    def _scope_of_session(self, scope: str, session: str, state: SessionState) -> str:
+        """Of what a session comes to: a scope that an item of it may use, or its own."""
+        own, place = f"session:{session}", (state.number, scope)
+        if scope.startswith("session:"):
+            return own
+        if self._db.execute(_sql.has_scope, place).fetchone():
+            return scope
+        return own if self._db.execute(_sql.refuses_scope, place).fetchone() else scope
 
     def _level(self, version: int, state: SessionState, event: SensitivityEvent) -> bool:
         source = self._source(version, state, event.origin)

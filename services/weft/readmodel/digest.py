@@ -24,7 +24,7 @@ _OF_SESSION = (
     "items", "envelopes", "summaries", "levels", "closings", "conflicts", "waiting", "facts",
     "parked",
 )  # fmt: skip
-_OF_TENANT = ("policies", "catalogs", "tombstones", "faults")
+_OF_TENANT = ("policies", "catalogs", "grants", "tombstones", "faults")
 
 
 def content_digest(

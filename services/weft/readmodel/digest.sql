@@ -52,6 +52,7 @@ SELECT max(ordinal) FROM items WHERE session = ? AND sequence <= ?
 
 -- name: tenants
 SELECT tenant FROM sessions UNION SELECT tenant FROM policies UNION SELECT tenant FROM catalogs
+UNION SELECT tenant FROM grants
 UNION SELECT tenant FROM tombstones UNION SELECT tenant FROM faults ORDER BY 1
 
 -- name: policies
@@ -60,8 +61,11 @@ SELECT session, body FROM policies WHERE tenant = ? ORDER BY session, version
 -- name: catalogs
 SELECT name, body FROM catalogs WHERE tenant = ? ORDER BY name, version
 
+-- name: grants
+SELECT body FROM grants WHERE tenant = ? ORDER BY version
+
 -- name: tombstones
-SELECT DISTINCT session FROM tombstones WHERE tenant = ? ORDER BY 1
+SELECT DISTINCT session FROM tombstones WHERE tenant = ? AND session IS NOT NULL ORDER BY 1
 
 -- name: faults
 SELECT session, code, count(*) FROM faults WHERE tenant = ? AND code <> 'contradiction'

@@ -16,6 +16,7 @@ DELETE FROM closings WHERE session = ?1;
 DELETE FROM parked WHERE session = ?1;
 DELETE FROM collisions WHERE session = ?1;
 DELETE FROM pins WHERE session = ?1;
+DELETE FROM partly_erased WHERE session = ?1;
 DELETE FROM flags WHERE session = ?1;
 DELETE FROM scopes WHERE session = ?1;
 DELETE FROM items WHERE session = ?1;

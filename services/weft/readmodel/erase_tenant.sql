@@ -2,5 +2,6 @@
 DELETE FROM memories WHERE tenant = ?1;
 DELETE FROM policies WHERE tenant = ?1;
 DELETE FROM catalogs WHERE tenant = ?1;
+DELETE FROM grants WHERE tenant = ?1;
 DELETE FROM artifacts WHERE tenant = ?1;
 DELETE FROM faults WHERE tenant = ?1;

@@ -19,18 +19,22 @@ from weft.readmodel.documents import Documents
 from weft.readmodel.erasure import erase_session, erase_tenant
 from weft.readmodel.items import ItemFold
 from weft.readmodel.raw_bodies import RawBodies
+from weft.readmodel.scope_erasure import erase_scope
 from weft.readmodel.sessions import Sessions, SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import bounded, get_meta, set_meta, transaction
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import (
+    ERASURE_RECORDS,
     ErasedEvent,
     ErasureReceiptEvent,
     Event,
     ParkedEvent,
+    ScopeErasedEvent,
     SessionClosedEvent,
     encode_event,
 )
+from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import ContextPolicy
@@ -156,7 +160,7 @@ class Fold:
 
     def _is_erased(self, address: Stored) -> bool:
         is_tenants = address.direction == "out" and address.session == TENANT_SESSION
-        if is_tenants and address.event in ("erased", "erasure_receipt"):
+        if is_tenants and address.event in ERASURE_RECORDS:
             return False
         graves = self._tombstones
         return (address.tenant, "") in graves or (address.tenant, address.session) in graves
@@ -178,6 +182,9 @@ class Fold:
             case ErasedEvent():
                 folded.erased += 1
                 self._erase(tenant, event, version)
+            case ScopeErasedEvent():
+                folded.erased += 1
+                self._erase_scope(tenant, event, version)
             case ErasureReceiptEvent():
                 self._db.execute(_sql.add_receipt, (version, tenant, encode_event(event)))
             case ContextPolicy():
@@ -185,6 +192,9 @@ class Fold:
                 if (tenant, session) not in self._tombstones:
                     policy = (version, tenant, session, encode_event(event))
                     self._db.execute(_sql.add_policy, policy)
+                self._items.forget()
+            case ScopeGrants():
+                self._db.execute(_sql.add_grants, (version, tenant, encode_event(event)))
                 self._items.forget()
             case Catalog():
                 catalog = (version, tenant, event.name, encode_event(event))
@@ -215,6 +225,15 @@ class Fold:
         row = (record.sequence, state.number, last, event.reason)
         self._db.execute(_sql.add_closing, row)
         state.close(max(state.closed, last))
+
+    def _erase_scope(self, tenant: str, event: ScopeErasedEvent, version: int) -> None:
+        self._db.execute(_sql.add_tombstone, (version, tenant, None, event.reason))
+        self._documents.flush()
+        self._sessions.flush()
+        self._bodies.forget()
+        erase_scope(self._db, tenant, event.scope, version, event.unreadable)
+        self._sessions.forget()
+        self._items.forget()
 
     def _erase(self, tenant: str, event: ErasedEvent, version: int) -> None:
         row = (version, tenant, event.session or "", event.reason)

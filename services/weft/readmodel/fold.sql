@@ -75,6 +75,9 @@ INSERT INTO bodies (version, item, tokens, characters, outline, packed) VALUES (
 -- name: has_envelope
 SELECT 1 FROM envelopes WHERE item = ?
 
+-- name: partly_erased
+SELECT 1 FROM partly_erased WHERE session = ? AND at > ?
+
 -- name: add_summary
 INSERT INTO summaries (version, item, tokens, sensitivity, text) VALUES (?, ?, ?, ?, ?)
 
@@ -106,6 +109,21 @@ SELECT version, body FROM policies
 WHERE tenant = ?1 AND session IN (?2, '') AND version <= ?3
 ORDER BY session = '', version DESC LIMIT 1
 
+-- name: add_grants
+INSERT INTO grants (version, tenant, body) VALUES (?, ?, ?)
+
+-- name: grants
+SELECT body FROM grants WHERE tenant = ? ORDER BY version DESC LIMIT 1
+
+-- name: has_scope
+SELECT 1 FROM scopes WHERE session = ? AND scope = ?
+
+-- name: refuses_scope
+SELECT 1 FROM items WHERE session = ? AND metadata ->> '$.refused_scope' = ? LIMIT 1
+
+-- name: refused_scope
+SELECT metadata ->> '$.refused_scope' FROM items WHERE sequence = ?
+
 -- name: add_catalog
 INSERT INTO catalogs (version, tenant, name, body) VALUES (?, ?, ?, ?)
 
@@ -119,7 +137,7 @@ INSERT OR REPLACE INTO faults (sequence, tenant, session, code, error) VALUES (?
 SELECT 1 FROM faults WHERE sequence = ? AND tenant = ? AND session = ?
 
 -- name: tombstones
-SELECT tenant, session FROM tombstones
+SELECT tenant, session FROM tombstones WHERE session IS NOT NULL
 
 -- name: add_tombstone
 INSERT INTO tombstones (version, tenant, session, reason) VALUES (?, ?, ?, ?)

@@ -25,6 +25,7 @@ from weft.readmodel.store import OPEN, bounded
 from weft.secrets.items import masked_item
 from weft_schemas.envelope import Signal
 from weft_schemas.events import encode_event
+from weft_schemas.grants import ScopeGrants, may_use
 from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
 from weft_schemas.policy import ContextPolicy, FirewallRules
 from weft_schemas.subjects import Stored
@@ -33,6 +34,8 @@ _sql = statements("fold")
 _json = msgspec.json.Encoder(order="deterministic")
 _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments"}
 """Metadata kept of an untrusted item: short keys whose meaning weft fixes."""
+REFUSED_SCOPE = "refused_scope"
+"""Where a scope stands that an item named and its publisher may not use."""
 _MOST_SESSIONS = 20_000
 """Whose policy is remembered between records."""
 
@@ -53,10 +56,12 @@ class ItemFold:
         self._documents = documents
         self._bodies = bodies
         self._rules: dict[tuple[str, str], FirewallRules] = {}
+        self._grants: dict[str, ScopeGrants | None] = {}
 
     def forget(self) -> None:
-        """Policies may have changed."""
+        """Policies or grants may have changed."""
         self._rules.clear()
+        self._grants.clear()
 
     def apply(
         self, record: LogRecord, address: Stored, state: SessionState, item: ContextItem
@@ -70,7 +75,7 @@ class ItemFold:
             item = _stub(item)
         elif item.kind is ItemKind.DOC_SNIPPET:
             item, signals = _cleaned(item)
-        item = masked_item(item, rules)
+        item = self._narrowed(address, masked_item(item, rules))
         text = shown_text(item)
         outline = outline_of(text)
         row = self._row(record, state, item, untrusted, content_hash, outline, _size(raw))
@@ -134,6 +139,23 @@ class ItemFold:
             return "conflict"
         state.add_duplicate()
         return "duplicate"
+
+    def _narrowed(self, address: Stored, item: ContextItem) -> ContextItem:
+        """The item; where it names a scope that its publisher may not use, as one that names
+        nobody's memory. It stays an item of its session."""
+        scope = item.metadata.get("scope")
+        if not scope or self._may_use(address, scope):
+            return item
+        metadata = {key: item.metadata[key] for key in item.metadata if key != "scope"}
+        return msgspec.structs.replace(item, metadata={**metadata, REFUSED_SCOPE: scope})
+
+    def _may_use(self, address: Stored, scope: str) -> bool:
+        """By the grants that stand in the log before the item."""
+        tenant = address.tenant
+        if tenant not in self._grants:
+            row = self._db.execute(_sql.grants, (tenant,)).fetchone()
+            self._grants[tenant] = row and msgspec.json.decode(row[0], type=ScopeGrants)
+        return may_use(self._grants[tenant], address.principal, address.session, scope)
 
     def _rules_of(self, address: Stored, at: int) -> FirewallRules:
         key = (address.tenant, address.session)

@@ -7,6 +7,7 @@ withdrawn, the one before it gets a second row from then on.
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
 import msgspec
 
@@ -60,7 +61,12 @@ def withdraw(db: sqlite3.Connection, version: int, at: int) -> None:
 
 def forget_session(db: sqlite3.Connection, session: int, at: int) -> None:
     """Delete what a session taught; in shared scopes the values before it are in force again."""
-    rows = db.execute(_sql.of_session, (session,)).fetchall()
+    forget_rows(db, db.execute(_sql.of_session, (session,)).fetchall(), at)
+
+
+def forget_rows(db: sqlite3.Connection, rows: list[tuple[Any, ...]], at: int) -> None:
+    """Delete these (number, type, tenant, scope, name, until); the values before them are in force
+    again."""
     for number, *_ in rows:
         db.execute(_sql.forget, (number,))
     for _, *key, until in rows:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from weft import tokens
 from weft.log.record import LogRecord
+from weft.readmodel.decoding import TENANTS_OWN
 from weft.readmodel.fold import Fold
 from weft.readmodel.kept import Kept
 from weft.readmodel.raw_bodies import RawBodies
@@ -17,8 +18,6 @@ from weft.readmodel.view import View
 from weft_schemas.events import Event, encode_event
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem
-from weft_schemas.policy import ContextPolicy
-from weft_schemas.routing import Catalog
 from weft_schemas.subjects import derived_subject, item_subject
 
 _BATCH = 500
@@ -97,7 +96,7 @@ def _subject(tenant: str, session: str, event: Event) -> str:
         published = item_subject(tenant, session, event.kind.value)
     else:
         name = str(type(event).__struct_config__.tag)
-        own = isinstance(event, ContextPolicy | Catalog) or name in ("erased", "erasure_receipt")
+        own = isinstance(event, TENANTS_OWN)
         published = derived_subject(tenant, TENANT_SESSION if own else session, name)
     _, tenant_token, session_token, direction, name = published.split(".")
     return f"w.{direction}.0.{tenant_token}.{session_token}.{name}"

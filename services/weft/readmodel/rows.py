@@ -217,8 +217,11 @@ class SessionView(FactStore, EpisodicStore, Protocol):
         """Items that wait for their envelope, oldest first."""
 
     def scopes(self) -> list[str]:
-        """`session:<id>` and every scope that an item of this session named, in order of first
-        use."""
+        """`session:<id>` and every scope that an item of this session named, and its publisher may
+        use, in order of first use."""
+
+    def within(self, scopes: Iterable[str]) -> SessionView:
+        """The same with memory of these scopes alone."""
 
     def policy(self) -> tuple[int, ContextPolicy]:
         """The policy in force: the session's newest, else the tenant's, else version 0."""

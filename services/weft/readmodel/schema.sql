@@ -170,6 +170,12 @@ CREATE TABLE scopes (
     PRIMARY KEY (session, scope)
 ) WITHOUT ROWID;
 
+-- Sessions of which a scope was erased: what was closed before is not summarised any more.
+CREATE TABLE partly_erased (
+    session INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL
+);
+
 CREATE TABLE closings (
     version INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -202,6 +208,13 @@ CREATE TABLE policies (
 );
 CREATE INDEX policies_tenant ON policies (tenant, session, version);
 
+CREATE TABLE grants (
+    version INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    body BLOB NOT NULL
+);
+CREATE INDEX grants_tenant ON grants (tenant, version);
+
 CREATE TABLE catalogs (
     version INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
@@ -210,11 +223,11 @@ CREATE TABLE catalogs (
 );
 CREATE INDEX catalogs_name ON catalogs (tenant, name, version);
 
--- `session` is '' for a whole tenant.
+-- `session` is '' for a whole tenant, null for a scope.
 CREATE TABLE tombstones (
     version INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
-    session TEXT NOT NULL,
+    session TEXT,
     reason TEXT NOT NULL
 );
 

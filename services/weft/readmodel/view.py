@@ -21,6 +21,7 @@ from weft.readmodel.store import OPEN, snapshot
 from weft.readmodel.tail import Seen, Tail, Tails
 from weft_schemas.envelope import ResultEnvelope, Signal
 from weft_schemas.events import EpisodeEvent, MemoryFact
+from weft_schemas.grants import ScopeGrants
 from weft_schemas.items import LEVELS, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.ranges import clamped
@@ -50,6 +51,7 @@ _signals = msgspec.json.Decoder(tuple[Signal, ...])
 _fact = msgspec.json.Decoder(MemoryFact)
 _episode = msgspec.json.Decoder(EpisodeEvent)
 _policy = msgspec.json.Decoder(ContextPolicy)
+_grants = msgspec.json.Decoder(ScopeGrants)
 _catalog = msgspec.json.Decoder(Catalog)
 _DEFAULT_POLICY = ContextPolicy()
 
@@ -107,6 +109,8 @@ class View:
         self._keep = Kept() if keep is None else keep
         self.tenant = tenant
         self.session = session
+        self._readable: frozenset[str] | None = None
+        """Scopes to which memory is narrowed; None for all."""
         self._in_snapshot = db.in_transaction
         with snapshot(db):
             place = {"tenant": tenant, "session": session}
@@ -151,7 +155,9 @@ class View:
         return self._db.execute(_sql.erased, place).fetchone()[0] or 0
 
     def at(self, sequence: int) -> View:
-        return View(self._db, self.tenant, self.session, sequence, self._tails, self._keep)
+        view = View(self._db, self.tenant, self.session, sequence, self._tails, self._keep)
+        view._readable = self._readable
+        return view
 
     def recent(self, limit: int) -> list[ItemRow]:
         return self._placed(range(max(self._count - limit, 0), self._count))[::-1]
@@ -264,7 +270,18 @@ class View:
         return [row for _, _, row in found[:limit]]
 
     def scopes(self) -> list[str]:
-        return list(self._scopes)
+        if self._readable is None:
+            return list(self._scopes)
+        return [scope for scope in self._scopes if scope in self._readable]
+
+    def within(self, scopes: Iterable[str]) -> View:
+        view = self.at(self.sequence)
+        view._readable = frozenset(scopes)
+        return view
+
+    def grants(self) -> ScopeGrants | None:
+        row = self._db.execute(_sql.grants, (self.tenant,)).fetchone()
+        return None if row is None else _grants.decode(row[0])
 
     @cached_property
     def _scopes(self) -> dict[str, None]:

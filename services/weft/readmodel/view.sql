@@ -132,6 +132,9 @@ SELECT version, body FROM policies WHERE version = coalesce(
     (SELECT max(version) FROM policies
     WHERE tenant = :tenant AND session = '' AND version <= :at))
 
+-- name: grants
+SELECT body FROM grants WHERE tenant = ? ORDER BY version DESC LIMIT 1
+
 -- name: catalog
 SELECT version, body FROM catalogs
 WHERE tenant = :tenant AND name = :name AND version <= :at ORDER BY version DESC LIMIT 1

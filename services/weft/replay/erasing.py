@@ -9,6 +9,7 @@ is run again. The receipt comes last and says what could not be reached.
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator, Callable
 
 import msgspec
@@ -22,14 +23,20 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read, read_matching
 from weft.log.record import LogRecord
 from weft.log.topology import WORKERS
-from weft.replay.forgetting import forget_in_snapshots, forks_in_snapshot
+from weft.replay.forgetting import forget_in_snapshots, forgetting, forks_in_snapshot
 from weft.replay.replicas import ReplicaState, replicas
 from weft.replay.survey import Survey, Victims, family
 from weft.replay.surveying import extend
 from weft.replay.tombstones import tombstones
 from weft.replay.trimming import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound
-from weft_schemas.events import ErasedEvent, ErasureReceiptEvent, Event, encode_event
+from weft_schemas.events import (
+    ERASURE_RECORDS,
+    ErasedEvent,
+    ErasureReceiptEvent,
+    Event,
+    encode_event,
+)
 from weft_schemas.ids import TENANT_SESSION, digest, encode_token
 from weft_schemas.policy import ContextPolicy
 from weft_schemas.subjects import (
@@ -123,23 +130,23 @@ async def erase(
     """Erase what was planned. Run again, it finishes what was interrupted, and sweeps up what came
     since."""
     async with Publisher(connection) as publisher:
-        count, left = _Counts(), []
+        count, left = Counts(), []
         count.add("events", await _removed_before(connection, plan))
         stones = await _bury(publisher, plan, reason)
-        left += await _until_settled(connection, told)
+        left += await until_settled(connection, told)
         await _sweep(connection, publisher, plan, count, told)
-        snapshots, held = await forget_in_snapshots(connection, plan.victims)
+        snapshots, held = await forget_in_snapshots(connection, forgetting(plan.victims))
         count.add("snapshots", snapshots)
         left += held
         told("replicas", 0, 1)
-        reached, late = await _until_scrubbed(connection, plan.tenant, max(stones.values()))
+        reached, late = await until_scrubbed(connection, plan.tenant, max(stones.values()))
         count.add("replicas", len(reached))
         left += late
         for _ in range(MOST_SWEEPS):
-            left += await _until_settled(connection, told)
+            left += await until_settled(connection, told)
             if not await _sweep(connection, publisher, plan, count, told):
                 break
-        unreachable = tuple(dict.fromkeys([*left, *await _beyond(connection)]))
+        unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
         removed = {**count.counts, "forks": len(plan.forks)}
         receipt = await _receipts(publisher, plan, stones, removed, unreachable)
     return Erased(plan.tenant, plan.session, plan.forks, stones, removed, unreachable, receipt)
@@ -148,7 +155,7 @@ async def erase(
 _FORK_OF = "fork of "
 
 
-class _Counts:
+class Counts:
     def __init__(self) -> None:
         self.counts = {"events": 0, "audit_events": 0, "bodies": 0, "object_messages": 0}
 
@@ -166,7 +173,7 @@ async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]
             why = reason if name == plan.session else f"{_FORK_OF}{plan.session}"
             held = len(await _stored(publisher.connection, plan.tenant, name))
             stone = ErasedEvent(name, why, held)
-            known = await _publish_own(publisher, plan.tenant, stone)
+            known = await publish_own(publisher, plan.tenant, stone)
         stones[name or ""] = known
     return stones
 
@@ -196,10 +203,10 @@ async def _removed_before(connection: Connection, plan: Plan) -> int:
 async def _stored(connection: Connection, tenant: str, session: str | None) -> list[int]:
     """Sequences of what the log holds of a session, or of a tenant (None)."""
     stored = read_matching(connection, stored_filter(tenant, session))
-    return [one.sequence async for one in stored if not _is_own_record(one)]
+    return [one.sequence async for one in stored if not is_own_record(one)]
 
 
-async def _until_settled(connection: Connection, told: Told) -> list[str]:
+async def until_settled(connection: Connection, told: Told) -> list[str]:
     """Wait for what workers hold now; says whose work took too long."""
     late = []
     for worker in WORKERS:
@@ -228,7 +235,7 @@ async def _settled(connection: Connection, worker: str) -> bool:
 
 
 async def _sweep(
-    connection: Connection, publisher: Publisher, plan: Plan, count: _Counts, told: Told
+    connection: Connection, publisher: Publisher, plan: Plan, count: Counts, told: Told
 ) -> int:
     """One pass over bodies and events. Returns how many events it found."""
     await extend(connection, plan.survey, told)
@@ -269,14 +276,14 @@ async def _events(connection: Connection, plan: Plan) -> AsyncIterator[tuple[str
         yield STREAM, [one.sequence async for one in narrowed if _is_for(one, plan.sessions)]
 
 
-def _is_own_record(record: LogRecord) -> bool:
+def is_own_record(record: LogRecord) -> bool:
     """Tombstones and receipts stay: they say what was erased."""
     try:
         place = record.address()
     except InvalidInput:
         return False
     is_tenants = place.direction == "out" and place.session == TENANT_SESSION
-    return is_tenants and place.event in ("erased", "erasure_receipt")
+    return is_tenants and place.event in ERASURE_RECORDS
 
 
 def _is_for(record: LogRecord, sessions: list[str]) -> bool:
@@ -287,7 +294,7 @@ def _is_for(record: LogRecord, sessions: list[str]) -> bool:
     return isinstance(event, ContextPolicy) and event.session in sessions
 
 
-async def _until_scrubbed(
+async def until_scrubbed(
     connection: Connection, tenant: str, tombstone: int
 ) -> tuple[list[ReplicaState], list[str]]:
     """Wait until every replica that runs has no byte of it; says which were too slow."""
@@ -301,7 +308,7 @@ async def _until_scrubbed(
     return [one for one in found if one not in late], names
 
 
-async def _beyond(connection: Connection) -> list[str]:
+async def beyond(connection: Connection) -> list[str]:
     """What no erasure reaches, or not yet."""
     nodes = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]["num_replicas"]
     raft = [f"the Raft logs of the {nodes} nodes: until each compacts its own"] if nodes > 1 else []
@@ -323,17 +330,17 @@ async def _receipts(
     """One for each tombstone; the counts of all are in that of what was asked for."""
     for fork in plan.forks:
         event = ErasureReceiptEvent(fork, stones[fork], {}, unreachable)
-        await _publish_own(publisher, plan.tenant, event)
+        await publish_own(publisher, plan.tenant, event)
     stone = stones[plan.session or ""]
     receipt = ErasureReceiptEvent(plan.session, stone, removed, unreachable)
-    return await _publish_own(publisher, plan.tenant, receipt)
+    return await publish_own(publisher, plan.tenant, receipt)
 
 
-async def _publish_own(publisher: Publisher, tenant: str, event: Event) -> int:
-    """Publish a tenant's own event."""
+async def publish_own(publisher: Publisher, tenant: str, event: Event, fresh: bool = False) -> int:
+    """Publish a tenant's own event; a `fresh` one is another, whatever was published before."""
     name = str(type(event).__struct_config__.tag)
     payload = encode_event(event)
-    id = digest("erasure", tenant, payload)[:32]
+    id = secrets.token_hex(16) if fresh else digest("erasure", tenant, payload)[:32]
     headers = event_headers(id, f"weft.{name}", "/weft/erase")
     subject = derived_subject(tenant, TENANT_SESSION, name)
     return (await publisher.publish(subject, payload, headers=headers)).sequence

@@ -4,7 +4,9 @@ needed, that one is written anew without it."""
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from weft.log.connection import Connection
@@ -19,7 +21,23 @@ from weft_schemas.errors import NotFound
 _sql = statements("erasure")
 
 
-async def forget_in_snapshots(connection: Connection, victims: Victims) -> tuple[int, list[str]]:
+Forget = Callable[[sqlite3.Connection, int], None]
+"""Deletes rows of a read model that stands at a sequence."""
+
+
+def forgetting(victims: Victims) -> Forget:
+    """Of sessions, or of a tenant."""
+
+    def forget(db: sqlite3.Connection, at: int) -> None:
+        for session in victims.sessions or ():
+            erase_session(db, victims.tenant, session, at)
+        if victims.sessions is None:
+            erase_tenant(db, victims.tenant, at)
+
+    return forget
+
+
+async def forget_in_snapshots(connection: Connection, forget: Forget) -> tuple[int, list[str]]:
     """How many snapshots went or were written anew, and what could not be done."""
     async with Bucket(connection) as bucket:
         try:
@@ -31,7 +49,7 @@ async def forget_in_snapshots(connection: Connection, victims: Victims) -> tuple
             if found[0].schema_version != schema_version():
                 name = found[0].name[:12]
                 return 0, [f"snapshot {name}: it is of another release; erase again with that one"]
-            found = await _rewritten(bucket, found, victims)
+            found = await _rewritten(bucket, found, forget)
         for old in found:
             await bucket.delete(old)
     return len(found), []
@@ -49,26 +67,23 @@ async def forks_in_snapshot(connection: Connection, tenant: str) -> set[tuple[Pl
             return await asyncio.to_thread(_forks, path, tenant)
 
 
-async def _rewritten(bucket: Bucket, found: list[Snapshot], victims: Victims) -> list[Snapshot]:
+async def _rewritten(bucket: Bucket, found: list[Snapshot], forget: Forget) -> list[Snapshot]:
     """Which are to go now. The newest stays where it held nothing of the victims."""
     with tempfile.TemporaryDirectory(prefix="weft-erase-") as folder:
         path = Path(folder) / "snapshot.sqlite"
         await bucket.fetch(found[0], path)
-        await asyncio.to_thread(_forget, path, victims)
+        await asyncio.to_thread(_forget, path, forget)
         made = await bucket.put(path)
     return [one for one in found if one.name != made.name]
 
 
-def _forget(path: Path, victims: Victims) -> None:
+def _forget(path: Path, forget: Forget) -> None:
     """Without a tombstone row: that is folded with the rest of the log, from its own event."""
     db = open_writer(path)
     try:
         at = int(get_meta(db, "checkpoint") or 0)
         with transaction(db):
-            for session in victims.sessions or ():
-                erase_session(db, victims.tenant, session, at)
-            if victims.sessions is None:
-                erase_tenant(db, victims.tenant, at)
+            forget(db, at)
         vacuum(db)
         db.execute("PRAGMA journal_mode = delete")
     finally:

@@ -11,6 +11,7 @@ from weft.replay.sequences import Places, placed
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
 from weft_schemas.ids import digest
+from weft_schemas.subjects import event_of
 
 
 class Likeness:
@@ -30,7 +31,7 @@ class Likeness:
             payload = encode_event(unnamed(event, name))
         except InvalidInput:
             pass
-        direction, event_name = record.subject.split(".")[1], record.subject.rpartition(".")[2]
+        direction, event_name = record.subject.split(".")[1], event_of(record.subject)
         self._state.update(digest(direction, event_name, payload).encode())
         self._places.add(record.sequence, self.count)
 

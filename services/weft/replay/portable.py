@@ -64,8 +64,8 @@ class End(msgspec.Struct, frozen=True, tag="end", tag_field="line"):
 
 Line = Start | Record | Body | Chunk | End
 
-_EVENT = re.compile(r"[^\s.*>\x00-\x1f\x7f]+")
-"""The last token of a subject."""
+_EVENT = re.compile(r"[^\s.*>\x00-\x1f\x7f]+(\.[^\s.*>\x00-\x1f\x7f]+)?")
+"""The end of a subject: the event, and who published it."""
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 

@@ -18,6 +18,7 @@ from weft.log.identity import identify
 from weft.log.reading import last_of, read_matching
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
@@ -70,6 +71,21 @@ async def policy_in_force(
         if as_of is None or record.sequence <= as_of:
             policies.take(record)
     return policies.of(tenant, session or TENANT_SESSION)
+
+
+async def grants_in_force(connection: Connection, tenant: str) -> tuple[int, ScopeGrants | None]:
+    """Sequence and content of the tenant's newest grants; 0 and None where there are none."""
+    found: tuple[int, ScopeGrants | None] = (0, None)
+    subjects = stored_filter(tenant, TENANT_SESSION, "out", "scope_grants")
+    async for record in read_matching(connection, subjects):
+        try:
+            event = record.event()
+        except InvalidInput as error:
+            _log.warning("grants %d are malformed: %s", record.sequence, error.code)
+            continue
+        if isinstance(event, ScopeGrants):
+            found = (record.sequence, event)
+    return found
 
 
 async def _follow(follower: Follower, policies: Policies) -> None:

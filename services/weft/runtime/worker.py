@@ -40,6 +40,7 @@ from weft_schemas.errors import (
     Unavailable,
 )
 from weft_schemas.events import Event
+from weft_schemas.subjects import event_of
 
 _log = logging.getLogger(__name__)
 
@@ -244,7 +245,7 @@ class WorkerLoop:
         self._close(delivery.record, outcome, begun)
 
     def _close(self, record: LogRecord, outcome: str, begun: float) -> None:
-        event = record.subject.rpartition(".")[2]
+        event = event_of(record.subject)
         self._process.metrics.event(event, outcome, perf_counter() - begun)
         span = self._spans.pop(record.sequence, None)
         if span is not None:

@@ -57,7 +57,7 @@ is a number, a type or a path says where a secret is."""
 _WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _NO_VALUE = re.compile(
     rb"(?i)\A(?:none|null|true|false|undefined|required|optional|string|redacted|hidden|masked"
-    rb"|password|secret|changeme|your[\w -]*|my[_-]?(?:password|secret|token|key)"
+    rb"|(?:password|secret)(?![0-9])|changeme|your[\w -]*|my[_-]?(?:password|secret|token|key)"
     rb"|the |a |<|\{|\*{3,}|x{4,}|\[|\(|os\.|process\.|self\.|this\."
     rb"|req\.|args\.|(?:env|config|settings|get)(?![^\s(\[]*[0-9])"
     rb"|https?:"
@@ -132,7 +132,7 @@ def _passes(rule: SecretRule, value: bytes) -> bool:
     if told in _SAID or _CODE.search(value):
         return False
     if rule.check == "mixed":
-        return _MIXED.search(value) is not None and _PLACE.search(value) is None
+        return is_mixed(value) and _PLACE.search(value) is None
     return rule.check == "word" or not is_plain(value)
 
 
@@ -144,8 +144,10 @@ def _assigned(data: bytes, limit: int) -> list[Finding]:
         name, value = match.group(1), match.group(group).rstrip(b" \\")
         if group == _BARE and data[match.start() - 1 : match.start()] in (b"?", b"&"):
             value = value.partition(b"&")[0]
+        elif group == _BARE and data[match.end(group) : match.end(group) + 1] in (b"(", b"["):
+            continue  # what a program does with one
         alone = group != _BARE or _is_field(data, match.start(), match.end(group))
-        if _is_secret_value(name, value, alone):
+        if _is_secret_value(name, value, alone, group != _BARE):
             start = match.start(group)
             end = start + len(value)
             # A backslash before a bare value is its first character's.
@@ -175,8 +177,8 @@ def _is_field(data: bytes, start: int, end: int) -> bool:
     return _FIELD_ENDS.match(behind) is not None and _FIELD_BEGINS.search(before) is not None
 
 
-def _is_secret_value(name: bytes, value: bytes, alone: bool) -> bool:
-    """`alone`: it stands in quotes, or is all of a field."""
+def _is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bool:
+    """`alone`: it stands in quotes, or is all of a field; a bare one may be a variable."""
     if _NO_VALUE.search(value) or _is_harmless(name) or b" " in value.strip():
         return False
     plain = is_plain(value)
@@ -184,7 +186,7 @@ def _is_secret_value(name: bytes, value: bytes, alone: bool) -> bool:
         # A sentence about passwords is prose; a password with a digit or a sign is not.
         if _CODE.search(value):
             return False
-        return not plain or (alone and is_word_of_secrecy(value))
+        return not plain or (alone and is_word_of_secrecy(value, quoted))
     if len(value) >= 12 and looks_random(value):
         return True
     if not alone or len(value) < 8 or _KEY_NAME.search(name) is None:
@@ -192,8 +194,8 @@ def _is_secret_value(name: bytes, value: bytes, alone: bool) -> bool:
     if len(value) >= _LONG_NUMBER and value.isdigit():
         return _KEYS_NAME.search(name) is not None
     if plain:
-        return _KEYS_NAME.search(name) is not None and is_word_of_secrecy(value)
-    return _MIXED.search(value) is not None and _PLACE.search(value) is None
+        return _KEYS_NAME.search(name) is not None and is_word_of_secrecy(value, quoted)
+    return is_mixed(value) and _PLACE.search(value) is None
 
 
 _LONG_NUMBER = 16
@@ -201,7 +203,7 @@ _LONG_NUMBER = 16
 _KEYS_NAME = re.compile(
     rb"(?i)(?:(?:api|access|secret|private|signing|encryption)[ _-]?key|secret|auth_?token)$"
 )
-_MIXED = re.compile(rb"[A-Za-z][^\s]*[0-9]|[0-9][^\s]*[A-Za-z]")
+_LETTERS = re.compile(rb"[A-Za-z]")
 _PLACE = re.compile(
     rb"(?i)[/\\.:]|\A[0-9]{4}-[0-9]{2}|\A[0-9]+(?:ms|s|m|h|d|k|mb|gb|px|%)?\Z|\Av[0-9]"
 )
@@ -211,15 +213,14 @@ _NAMED = re.compile(
 )
 
 
-def is_word_of_secrecy(value: bytes) -> bool:
+def is_word_of_secrecy(value: bytes, quoted: bool) -> bool:
     """Whether a plain word beside a password's name can be one: no word of types, states or labels,
     and no name of a variable that holds it."""
     told = value.strip(b" .!?:)*_").lower()
     return (
         len(told) >= 6
         and told not in _SAID
-        and _NAMED.search(told) is None
-        and b"_" not in value
+        and (quoted or (_NAMED.search(told) is None and b"_" not in value))
         and b" " not in value
     )
 
@@ -236,6 +237,11 @@ def looks_random(value: bytes) -> bool:
     if value.replace(b".", b"").replace(b"-", b"").replace(b":", b"").isdigit():
         return False
     return entropy(value[:256]) >= 3.0
+
+
+def is_mixed(value: bytes) -> bool:
+    """Whether letters and digits stand in it."""
+    return _LETTERS.search(value) is not None and _DIGITS.search(value) is not None
 
 
 def is_plain(value: bytes) -> bool:

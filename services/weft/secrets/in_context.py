@@ -115,6 +115,12 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         check="word",
     ),
     rule(
+        "assigned_secret",
+        "define(",
+        r"\bdefine\(\s*'[A-Z_]{2,40}_(?:KEY|SALT)'\s*,\s*'([^'\n]{32,200})'",
+        1,
+    ),
+    rule(
         "netrc_password",
         "machine",
         r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{1,200})",
@@ -124,7 +130,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "xml_password",
         "</",
-        r"(?i)<(?:[\w.-]{1,40}[:._-])?(?:\w{0,20}(?:password|passwd|pwd|passphrase)|pw)(?:\s[^<>]{0,200})?>"
+        r"(?i)<(?:[\w.-]{1,40}[:._-])?(?:\w{0,20}(?:password|passwd|pwd|passphrase)|pw|pass)(?:\s[^<>]{0,200})?>"
         r"\s*([^<>\s][^<>\n]{1,300}?)\s*</",
         1,
         check="word",

@@ -62,7 +62,7 @@ def rule(
 
 SERVICES = (
     "(?:aws|azure|gcp|google|git(?:hub|lab)|slack|stripe|twilio|openai|anthropic|sendgrid|mailgun"
-    "|mailchimp|datadog|newrelic|sentry|heroku|cloudflare|licen[cs]e)"
+    "|app|mailchimp|datadog|newrelic|sentry|heroku|cloudflare|licen[cs]e)"
 )
 """Whose keys are credentials; of others a key is as often what a row or an object is found by."""
 _B64 = "[A-Za-z0-9+/]"

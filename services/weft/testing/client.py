@@ -25,11 +25,11 @@ from weft.client.checking import checked
 from weft.client.client import Client
 from weft.client.outgoing import Items, PublishAck
 from weft.compiler.attempt import Wanted, attempt
-from weft.firewall.service import allowed, reply_of, slice_of
+from weft.firewall.service import allowed, reply_of, signals_of, slice_of
 from weft.firewall.views.drill import Slice
 from weft.log.message import Ack
 from weft.log.record import LogRecord
-from weft.readmodel.status import status
+from weft.readmodel.status import sessions_of, status
 from weft.router.experience import with_experience
 from weft.router.holding import Catalogues
 from weft.router.service import Hydrating, Place, experience, hydration, tool_named
@@ -53,7 +53,7 @@ from weft_schemas.routing import (
     RouteReply,
     RouteRequest,
 )
-from weft_schemas.status import StatusRequest
+from weft_schemas.status import SessionsRequest, StatusRequest
 
 KEY = "weft.testing"
 """Fingerprints and handles are the same in every run of a test."""
@@ -195,6 +195,7 @@ class MemoryClient(Client):
             CompileRequest: self._compile,
             ExplainRequest: self._explain,
             StatusRequest: self._status,
+            SessionsRequest: self._sessions,
             DrilldownRequest: self._drilldown,
             RouteRequest: self._route,
             ChoiceRequest: self._choose,
@@ -210,7 +211,9 @@ class MemoryClient(Client):
     async def _explain(self, session: str, request: ExplainRequest) -> bytes:
         return await self._compiled(session, request.request, request.item_id)
 
-    async def _compiled(self, session: str, request: CompileRequest, item: str = "") -> bytes:
+    async def _compiled(
+        self, session: str, request: CompileRequest, item: str | None = None
+    ) -> bytes:
         request = await self._routed(session, request)
         base = self._audits.get(request.stable_from or "", b"")
         wanted = Wanted(self.tenant, session, request, self._key, base, is_late=True, item=item)
@@ -236,6 +239,9 @@ class MemoryClient(Client):
         name = None if session == TENANT_SESSION else session
         return status(self._working.log.model.db, self.tenant, name, request)
 
+    async def _sessions(self, _: str, request: SessionsRequest) -> msgspec.Struct:
+        return sessions_of(self._working.log.model.db, self.tenant, request)
+
     async def _drilldown(self, _: str, request: DrilldownRequest) -> msgspec.Struct:
         found, rules, redacted = allowed(
             self._working.log.model, self.tenant, request.handle, handle_key(self._key)
@@ -246,17 +252,10 @@ class MemoryClient(Client):
             return reply_of(self.tenant, found, request, self._key, shown)
         source = (await self._working.log.read(found.sequence)).event()
         assert isinstance(source, ContextItem)
-        signals = found.envelope.signals if found.envelope is not None else ()
         return slice_of(
-            self.tenant,
-            found,
-            request,
-            self._key,
-            self.settings.encoding,
-            rules,
-            signals,
-            source.text,
-        )
+            self.tenant, found, request, self._key, self.settings.encoding, rules, source.text,
+            signals_of(found),
+        )  # fmt: skip
 
     async def _route(self, session: str, request: RouteRequest) -> RouteReply:
         held = await self._catalogues.held(self.tenant, request.catalog, request.after, 0.0)

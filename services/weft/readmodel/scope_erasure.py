@@ -1,0 +1,107 @@
+"""Deleting a scope: what its items say, in whichever session, all that was made of them, and what
+is remembered for it. What is left of a session is as if the log had never held the rest, so that a
+rebuild comes to the same.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from weft.passages.part import passage_texts
+from weft.passages.splitting import outline_of
+from weft.readmodel.calls import call_text
+from weft.readmodel.compression import decompressed
+from weft.readmodel.derived import envelope_text
+from weft.readmodel.documents import Documents
+from weft.readmodel.memories import forget_rows
+from weft.readmodel.sessions import Sessions
+from weft.readmodel.sql import statements
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.items import ItemKind
+
+_sql = statements("scope_erasure")
+_OF_VICTIMS = (
+    "parked", "collisions", "bodies", "envelopes", "summaries", "derivations", "waits",
+    "artifacts", "pins", "levels", "flags",
+)  # fmt: skip
+"""In an order in which sub-selects still find rows."""
+
+
+def erase_scope(
+    db: sqlite3.Connection, tenant: str, scope: str, at: int, unreadable: Iterable[int] = ()
+) -> int:
+    """Delete what stands before `at`; what names the scope later is remembered anew. Gives how many
+    items went. `unreadable` are records that no fold could decode. Nothing that was folded may wait
+    to be written."""
+    place = {"tenant": tenant, "scope": scope, "at": at}
+    db.execute(_sql.collect)
+    db.execute(_sql.clear)
+    gone: int = db.execute(_sql.naming, place).rowcount
+    while more := db.execute(_sql.slices, place).rowcount:
+        gone += more
+    sessions = [number for (number,) in db.execute(_sql.sessions_of_items)]
+    forget_rows(db, db.execute(_sql.memories, place).fetchall(), at)
+    db.execute(_sql.summaries_of_sessions)
+    db.execute(_sql.derivations_of_sessions)
+    for name in _OF_VICTIMS:
+        db.execute(getattr(_sql, name))
+    for sequence in unreadable:
+        db.execute(_sql.fault, (sequence, tenant))
+        db.execute(_sql.parked_fault, (sequence, tenant))
+    db.execute(_sql.scopes, {"tenant": tenant, "scope": scope})
+    db.execute(_sql.items)
+    db.execute(_sql.clear)
+    documents, states = Documents(db), Sessions(db)
+    for number in sessions:
+        _close_ranks(db, number, at)
+        _index_again(db, number, documents, states)
+    documents.flush()
+    states.flush()
+    return gone
+
+
+def _close_ranks(db: sqlite3.Connection, number: int, at: int) -> None:
+    db.execute(_sql.renumber, (number,))
+    db.execute(_sql.renumbered, (number,))
+    for statement in _sql.clear_index.split(";\n"):
+        if statement.strip():
+            db.execute(statement, (number,))
+    db.execute(_sql.recount, (number,))
+    db.execute(_sql.note, (number, at))
+
+
+def _index_again(
+    db: sqlite3.Connection, number: int, documents: Documents, states: Sessions
+) -> None:
+    """The text index of what is left, made as the fold makes it."""
+    tenant, session = db.execute(_sql.own, (number,)).fetchone()
+    state = states.find(tenant, session)
+    assert state is not None
+    for version, item, *row in db.execute(_sql.texts, (number,)).fetchall():
+        if version != item:
+            documents.supersede(item, version)
+        documents.add(state, item, version, _passages(*row))
+
+
+def _passages(
+    kind: str, text: str, metadata: bytes | None, envelope: bytes | None, packed: bytes | None
+) -> list[str]:
+    content_type = ""
+    if envelope is not None:
+        made = msgspec.json.decode(envelope, type=ResultEnvelope)
+        content_type = made.content_type
+        if packed is not None:
+            text = decompressed(packed)
+        elif made.complete or made.passthrough:
+            text = made.summary
+        else:
+            return [envelope_text(made)]
+    elif kind == ItemKind.TOOL_CALL:
+        known: dict[str, Any] = msgspec.json.decode(metadata) if metadata else {}
+        text = call_text(text, known)
+    outline = outline_of(text, content_type) if content_type else outline_of(text)
+    return [text] if outline is None else passage_texts(text, outline)

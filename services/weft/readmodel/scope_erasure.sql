@@ -1,0 +1,123 @@
+-- name: sessions_of_items
+SELECT DISTINCT session FROM items WHERE sequence IN (SELECT item FROM victims)
+
+-- Items that name the scope, whether they may use it or not, and slices of what stands behind them.
+-- name: collect
+CREATE TEMP TABLE IF NOT EXISTS victims (item INTEGER PRIMARY KEY, session INTEGER)
+
+-- name: clear
+DELETE FROM victims
+
+-- name: naming
+INSERT OR IGNORE INTO victims
+SELECT i.sequence, i.session FROM sessions s JOIN items i ON i.session = s.number
+WHERE s.tenant = :tenant AND i.sequence < :at
+    AND (i.metadata ->> '$.scope' = :scope OR i.metadata ->> '$.refused_scope' = :scope)
+
+-- name: slices
+INSERT OR IGNORE INTO victims
+SELECT i.sequence, i.session FROM sessions s JOIN items i ON i.session = s.number
+WHERE s.tenant = :tenant AND i.sequence < :at AND i.metadata ->> '$.slice_of' IN (
+    SELECT a.handle FROM artifacts a JOIN victims v ON v.item = a.item WHERE a.tenant = :tenant)
+
+-- Facts and episodes: of the scope, of its items, and of the stretches that they stand in.
+-- name: memories
+SELECT number, type, tenant, scope, name, until FROM memories WHERE tenant = :tenant AND (
+    (scope = :scope AND source < :at)
+    OR version IN (SELECT d.version FROM derivations d JOIN victims v ON v.item = d.anchor)
+    OR (type = 'episode' AND source < :at AND EXISTS (
+        SELECT 1 FROM victims v WHERE v.session = memories.session AND v.item < memories.version)))
+
+-- name: summaries_of_sessions
+DELETE FROM summaries WHERE item IN (
+    SELECT c.version FROM closings c JOIN victims v ON v.session = c.session AND v.item < c.version)
+
+-- name: derivations_of_sessions
+DELETE FROM derivations WHERE anchor IN (
+    SELECT c.version FROM closings c JOIN victims v ON v.session = c.session AND v.item < c.version)
+
+-- name: parked
+DELETE FROM parked WHERE source IN (SELECT item FROM victims) OR source IN (
+    SELECT d.version FROM derivations d JOIN victims v ON v.item = d.anchor)
+
+-- name: fault
+DELETE FROM faults WHERE sequence = ? AND tenant = ?
+
+-- name: parked_fault
+DELETE FROM parked WHERE source = ? AND session IN (SELECT number FROM sessions WHERE tenant = ?)
+
+-- name: collisions
+DELETE FROM collisions WHERE (session, id) IN (
+    SELECT i.session, i.id FROM items i JOIN victims v ON v.item = i.sequence)
+
+-- name: bodies
+DELETE FROM bodies WHERE item IN (SELECT item FROM victims)
+
+-- name: envelopes
+DELETE FROM envelopes WHERE item IN (SELECT item FROM victims)
+
+-- name: summaries
+DELETE FROM summaries WHERE item IN (SELECT item FROM victims)
+
+-- name: derivations
+DELETE FROM derivations WHERE anchor IN (SELECT item FROM victims)
+
+-- name: waits
+DELETE FROM waits WHERE item IN (SELECT item FROM victims)
+
+-- name: artifacts
+DELETE FROM artifacts WHERE item IN (SELECT item FROM victims)
+
+-- name: pins
+DELETE FROM pins WHERE item IN (SELECT item FROM victims)
+
+-- name: flags
+DELETE FROM flags WHERE item IN (SELECT item FROM victims)
+
+-- name: levels
+DELETE FROM levels WHERE item IN (SELECT item FROM victims)
+
+-- name: scopes
+DELETE FROM scopes WHERE scope = :scope AND session IN (
+    SELECT number FROM sessions WHERE tenant = :tenant)
+
+-- name: items
+DELETE FROM items WHERE sequence IN (SELECT item FROM victims)
+
+-- What is left gets the numbers that it has where the log is folded without what is gone. First out
+-- of the way: two items of a session never have one number.
+-- name: renumber
+UPDATE items SET ordinal = -1 - (
+    SELECT count(*) FROM items o WHERE o.session = items.session AND o.sequence < items.sequence)
+WHERE session = ?
+
+-- name: renumbered
+UPDATE items SET ordinal = -1 - ordinal WHERE session = ?
+
+-- name: clear_index
+DELETE FROM superseded WHERE session = ?1;
+DELETE FROM documents WHERE session = ?1;
+DELETE FROM tail WHERE session = ?1;
+DELETE FROM postings WHERE session = ?1;
+
+-- name: recount
+UPDATE sessions SET documents = 0, words = 0,
+    items = (SELECT count(*) FROM items WHERE session = ?1),
+    duplicates = (SELECT count(*) FROM collisions WHERE session = ?1 AND NOT conflict),
+    last_sequence = coalesce((SELECT max(sequence) FROM items WHERE session = ?1), 0)
+WHERE number = ?1
+
+-- name: note
+INSERT OR REPLACE INTO partly_erased (session, at) VALUES (?, ?)
+
+-- name: own
+SELECT tenant, session FROM sessions WHERE number = ?
+
+-- name: texts
+SELECT i.sequence, i.sequence, i.kind, i.text, i.metadata, NULL, NULL
+FROM items i WHERE i.session = ?1 AND NOT i.untrusted
+UNION ALL
+SELECT e.version, i.sequence, i.kind, i.text, i.metadata, e.body, b.packed
+FROM items i JOIN envelopes e ON e.item = i.sequence LEFT JOIN bodies b ON b.version = e.version
+WHERE i.session = ?1
+ORDER BY 1

@@ -1,0 +1,172 @@
+"""Erasing a scope, such as `user:42`: its items, what was made of them and what is remembered for
+it, out of every session of a tenant, the object store, audits, snapshots and every replica's files.
+
+In the order of `erasing`: the tombstone first, the receipt last; run again, it finishes what was
+interrupted.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from weft.log.bodies import Bodies
+from weft.log.connection import Connection
+from weft.log.erasing import erase_all
+from weft.log.publishing import Publisher
+from weft.log.reading import last_sequence, read_matching
+from weft.log.record import LogRecord
+from weft.readmodel.scope_erasure import erase_scope as erase_rows
+from weft.replay.erasing import (
+    MOST_SWEEPS,
+    Counts,
+    Told,
+    beyond,
+    is_own_record,
+    publish_own,
+    until_scrubbed,
+    until_settled,
+)
+from weft.replay.forgetting import forget_in_snapshots
+from weft.replay.scopes import ScopeSurvey
+from weft_schemas.errors import InvalidInput
+from weft_schemas.events import ErasureReceiptEvent, ScopeErasedEvent
+from weft_schemas.ids import encode_token
+from weft_schemas.subjects import AUDIT_STREAM, STREAM, stored_filter
+
+
+class ErasedScope(msgspec.Struct, frozen=True):
+    """What an erasure did."""
+
+    tenant: str
+    scope: str
+    sessions: tuple[str, ...]
+    """That held items of it; they go on without."""
+    tombstone: int
+    removed: dict[str, int]
+    unreachable: tuple[str, ...]
+    receipt: int
+    """Sequence of the receipt event."""
+
+
+class ScopePlan(msgspec.Struct, frozen=True):
+    """What is to be erased, found before anything is changed."""
+
+    tenant: str
+    scope: str
+    events: int
+    sessions: tuple[str, ...]
+    unreadable: tuple[int, ...]
+
+
+async def plan_scope(
+    connection: Connection, tenant: str, scope: str, told: Told = lambda *_: None
+) -> ScopePlan:
+    """Look through the log for what belongs to a scope. A scope of which nothing is found may be
+    in snapshots and replicas still: it is erased there all the same."""
+    if not scope:
+        raise InvalidInput("a scope has a name; give one, such as user:42")
+    if scope.startswith("session:"):
+        raise InvalidInput(f"{scope} is erased with its session: weft erase --session ID")
+    survey = await _surveyed(connection, tenant, scope, await last_sequence(connection) + 1, told)
+    sessions, unreadable = tuple(survey.sessions), tuple(sorted(survey.unreadable))
+    return ScopePlan(tenant, scope, len(survey.events), sessions, unreadable)
+
+
+async def erase_scope(
+    connection: Connection, plan: ScopePlan, reason: str = "", told: Told = lambda *_: None
+) -> ErasedScope:
+    """Erase what was planned, and what came since."""
+    tenant, scope = plan.tenant, plan.scope
+    async with Publisher(connection) as publisher:
+        event = ScopeErasedEvent(scope, reason, plan.unreadable)
+        stone = await publish_own(publisher, tenant, event, fresh=True)
+        count, sessions = Counts(), set(plan.sessions)
+        left = await until_settled(connection, told)
+        await _sweep(connection, publisher, plan, stone, count, sessions, told)
+        snapshots, held = await forget_in_snapshots(
+            connection, lambda db, at: _forget(db, plan, min(at + 1, stone))
+        )
+        count.add("snapshots", snapshots)
+        left += held
+        told("replicas", 0, 1)
+        reached, late = await until_scrubbed(connection, tenant, stone)
+        count.add("replicas", len(reached))
+        left += late
+        for _ in range(MOST_SWEEPS):
+            left += await until_settled(connection, told)
+            if not await _sweep(connection, publisher, plan, stone, count, sessions, told):
+                break
+        left.append("what items without this scope say of it")
+        unreachable = tuple(dict.fromkeys([*left, *await beyond(connection)]))
+        removed = {**count.counts, "sessions": len(sessions)}
+        told_of = ErasureReceiptEvent(None, stone, removed, unreachable, scope=scope)
+        receipt = await publish_own(publisher, tenant, told_of)
+    names = tuple(sorted(sessions))
+    return ErasedScope(tenant, scope, names, stone, removed, unreachable, receipt)
+
+
+async def _surveyed(
+    connection: Connection, tenant: str, scope: str, before: int, told: Told
+) -> ScopeSurvey:
+    """Until nothing more is found: what refers to a slice of a slice comes into sight one by one,
+    and an id may have been taken by another item before."""
+    survey, more = ScopeSurvey(scope, before), True
+    while more:
+        more = False
+        survey.again()
+        async for record in read_matching(connection, stored_filter(tenant)):
+            if not is_own_record(record):
+                more = survey.take(record) or more
+            if record.sequence % 1_000 == 0:
+                told("looking through the log", record.sequence, before)
+    return survey
+
+
+async def _sweep(
+    connection: Connection,
+    publisher: Publisher,
+    plan: ScopePlan,
+    stone: int,
+    count: Counts,
+    sessions: set[str],
+    told: Told,
+) -> int:
+    """One pass over bodies, events and audits. Returns how many events it found."""
+    survey = await _surveyed(connection, plan.tenant, plan.scope, stone, told)
+    sessions.update(survey.sessions)
+    bodies = Bodies(connection, publisher, plan.tenant)
+    for name in survey.bodies:
+        messages = await bodies.delete(name)
+        count.add("bodies", messages > 0)
+        count.add("object_messages", messages)
+    for session in sorted(sessions):  # first, since the events tell which sessions these are
+        subject = f"weft-audit.{encode_token(plan.tenant)}.{encode_token(session)}.>"
+        audits = read_matching(connection, subject, stream=AUDIT_STREAM)
+        found = [one.sequence async for one in audits if _was_read_before(one, stone)]
+        count.add("audit_events", await erase_all(connection, AUDIT_STREAM, found))
+    erased = await erase_all(connection, STREAM, sorted(survey.events))
+    count.add("events", erased)
+    return erased
+
+
+def _forget(db: sqlite3.Connection, plan: ScopePlan, before: int) -> None:
+    erase_rows(db, plan.tenant, plan.scope, before, plan.unreadable)
+
+
+class _Read(msgspec.Struct):
+    """What of an audit says when it was made."""
+
+    sequence: int = 0
+
+
+_decode = msgspec.json.Decoder(_Read).decode
+
+
+def _was_read_before(record: LogRecord, stone: int) -> bool:
+    """Whether what it tells of may hold something of the scope; what cannot be read may."""
+    try:
+        return _decode(record.payload).sequence < stone
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return True
