@@ -37,7 +37,7 @@ from weft.router.router import MOST_CARDS, Router
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem
-from weft_schemas.routing import Catalog, Effect, RouteRequest
+from weft_schemas.routing import Catalog, Effect, RouteRequest, SelectableItem
 
 LEARN_SECONDS = 20.0
 """How long a list waits for servers that were never seen before."""
@@ -95,6 +95,7 @@ class Gateway:
                 asked=self._asked,
                 changed=self._changed_upstream,
                 notified=self._notified_upstream,
+                refused=self._refused_question,
             )
             for spec in config.servers.values()
         }
@@ -423,6 +424,16 @@ class Gateway:
         self.spawn(self._publish(call.host, asked, result))
         return answer
 
+    def _refused_question(self, upstream: Upstream, request: types.JSONRPCRequest) -> None:
+        """A question that the file does not let a server ask, into the log of those who call it."""
+        asked = call_item(f"{upstream.name}:{request.method}", request.params or {}, upstream.name)
+        reason = f"server {upstream.name!r} may not ask the host's model by this gateway's file"
+        for host in {one.host.session: one.host for one in self._calls_of(upstream)}.values():
+            self.spawn(self._publish(host, asked, refusal_item(asked, reason)))
+
+    def _calls_of(self, upstream: Upstream) -> list[HostCall]:
+        return self.in_flight.get(upstream.name, [])
+
     async def _changed_upstream(self, upstream: Upstream) -> None:
         assert upstream.manifest is not None
         self._folder.keep_manifest(upstream.name, upstream.manifest)
@@ -476,7 +487,16 @@ class Gateway:
         self._published = version
         items = tuple(tool.item for tool in self.tools.values())
         with contextlib.suppress(WeftError):
-            await behind.client.publish_catalog(Catalog(self.options.catalog, items))
+            if not await self._has_catalogue(behind, items):
+                await behind.client.publish_catalog(Catalog(self.options.catalog, items))
+
+    async def _has_catalogue(self, behind: Behind, items: tuple[SelectableItem, ...]) -> bool:
+        """Whether the log's newest is this one: a gateway that starts again publishes nothing."""
+        try:
+            _, newest = await behind.client.catalog(self.options.catalog)
+        except WeftError:
+            return False
+        return newest.items == items
 
     async def _learn(self, upstreams: list[Upstream]) -> None:
         """Start what was never seen before, a few at a time."""
