@@ -11,6 +11,7 @@ from tests.data import ROOT
 SERVICES = "firewall summarizer memory compiler router"
 LAYERS = (
     "cli testing",
+    "integrations",
     "http gateway",
     "client replica_service",
     "audit",
