@@ -39,7 +39,7 @@ class Scripted(BaseLlm):
         scenario.check(self.step, prompt)
         assert scenario.SYSTEM in str(llm_request.config.system_instruction)
         assert "weft_drilldown" in llm_request.tools_dict
-        said, calls = scenario.STEPS[self.step]
+        said, calls = scenario.answer(self.step, prompt)
         self.step += 1
         made = [types.Part.from_function_call(name=one.name, args=one.arguments) for one in calls]
         parts = [*([types.Part(text=said)] if said else []), *made]

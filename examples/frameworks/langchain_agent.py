@@ -38,10 +38,11 @@ class Scripted(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         valid(messages)
-        scenario.check(self.step, "\n".join(message.text for message in messages))
+        prompt = "\n".join(str(one.model_dump()) for one in messages)
+        scenario.check(self.step, prompt)
         assert messages[0].text.startswith(scenario.SYSTEM)
         assert "weft_drilldown" in self.tools
-        said, calls = scenario.STEPS[self.step]
+        said, calls = scenario.answer(self.step, prompt)
         self.step += 1
         made = [{"id": one.id, "name": one.name, "args": one.arguments} for one in calls]
         answer = AIMessage(said, tool_calls=made)

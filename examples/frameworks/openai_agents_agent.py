@@ -41,12 +41,13 @@ class Scripted(Model):
         self, system_instructions: str | None, input: Any, *_: Any, **__: Any
     ) -> ModelResponse:
         INPUT.validate_python(input)
-        scenario.check(self.step, json.dumps(input, ensure_ascii=False))
+        prompt = json.dumps(input, ensure_ascii=False)
+        scenario.check(self.step, prompt)
         assert (system_instructions or "").startswith(scenario.SYSTEM)
         calls = [one["call_id"] for one in input if one.get("type") == "function_call"]
         results = [one["call_id"] for one in input if one.get("type") == "function_call_output"]
         assert sorted(calls) == sorted(results), "a call without a result"
-        said, made = scenario.STEPS[self.step]
+        said, made = scenario.answer(self.step, prompt)
         self.step += 1
         return ModelResponse(output=output(self.step, said, made), usage=Usage(), response_id=None)
 

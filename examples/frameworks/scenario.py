@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any, NamedTuple
 
 QUESTION = "Which order of October was the largest, and is it shipped?"
@@ -36,6 +37,16 @@ STEPS: tuple[tuple[str, tuple[Call, ...]], ...] = (
     (ANSWER, ()),
 )
 """What the model says and calls, step by step."""
+
+
+def answer(step: int, prompt: str) -> tuple[str, tuple[Call, ...]]:
+    """What a model says and calls that also looks behind the handle of the 300 KB."""
+    text, calls = STEPS[step]
+    handle = re.search(r"art:[a-z2-7]{10}", prompt)
+    if step == 1 and handle and not os.environ.get("WITHOUT_DRILL"):
+        asked = {"handle": handle[0], "view": "search", "args": {"pattern": "2060.09"}}
+        calls = (*calls, Call("call_drill", "weft_drilldown", asked))
+    return text, calls
 
 
 def read_orders(month: str) -> str:
@@ -73,7 +84,7 @@ def is_shipped(order: int) -> str:
 TOOLS = (read_orders, carrier_notes, stock_of, is_shipped)
 
 
-def check(step: int, prompt: str) -> None:
+def check(step: int, prompt: str, drills: bool = True) -> None:
     """What a model of step `step` (from 0) was sent, as one text: within its budget, and the latest
     things in it."""
     print(f"step {step}: the model was sent {len(prompt):,} characters")
@@ -87,3 +98,7 @@ def check(step: int, prompt: str) -> None:
         assert "art:" in prompt, "the 300 KB stand behind a handle"
     if step == 2:
         assert "shipped on 2026-10-30" in prompt
+        if drills and not os.environ.get("WITHOUT_DRILL"):
+            behind = prompt[prompt.rindex("weft_drilldown") :]
+            assert "failed" not in behind
+            assert re.search(r"1804\b.*2060\.09", behind, re.S), "the slice"
