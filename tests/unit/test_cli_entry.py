@@ -36,3 +36,11 @@ def test_with_it_the_command_runs() -> None:
     done = run("pass")
     assert (done.returncode, done.stderr) == (0, "")
     assert "version" in done.stdout
+
+
+def test_its_module_is_a_program() -> None:
+    module, _ = entry()
+    command = [sys.executable, "-m", module, "--version"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "version" in done.stdout

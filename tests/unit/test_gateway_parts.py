@@ -11,7 +11,7 @@ from tests.gateway_server import KEY
 
 from weft import tokens
 from weft.gateway.arguments import Reference, filled, part_of, references
-from weft.gateway.config import config_from
+from weft.gateway.config import config_from, read_config
 from weft.gateway.naming import named, split, with_names
 from weft.gateway.recording import call_item, result_item
 from weft.gateway.results import Guard, logged_text, passed, safe_value
@@ -69,6 +69,13 @@ def test_the_files_of_several_hosts_are_read() -> None:
 def test_a_fault_of_a_file_names_its_place(content: str, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
         config_from(content, "mcp.json", {})
+
+
+def test_a_missing_file_is_named_once_with_what_to_give(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        read_config(tmp_path / "no.json")
+    assert str(raised.value).count("no.json") == 1
+    assert "--config" in str(raised.value)
 
 
 def test_names_for_hosts_are_what_providers_take_and_never_the_same() -> None:

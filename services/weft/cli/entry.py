@@ -28,3 +28,7 @@ def main() -> None:
         )
         sys.exit(2)
     run()
+
+
+if __name__ == "__main__":
+    main()

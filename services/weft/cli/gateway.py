@@ -39,7 +39,7 @@ class _Serves(click.Group):
 @click.group(cls=_Serves)
 def gateway() -> None:
     """Stand between MCP hosts and MCP servers: tools found by routing, results through the
-    firewall, everything in the log. Without a subcommand it serves."""
+    firewall, everything in the log. `weft gateway --config FILE` serves."""
 
 
 @gateway.command()
@@ -169,6 +169,8 @@ def status(data_dir: Path | None, as_json: bool) -> None:
         click.echo(f"gateway {one.pid}: {one.config}, {where}, mode {one.mode}, log {one.log}")
         for name in one.hosts:
             click.echo(f"  host {name}")
+        if one.hosts:
+            hint(f"what a host did: weft events --nats {one.log} --session ID, as in brackets")
         for server in one.servers:
             told = f", {server.last_error}" if server.last_error else ""
             click.echo(

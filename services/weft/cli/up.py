@@ -294,7 +294,7 @@ def _say_ready(settings: Settings) -> None:
     url = settings.nats_url
     where = f" --nats {url}" if url != Settings().nats_url else ""
     hint(OPEN)
-    hint(f"ready: weft publish chat.json --session s1{where}")
+    hint(f"ready: weft publish FILE --session s1{where}; Ctrl-C stops everything here")
 
 
 async def answers(settings: Settings, routed: bool) -> bool:

@@ -107,7 +107,10 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> GatewayC
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: {error}; name a file with --config") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigurationError(
+            f"{path}: {reason}; give --config the JSON file that names your MCP servers"
+        ) from None
     return config_from(text, str(path), environ, path.parent)
 
 

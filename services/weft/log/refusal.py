@@ -41,7 +41,10 @@ def refusal(
         return Unavailable(f"TLS with {where} failed: {text}; check the address and the server")
     if isinstance(cause, ssl.SSLError):
         return Unavailable(f"TLS with {where} failed: {text}; check the CA and certificate")
-    return Unavailable(f"no nats-server answers at {where} ({text}); is it running?")
+    return Unavailable(
+        f"no nats-server answers at {where} ({text}); start one, as `weft up` does, "
+        "or give the address of another"
+    )
 
 
 def _is_cut_off(cause: BaseException | None) -> bool:
