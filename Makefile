@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test chaos soak fuzz bench panel lint clean
+.PHONY: help demo test chaos gateway soak fuzz bench panel lint clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   a recorded session through every service, killed and replayed"
 	@echo "make test   every quick test, on a real nats-server"
 	@echo "make chaos  the slow tests: clusters, lost servers, full disks, minutes of kills"
+	@echo "make gateway  the MCP gateway with hosts and servers of others, installed for it"
 	@echo "make fuzz   hostile tool results, events and requests, by SEEDS (1 2 3 4 5)"
 	@echo "make attack every attack on a server with the shipped permissions, by SEEDS"
 	@echo "make soak   a steady load with kills for MINUTES (10), memory and files reported"
@@ -40,6 +41,10 @@ test: $(STAMP) lint
 
 chaos: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow tests/chaos tests/crash
+
+# A framework and the inspector are installed for these, into the user's cache folder.
+gateway: $(STAMP)
+	$(BIN)/python -m pytest -q -m slow tests/integration/test_gateway_hosts.py
 
 SEEDS ?= 1 2 3 4 5
 fuzz: $(STAMP)

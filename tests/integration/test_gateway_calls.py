@@ -1,9 +1,11 @@
 """A call through the gateway: found, checked, made, shortened, looked into, handed on, logged."""
 
+import asyncio
 import re
 import subprocess
 from pathlib import Path
 
+import anyio
 import pytest
 from mcp_types import ElicitResult
 from tests.gateway import (
@@ -20,9 +22,12 @@ from tests.gateway_server import KEY
 
 from weft import tokens
 from weft.log.connection import Connection
+from weft.log.reading import read_matching
 from weft.log.server import EmbeddedServer
+from weft_schemas.errors import NotFound
 from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ItemKind
+from weft_schemas.subjects import stored_filter
 
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
 
@@ -119,6 +124,8 @@ async def test_arguments_that_do_not_fit_are_told_with_the_schema(
     async with gateway(server.url, tmp_path, time_server()) as running, host(running) as client:
         wrong = await called(client, "time:get_current_time", timezone=3, zone="UTC")
         missing = await called(client, "time:get_the_time")
+        own = await client.call_tool("find_tools", {"query": "time", "limit": "many"})
+        assert "$.limit: is " in text_of(own)
     assert wrong.is_error
     assert "$.timezone: is 3, give string" in text_of(wrong)
     assert '"required":["timezone"]' in text_of(wrong)
@@ -196,3 +203,22 @@ async def test_auto_searches_where_there_are_many_tools_unless_the_host_does(
         itself = Implementation(name="claude-code", version="2")
         async with host(running, client_info=itself) as client:
             assert len((await client.list_tools()).tools) > 10
+
+
+async def test_a_gateway_that_starts_again_publishes_no_catalogue_anew(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        async with gateway(server.url, tmp_path, odd_server()) as running:
+            behind = await running.log()
+            with anyio.fail_after(10):
+                while True:
+                    try:
+                        _, catalogue = await behind.client.catalog("gateway")
+                        break
+                    except NotFound:
+                        await asyncio.sleep(0.02)
+            assert {item.id for item in catalogue.items} == set(running.tools)
+            await asyncio.sleep(0.1)
+    published = stored_filter("t", None, "out", "catalog")
+    assert len([one async for one in read_matching(log, published)]) == 1

@@ -37,7 +37,7 @@ from weft.router.router import MOST_CARDS, Router
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem
-from weft_schemas.routing import Catalog, Effect, RouteRequest
+from weft_schemas.routing import Catalog, Effect, RouteRequest, SelectableItem
 
 LEARN_SECONDS = 20.0
 """How long a list waits for servers that were never seen before."""
@@ -476,7 +476,16 @@ class Gateway:
         self._published = version
         items = tuple(tool.item for tool in self.tools.values())
         with contextlib.suppress(WeftError):
-            await behind.client.publish_catalog(Catalog(self.options.catalog, items))
+            if not await self._has_catalogue(behind, items):
+                await behind.client.publish_catalog(Catalog(self.options.catalog, items))
+
+    async def _has_catalogue(self, behind: Behind, items: tuple[SelectableItem, ...]) -> bool:
+        """Whether the log's newest is this one: a gateway that starts again publishes nothing."""
+        try:
+            _, newest = await behind.client.catalog(self.options.catalog)
+        except WeftError:
+            return False
+        return newest.items == items
 
     async def _learn(self, upstreams: list[Upstream]) -> None:
         """Start what was never seen before, a few at a time."""

@@ -31,6 +31,7 @@ from weft.gateway.naming import named, split
 from weft.gateway.results import LOOK, MARK
 from weft.gateway.tools import GatewayTool
 from weft.gateway.upstream import Upstream
+from weft.gateway.validating import faults, refusal
 from weft_schemas.errors import InvalidInput, WeftError
 
 PAGE = 500
@@ -85,7 +86,7 @@ _LOOK = types.Tool(
     annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
 )
 SEARCH_TOOLS = [_FIND, _CALL, _LOOK]
-_OWN = frozenset(tool.name for tool in SEARCH_TOOLS)
+_OWN = {tool.name: tool for tool in SEARCH_TOOLS}
 
 
 class Service:
@@ -161,15 +162,17 @@ class Service:
     ) -> types.CallToolResult:
         arguments = params.arguments or {}
         try:
+            own = _OWN.get(params.name)
+            wrong = faults(arguments, own.input_schema) if own is not None else []
+            if own is not None and wrong:
+                raise Refused(refusal(own.name, wrong, own.input_schema))
             match params.name:
                 case finding.FIND:
                     return await self._gateway.find(call, arguments)
                 case _ if params.name == LOOK:
                     return await self._gateway.look(call, arguments)
                 case finding.CALL:
-                    tool, inner = arguments.get("tool"), arguments.get("arguments") or {}
-                    if not isinstance(tool, str) or not isinstance(inner, dict):
-                        raise Refused(f"{finding.CALL}: give `tool`, an id, and `arguments`")
+                    tool, inner = arguments["tool"], arguments.get("arguments") or {}
                     try:
                         return await self._upstream(call, tool, inner, False, params)
                     except MCPError as error:
