@@ -7,7 +7,7 @@ import base64
 import random
 import string
 
-from weft.evaluation.guards import Span
+from weft_eval.guards import Span
 
 LETTERS = string.ascii_letters
 ALNUM = string.ascii_letters + string.digits

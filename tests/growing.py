@@ -66,8 +66,15 @@ def modules(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, ModuleType]]:
     for package in (weft_schemas, weft):
         yield package.__name__, package
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not found.name.startswith(skip) and not found.name.endswith("__main__"):
+            if found.name.startswith(skip) or found.name.endswith("__main__"):
+                continue
+            try:
                 yield found.name, importlib.import_module(found.name)
+            except ModuleNotFoundError:  # its framework is not installed beside the tests
+                spec = found.module_finder.find_spec(found.name, None)
+                assert found.name.startswith("weft.integrations."), found.name
+                assert spec is not None
+                assert "re.compile" not in Path(spec.origin or "").read_text(encoding="utf-8")
 
 
 def _held(name: str, value: object) -> Iterator[tuple[str, re.Pattern[str]]]:

@@ -18,14 +18,14 @@ from tests.firewall_texts import FORMS, made_text
 from weft import tokens
 from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
-from weft.evaluation.envelope import evaluate
-from weft.evaluation.guards import Span, measure_injection, measure_spans
 from weft.firewall.derive import envelope_for
 from weft.firewall.personal import find_personal
 from weft.firewall.scan import scan
 from weft.injections.find import THRESHOLD, suspicion_score
 from weft.secrets.finding import without_overlaps
 from weft.tokens import DEFAULT_ENCODING
+from weft_eval.envelope import evaluate
+from weft_eval.guards import Span, measure_injection, measure_spans
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EnvelopeEvent, Origin, encode_event
 from weft_schemas.items import ContextItem, ItemKind

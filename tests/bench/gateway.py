@@ -25,8 +25,6 @@ from tests.data import DATA
 from tests.gateway import gateway, git_server, host, odd_server, text_of, time_server
 from tests.npm import installed
 from weft import tokens
-from weft.evaluation.routing import bm25, recall
-from weft.evaluation.routing_sets import Case, RoutingSet, bfcl, metatool, near_copies
 from weft.gateway.config import ServerSpec
 from weft.gateway.manifest import Manifest, spec_digest
 from weft.gateway.state import Folder
@@ -36,6 +34,8 @@ from weft.log.topology import provision
 from weft.router.formats import item_from
 from weft.runtime.settings import Settings
 from weft.runtime.up import running
+from weft_eval.routing import bm25, recall
+from weft_eval.routing_sets import Case, RoutingSet, bfcl, metatool, near_copies
 from weft_schemas.routing import SelectableItem
 
 SERVERS, TOOLS = 70, 1_000

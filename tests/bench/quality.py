@@ -14,13 +14,13 @@ from typing import Any
 from tests.bench.stack import stack
 from tests.bench.table import show
 from tests.data import DATA
-from weft.cli.evaluation_live import LiveCompiles
 from weft.client import Client
-from weft.evaluation import baselines
-from weft.evaluation.documents import measure_documents, read_library
-from weft.evaluation.evidence import measure_evidence
-from weft.evaluation.grounding import measure_grounding
-from weft.evaluation.transcripts import Transcript, read_transcripts
+from weft_eval import baselines
+from weft_eval.cli.live import LiveCompiles
+from weft_eval.documents import measure_documents, read_library
+from weft_eval.evidence import measure_evidence
+from weft_eval.grounding import measure_grounding
+from weft_eval.transcripts import Transcript, read_transcripts
 
 Measure = Callable[..., Any]
 OTHERS = {"newest until full": baselines.newest, "BM25": baselines.bm25}

@@ -18,8 +18,12 @@ from contextweaver.routing.catalog import generate_sample_catalog
 
 from tests.bench.table import quantile, show
 from tests.data import DATA
-from weft.evaluation.hydration import hydration_recall
-from weft.evaluation.routing import (
+from weft.router.formats import item_from
+from weft.router.fusion import Encoder, encoder_named
+from weft.router.router import Router
+from weft.router.tree_builder import TreeBuilder
+from weft_eval.hydration import hydration_recall
+from weft_eval.routing import (
     KS,
     Rank,
     Recall,
@@ -30,11 +34,7 @@ from weft.evaluation.routing import (
     recall,
     routed,
 )
-from weft.evaluation.routing_sets import Case, RoutingSet, bfcl, metatool, near_copies
-from weft.router.formats import item_from
-from weft.router.fusion import Encoder, encoder_named
-from weft.router.router import Router
-from weft.router.tree_builder import TreeBuilder
+from weft_eval.routing_sets import Case, RoutingSet, bfcl, metatool, near_copies
 from weft_schemas.routing import RouteRequest, SelectableItem
 
 QUERIES = Path(__file__).with_name("routing_queries.json")

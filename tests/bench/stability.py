@@ -18,7 +18,7 @@ from statistics import mean
 from tests.bench.quality import measured, transcripts
 from tests.bench.stack import stack
 from tests.bench.table import show
-from weft.evaluation.stability import Stability, measure_stability
+from weft_eval.stability import Stability, measure_stability
 
 SETS = {"taubench": "tau-bench", "livemcpbench": "LiveMCPBench"}
 BUDGETS = (1_000, 2_000)

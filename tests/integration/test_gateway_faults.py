@@ -135,6 +135,7 @@ async def test_a_server_asks_the_hosts_model_only_where_the_file_lets_it(
     assert asked == ["Say yes."] * 2
     names = [item.metadata.get("tool_name") for item in await logged(log)]
     assert names.count("let:sampling/createMessage") == 6  # each question and its answer
+    assert names.count("plain:sampling/createMessage") == 4
 
 
 async def test_a_host_that_leaves_in_a_call_disturbs_nobody(

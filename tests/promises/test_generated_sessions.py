@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.promises.check import violations
-from weft.evaluation.in_process import TENANT, InProcess
-from weft.evaluation.transcripts import Transcript
+from weft_eval.in_process import TENANT, InProcess
+from weft_eval.transcripts import Transcript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase

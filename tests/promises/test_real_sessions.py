@@ -6,8 +6,8 @@ import pytest
 
 from tests.data import DATA
 from tests.promises.check import violations
-from weft.evaluation.in_process import InProcess
-from weft.evaluation.transcripts import Transcript, read_transcripts
+from weft_eval.in_process import InProcess
+from weft_eval.transcripts import Transcript, read_transcripts
 from weft_schemas.compile import CompileRequest
 from weft_schemas.policy import Phase
 

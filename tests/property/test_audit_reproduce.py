@@ -11,10 +11,10 @@ from tests.data import DATA, needs_data
 from weft.audit.history import fresh_model
 from weft.audit.reproduce import SAME, reproduce
 from weft.compiler.compile import compile_pack
-from weft.evaluation.transcripts import read_transcripts
 from weft.firewall.derive import envelope_for
 from weft.log.record import LogRecord
 from weft.readmodel.model import records_of
+from weft_eval.transcripts import read_transcripts
 from weft_schemas.compile import CompileAudit, CompileRequest
 from weft_schemas.events import Event, Origin
 from weft_schemas.items import ItemKind, Sensitivity

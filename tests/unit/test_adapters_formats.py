@@ -6,7 +6,7 @@ import pytest
 from tests.data import DATA, needs_data
 
 from weft.adapters import read_items, read_transcripts
-from weft.adapters.locomo import occurred_at
+from weft_eval.locomo import occurred_at
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
 from weft_schemas.items import ContextItem, ItemKind
@@ -91,6 +91,27 @@ def test_a_format_that_does_not_exist_is_refused() -> None:
 )
 def test_dates_in_words_become_times(words: str, time: str | None) -> None:
     assert occurred_at(words) == time
+
+
+LOCOMO = {
+    "sample_id": "conv-1",
+    "conversation": {
+        "speaker_a": "Ann",
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "Hi"}],
+    },
+}
+
+
+def test_a_data_set_is_read_by_the_package_that_offers_it() -> None:
+    [found] = read_transcripts(json.dumps([LOCOMO]).encode())
+    assert (found.name, found.format) == ("conv-1", "locomo")
+    assert [(item.id, item.kind, item.text) for item in found.items] == [
+        ("D1:1", ItemKind.USER_TURN, "Hi")
+    ]
+    other = {"conversation": "none of its own"}
+    with pytest.raises(InvalidInput, match="line 2: expected a transcript with one of"):
+        read_transcripts(b"%s\n%s" % (json.dumps(LOCOMO).encode(), json.dumps(other).encode()))
 
 
 @needs_data

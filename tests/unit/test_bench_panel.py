@@ -9,8 +9,8 @@ from tests.bench.panel.beam import read_chats
 from tests.bench.panel.halves import half_of, portions, sampled
 from tests.bench.panel.rows import Metric
 
-from weft.evaluation.in_process import InProcess
-from weft.evaluation.transcripts import Question, Step, Transcript
+from weft_eval.in_process import InProcess
+from weft_eval.transcripts import Question, Step, Transcript
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase

@@ -1,6 +1,7 @@
 """The command line: help that teaches, documented exit codes, one line for each failure."""
 
 import logging
+import re
 import socket
 import subprocess
 import sys
@@ -59,15 +60,35 @@ def test_help_documents_every_command_and_exit_code(capsys: pytest.CaptureFixtur
     assert code == 0
     documented = {int(line.split()[0]) for line in out.splitlines() if line.strip()[:1].isdigit()}
     assert documented == {0, main.FAILED, main.INTERRUPTED, *main.EXIT_CODES.values()}
-    assert all(f"  {name} " in out for name in main._COMMANDS)
+    assert all(f"  {name} " in out for name in (*main._COMMANDS, "eval"))
 
 
-@pytest.mark.parametrize("command", sorted(set(main._COMMANDS) - {"demo"}))
+@pytest.mark.parametrize("command", sorted({*main._COMMANDS, "eval"} - {"demo"}))
 def test_each_command_teaches_by_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
     code, out, _ = weft(capsys, command, "--help")
     assert code == 0
     assert "Usage: weft" in out
     assert f"weft {command} " in out or "Commands:" in out
+
+
+def test_another_package_brings_a_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "shouting.py").write_text(
+        '"""Says it loudly.\n\nMore."""\nimport click\n\n\n'
+        "@click.command()\ndef shout():\n    click.echo('HEY')\n"
+    )
+    described = tmp_path / "shouting-1.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1\n")
+    points = f"[{main.GROUP}]\nshout = shouting:shout\nup = shouting:shout\n"
+    (described / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert weft(capsys, "shout") == (0, "HEY\n", "")
+    _, out, _ = weft(capsys, "--help")
+    assert re.search(r"^  shout +Says it loudly\.$", out, re.MULTILINE)
+    _, out, _ = weft(capsys, "up", "--help")
+    assert "weft up" in out, "a command of ours is not replaced"
 
 
 def test_every_error_has_a_documented_code() -> None:

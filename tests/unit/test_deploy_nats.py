@@ -49,7 +49,8 @@ def test_make_env_has_every_password_that_is_asked_for_and_a_new_one_each_time()
     asked = {"WEFT_NODE", "WEFT_ROUTE_PASSWORD", "WEFT_FINGERPRINT_KEY"}
     for file in FOLDER.rglob("*.conf"):
         asked |= set(re.findall(r": \$(\w+)", file.read_text()))
-    asked |= set(re.findall(r'"\$(\w+)"', (FOLDER.parent / "tokens.toml").read_text()))
+    tokens = (ROOT / "deploy" / "tokens.toml").read_text()
+    asked |= set(re.findall(r'"\$(\w+)"', tokens))
     made = make_env()
     assert asked - set(made) == {"WEFT_NODE"}
     assert set(made) <= asked

@@ -85,7 +85,7 @@ def test_every_name_is_used_by_a_service(name: str) -> None:
     home = import_module(home_of(name)).__file__ or ""
     used = re.compile(rf"\b{name}\b|{USED_AS.get(name, name)}")
     users = [path for path, text in SOURCES.items() if used.search(text) and path != Path(home)]
-    assert [path for path in users if "evaluation" not in path.parts]
+    assert [path for path in users if "weft_eval" not in path.parts]
 
 
 @pytest.mark.parametrize(("struct", "fields"), FIELDS.items())

@@ -8,7 +8,6 @@ from tests.firewall_made import KEY, envelope, signals
 
 from weft.adapters.formats import read_transcripts
 from weft.bodies.clean import clean
-from weft.evaluation.guards import Span, measure_injection, measure_spans
 from weft.firewall import personal
 from weft.firewall.personal import find_personal
 from weft.firewall.scan import scan
@@ -16,6 +15,7 @@ from weft.injections.find import NEEDLES, THRESHOLD, suspicion_score
 from weft.secrets.find import NAMES, RULES
 from weft.secrets.finding import Finding, fingerprint, masked, without_overlaps
 from weft.secrets.prefilter import Prefilter, literals
+from weft_eval.guards import Span, measure_injection, measure_spans
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import FirewallRules
 

@@ -3,10 +3,10 @@ from tests.data import DATA, needs_data
 from tests.firewall_made import envelope
 
 from weft.adapters.formats import read_transcripts
-from weft.evaluation.envelope import evaluate, head_and_tail, states, taken_values
 from weft.firewall.mending import mended
 from weft.firewall.toolrules import steps_of
 from weft.tokens import DEFAULT_ENCODING, count
+from weft_eval.envelope import evaluate, head_and_tail, states, taken_values
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ContextItem, ItemKind
 

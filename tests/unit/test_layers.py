@@ -11,10 +11,11 @@ from tests.data import ROOT
 SERVICES = "firewall summarizer memory compiler router"
 LAYERS = (
     "cli testing",
+    "integrations",
     "http gateway",
     "client replica_service",
     "audit",
-    "indexer evaluation",
+    "indexer",
     "replay",
     SERVICES,
     "workers",
@@ -79,6 +80,11 @@ def test_only_the_worker_or_service_of_a_service_touches_nats(service: str) -> N
 
 def test_every_part_has_its_layer() -> None:
     assert {part_of(path) for path in MODULES} == set(HEIGHT)
+
+
+def test_the_product_does_not_know_what_measures_it() -> None:
+    found = [path.name for path in MODULES for name in names_in(path) if "weft_eval" in name]
+    assert found == []
 
 
 def test_the_contract_imports_nothing_of_weft() -> None:

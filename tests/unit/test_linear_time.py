@@ -19,7 +19,7 @@ from weft_schemas.events import Origin
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import FirewallRules
 
-ELSEWHERE = ("weft.evaluation", "weft.cli", "weft.adapters")
+ELSEWHERE = ("weft_eval", "weft.cli", "weft.adapters")
 """They read an operator's own files."""
 BOUNDED = {
     "weft.secrets.finding._AFTER_KEY": "searches the 24 bytes before a finding",

@@ -6,11 +6,11 @@ import pytest
 from tests.bench.routing import crowd
 from tests.data import DATA, needs_data
 
-from weft.evaluation.hydration import hydration_recall
-from weft.evaluation.routing import abstention, bm25, graph_against_flat, recall, routed
-from weft.evaluation.routing_sets import RoutingSet, bfcl, metatool
 from weft.router.confidence import THRESHOLD
 from weft.router.router import Router
+from weft_eval.hydration import hydration_recall
+from weft_eval.routing import abstention, bm25, graph_against_flat, recall, routed
+from weft_eval.routing_sets import RoutingSet, bfcl, metatool
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any
 
 import msgspec
@@ -11,7 +13,6 @@ from weft.adapters import (
     anthropic,
     contextweaver,
     gemini,
-    locomo,
     openai,
     openhands,
     responses,
@@ -33,6 +34,10 @@ READERS: dict[str, Callable[[Source], Reading]] = {
 }
 
 FORMATS = tuple(READERS)
+
+GROUP = "weft.transcripts"
+"""Entry points of data sets: a function that reads a record, or says with None that it is none of
+its own. Its name is the transcript's format. They are asked where no format of ours fits."""
 
 _NAME_KEYS = ("sample_id", "instance_id", "task_id", "id")
 
@@ -73,7 +78,7 @@ def read_transcripts(content: bytes, format: str = "auto", file: str = "-") -> l
     if format != "auto" and format not in READERS:
         raise InvalidInput(f"format {format!r} is unknown; use auto or {', '.join(FORMATS)}")
     source = read_source(content, file)
-    if source.lines and source.records and _inner(source.records[0]) is not None:
+    if source.lines and source.records and _holds_many(source.records[0]):
         return list(_many(source, format))
     if not source.records:
         raise InvalidInput(f"{file}, line 1: no items in this file; nothing was published")
@@ -118,15 +123,23 @@ def _many(source: Source, format: str) -> Iterator[Transcript]:
     for record in source.records:
         key = _inner(record)
         if key is None:
-            record.fail(f"expected a transcript with one of {', '.join(LIST_KEYS)}, like the first")
-        name = _name(record)
-        if key == "conversation":
-            reading = locomo.read(record, record.value["conversation"])
-            yield _made(name, "locomo", reading, record.value)
+            yield _of_data_set(record)
         elif record.value[key]:
-            yield _one_of_many(name, source, record, key, format)
+            yield _one_of_many(_name(record), source, record, key, format)
         else:
-            yield Transcript(name, format, (), record.value)
+            yield Transcript(_name(record), format, (), record.value)
+
+
+def _of_data_set(record: Record) -> Transcript:
+    offered = _offered(record)
+    if offered is None:
+        record.fail(f"expected a transcript with one of {', '.join(LIST_KEYS)}, like the first")
+    return _made(_name(record), *offered, record.value)
+
+
+def _holds_many(first: Record) -> bool:
+    """Whether a file that begins with this record holds whole transcripts, and not events."""
+    return _inner(first) is not None or _offered(first) is not None
 
 
 def _inner(record: Record) -> str | None:
@@ -134,9 +147,22 @@ def _inner(record: Record) -> str | None:
     value = record.value
     if not isinstance(value, dict):
         return None
-    if isinstance(value.get("conversation"), dict):
-        return "conversation"
     return next((key for key in LIST_KEYS if isinstance(value.get(key), list)), None)
+
+
+def _offered(record: Record) -> tuple[str, Reading] | None:
+    """The record as an installed reader of data sets reads it, after the format's name."""
+    for name, read in _installed():
+        reading = read(record)
+        if reading is not None:
+            return name, reading
+    return None
+
+
+@cache
+def _installed() -> list[tuple[str, Callable[[Record], Reading | None]]]:
+    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    return [(point.name, point.load()) for point in points]
 
 
 def _one_of_many(name: str, source: Source, record: Record, key: str, format: str) -> Transcript:

@@ -11,10 +11,9 @@ from typing import Any
 import msgspec
 
 from weft.audit.difference import difference
+from weft.audit.grounding import grounded, sources_of
 from weft.audit.history import fresh_model
 from weft.compiler.compile import CODE_VERSION, compile_pack
-from weft.evaluation.grounding import measure_grounding
-from weft.evaluation.transcripts import Step, Transcript
 from weft.log.record import LogRecord
 from weft.readmodel.rows import SessionView
 from weft_schemas.compile import CompileAudit, ContextPack
@@ -182,10 +181,9 @@ def _grounding(pack: ContextPack, items: Sequence[tuple[int, ContextItem]]) -> t
         return 0, 0
     position = sum(sequence <= pack.sequence for sequence, _ in items)
     arguments = tuple(_next_arguments(item for _, item in items[position:]))
-    step = Step(position, arguments)
-    transcript = Transcript(pack.session, tuple(item for _, item in items), (step,))
-    measured = measure_grounding([transcript], lambda *_: pack, pack.stats.budget)
-    return measured.values, measured.found
+    sources = sources_of([item for _, item in items[:position]], arguments)
+    blocks = {entry.item_id: entry.text for entry in pack.entries if entry.text in pack.prompt}
+    return len(sources), len(grounded(sources, blocks))
 
 
 def _next_arguments(later: Iterable[ContextItem]) -> Iterable[Any]:

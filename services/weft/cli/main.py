@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 
 import click
 
@@ -68,28 +69,46 @@ _COMMANDS = {
     "config": ("weft.cli.config:config", "Show the settings in force."),
     "gateway": ("weft.cli.gateway:gateway", "MCP servers behind firewall and log."),
     "mcp": ("weft.cli.mcp:mcp", "Weft itself as an MCP server."),
-    "eval": ("weft.cli.evaluation:evaluate", "Measure compiles on recorded sessions."),
     "demo": ("weft.cli.demo:demo", "A recorded session through every service."),
 }
 """Command → where it is, and its line in `weft --help`."""
+
+GROUP = "weft.commands"
+"""Entry points of other packages' commands: a click command each, `eval` of `weft_eval` the first.
+Their line in `weft --help` is the first one of the package's docstring. A command of ours stays."""
 
 
 class _Lazy(click.Group):
     """Imports a command's module when it is called, so that each starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return [*_COMMANDS, *_installed()]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
-            return None
-        module, _, attribute = _COMMANDS[name][0].partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
-        return command
+        if name in _COMMANDS:
+            module, _, attribute = _COMMANDS[name][0].partition(":")
+            command: click.Command = getattr(import_module(module), attribute)
+            return command
+        point = _installed().get(name)
+        return None if point is None else point.load()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+            lines = [(name, line) for name, (_, line) in _COMMANDS.items()]
+            lines += [(name, _line(point)) for name, point in _installed().items()]
+            formatter.write_dl(lines)
+
+
+def _installed() -> dict[str, EntryPoint]:
+    """Other packages' commands by name."""
+    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    return {point.name: point for point in points if point.name not in _COMMANDS}
+
+
+def _line(point: EntryPoint) -> str:
+    """What its package says it is for; the command itself is not loaded for that."""
+    said = import_module(point.module.partition(".")[0]).__doc__ or point.module
+    return said.strip().splitlines()[0]
 
 
 @click.command(

@@ -95,6 +95,7 @@ class Gateway:
                 asked=self._asked,
                 changed=self._changed_upstream,
                 notified=self._notified_upstream,
+                refused=self._refused_question,
             )
             for spec in config.servers.values()
         }
@@ -422,6 +423,16 @@ class Gateway:
         result = result_item(asked, said, is_error=isinstance(answer, types.ErrorData))
         self.spawn(self._publish(call.host, asked, result))
         return answer
+
+    def _refused_question(self, upstream: Upstream, request: types.JSONRPCRequest) -> None:
+        """A question that the file does not let a server ask, into the log of those who call it."""
+        asked = call_item(f"{upstream.name}:{request.method}", request.params or {}, upstream.name)
+        reason = f"server {upstream.name!r} may not ask the host's model by this gateway's file"
+        for host in {one.host.session: one.host for one in self._calls_of(upstream)}.values():
+            self.spawn(self._publish(host, asked, refusal_item(asked, reason)))
+
+    def _calls_of(self, upstream: Upstream) -> list[HostCall]:
+        return self.in_flight.get(upstream.name, [])
 
     async def _changed_upstream(self, upstream: Upstream) -> None:
         assert upstream.manifest is not None

@@ -8,14 +8,14 @@ import contextlib
 import os
 import signal
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
 
 from weft.gateway.config import ServerSpec
 
@@ -33,8 +33,10 @@ class Broken(Exception):
 class StdioServer:
     """`async with StdioServer(spec) as (read, write):`, a transport for the SDK's client."""
 
-    def __init__(self, spec: ServerSpec) -> None:
+    def __init__(self, spec: ServerSpec, asked: Callable[[JSONRPCRequest], None]) -> None:
+        """`asked` sees each request of the server's, before anybody answers it."""
         self._spec = spec
+        self._asked = asked
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._said: deque[str] = deque(maxlen=_TOLD_LINES)
@@ -90,6 +92,8 @@ class StdioServer:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
                     raise Broken("it sent what is no JSON-RPC message") from None
+                if isinstance(message, JSONRPCRequest):
+                    self._asked(message)
                 await to_client.send(SessionMessage(message))
         except Broken as error:
             self.fault = str(error)

@@ -52,8 +52,11 @@ class Upstream:
         asked: Asked,
         changed: Callable[[Upstream], Awaitable[None]],
         notified: Callable[[Upstream, types.ServerNotification], Awaitable[None]],
+        refused: Callable[[Upstream, types.JSONRPCRequest], None],
     ) -> None:
-        """`changed` is told a new manifest; `notified` every notification."""
+        """`changed` is told a new manifest; `notified` every notification; `refused` what it asked
+        and may not."""
+        self._refused = refused
         self.spec = spec
         self.manifest = manifest
         self.calls = 0
@@ -171,7 +174,8 @@ class Upstream:
                 ready.exception()
 
     def _made(self) -> Client:
-        self._stdio = StdioServer(self.spec) if self.spec.transport == "stdio" else None
+        is_stdio = self.spec.transport == "stdio"
+        self._stdio = StdioServer(self.spec, self._seen) if is_stdio else None
 
         async def sample(
             context: ClientRequestContext, params: types.CreateMessageRequestParams
@@ -204,6 +208,11 @@ class Upstream:
             client_info=types.Implementation(name="weft-gateway", version="1"),
             cache=None,
         )
+
+    def _seen(self, request: types.JSONRPCRequest) -> None:
+        """A question that the client refuses by itself, since the file does not let it."""
+        if request.method == "sampling/createMessage" and not self.spec.sampling:
+            self._refused(self, request)
 
     async def _watch(self, client: Client) -> None:
         """Until it is closed or ends; learns anew what it says has changed."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from weft.evaluation.transcripts import Question, Transcript
+from weft_eval.transcripts import Question, Transcript
 from weft_schemas.items import ContextItem, ItemKind
 
 KINDS = {"user": ItemKind.USER_TURN, "assistant": ItemKind.AGENT_MSG}

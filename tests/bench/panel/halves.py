@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from weft.evaluation.transcripts import Transcript
+from weft_eval.transcripts import Transcript
 
 HALVES = {"tuned": 0, "confirm": 1}
 

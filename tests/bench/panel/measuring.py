@@ -11,9 +11,9 @@ import msgspec
 
 from tests.bench.panel.halves import half_of, portions, sampled
 from tests.bench.panel.rows import BASELINES, ROWS, Row
-from weft.evaluation.grounding import Compile
-from weft.evaluation.in_process import InProcess
-from weft.evaluation.transcripts import Transcript
+from weft_eval.grounding import Compile
+from weft_eval.in_process import InProcess
+from weft_eval.transcripts import Transcript
 from weft_schemas.compile import CompileRequest, ContextPack
 
 PROCESSES = 2

@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from weft.evaluation.grounding import Compile
-from weft.evaluation.in_process import InProcess
-from weft.evaluation.next_call import latest_user_turn
-from weft.evaluation.transcripts import Transcript
+from weft_eval.grounding import Compile
+from weft_eval.in_process import InProcess
+from weft_eval.next_call import latest_user_turn
+from weft_eval.transcripts import Transcript
 from weft_schemas.compile import CompileRequest
 from weft_schemas.policy import Phase
 

@@ -11,13 +11,13 @@ import msgspec
 from tests.bench.panel.beam import read_chats
 from tests.bench.panel.promises import measure_promises
 from tests.data import DATA
-from weft.evaluation import baselines
-from weft.evaluation.documents import measure_documents, read_library
-from weft.evaluation.evidence import measure_evidence
-from weft.evaluation.grounding import measure_grounding
-from weft.evaluation.next_call import measure_next_call
-from weft.evaluation.stability import measure_stability
-from weft.evaluation.transcripts import Transcript, read_transcripts
+from weft_eval import baselines
+from weft_eval.documents import measure_documents, read_library
+from weft_eval.evidence import measure_evidence
+from weft_eval.grounding import measure_grounding
+from weft_eval.next_call import measure_next_call
+from weft_eval.stability import measure_stability
+from weft_eval.transcripts import Transcript, read_transcripts
 
 BASELINES = {
     "newest": baselines.newest,

@@ -11,9 +11,9 @@ from tests.bench.compiling import ITEM_BYTES, items
 from tests.bench.indexer import Words
 from tests.bench.table import quantile, show
 from weft.compiler.compile import compile_pack
-from weft.evaluation.in_process import TENANT
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
+from weft_eval.in_process import TENANT
 from weft_schemas.compile import CompileRequest
 from weft_schemas.policy import Phase
 

@@ -1,0 +1,335 @@
+"""The Claude Agent SDK: hooks, a session store, and the drill-down as an MCP tool.
+
+    claude = WeftClaude(client)
+    options = ClaudeAgentOptions(
+        hooks=claude.hooks(),
+        mcp_servers={"weft": claude.mcp_server()},
+        session_store=claude.store(),
+        session_store_flush="eager",
+    )
+
+Claude Code keeps its own history, and no hook replaces it. So weft stands at its doors: what a tool
+gave passes the firewall before the model reads it, and what Claude Code no longer holds (another
+session of the same work, or what a compaction took) comes back beside the next prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from claude_agent_sdk import (
+    HookMatcher,
+    InMemorySessionStore,
+    SessionKey,
+    SessionStore,
+    SessionStoreEntry,
+    create_sdk_mcp_server,
+    tool,
+)
+
+import weft
+from weft.integrations.conversations import DrillDown, OwnHistoryWarning
+from weft_schemas.errors import InvalidInput, NotFound, Unavailable
+from weft_schemas.ids import digest
+from weft_schemas.items import ContextItem, ItemKind
+
+SHORT = 40
+"""Characters. A string of a tool's output below this is a word of its form, such as a file's type,
+unless it stands under one of these names."""
+SAYS = frozenset({"text", "stdout", "stderr", "content", "output", "result"})
+REMEMBERED = 10_000
+"""Items; the log takes one that comes again for the same."""
+BEFORE = "What happened in this work before, as weft compiled it:\n\n"
+
+
+class WeftClaude:
+    """Publishes prompts, calls, results and answers; gives the model firewalled results and the
+    compiled context.
+
+    Ids come from Claude Code (of a call, of a message), so that hooks and store name the same thing
+    alike, and neither a retry nor a resumed session doubles it.
+    """
+
+    def __init__(
+        self,
+        client: weft.Client,
+        *,
+        session: str | None = None,
+        budget: int = 8_000,
+        timeout: float = 10.0,
+        on_unavailable: Literal["spool", "wait", "raise"] = "spool",
+        patience: float = 60.0,
+        spool: Path | str = "weft-spool",
+    ) -> None:
+        """`session` instead of Claude Code's session id: then the work goes on over several of its
+        sessions. `budget`, in tokens, holds for a result and for the context of a prompt. While
+        weft is away, what is published goes to a file or is waited for, a result reaches the model
+        as the tool gave it, and no context comes, with an `OwnHistoryWarning`; `raise` makes the
+        hook fail."""
+        self._client = client
+        self._session = session
+        self._raises = on_unavailable == "raise"
+        self._options: dict[str, Any] = {
+            "budget": budget,
+            "timeout": timeout,
+            "drilldown": False,
+            "on_unavailable": on_unavailable,
+            "patience": patience,
+            "spool": spool,
+        }
+        self._open: dict[str, weft.Session] = {}
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._lost: set[str] = set()
+        """Claude Code's sessions whose history lacks something that the log holds."""
+        self._seen: set[str] = set()
+        self._published: OrderedDict[tuple[str, str], None] = OrderedDict()
+        """Session and item, so that the transcript does not send again what a hook sent."""
+        self._mirrored = False
+
+    def hooks(self) -> dict[Any, list[HookMatcher]]:
+        """For `ClaudeAgentOptions(hooks=…)`; join yours to the lists."""
+        return {
+            "UserPromptSubmit": [HookMatcher(hooks=[self.prompted])],
+            "PostToolUse": [HookMatcher(hooks=[self.used])],
+            "PostToolUseFailure": [HookMatcher(hooks=[self.failed])],
+            "PreCompact": [HookMatcher(hooks=[self.compacted])],
+            "Stop": [HookMatcher(hooks=[self.stopped])],
+        }
+
+    def store(self, inner: SessionStore | None = None) -> WeftSessionStore:
+        """For `ClaudeAgentOptions(session_store=…)`: `inner` keeps the transcript (in memory where
+        none is given), and weft what it says. Then prompts and answers come from the transcript."""
+        self._mirrored = True
+        return WeftSessionStore(self, inner or InMemorySessionStore())
+
+    def mcp_server(self) -> Any:
+        """The drill-down, for `ClaudeAgentOptions(mcp_servers={"weft": …})`."""
+        drill = DrillDown(self._client)
+
+        @tool(drill.name, drill.description, drill.parameters)
+        async def run(arguments: dict[str, Any]) -> dict[str, Any]:
+            return {"content": [{"type": "text", "text": await drill(arguments)}]}
+
+        return create_sdk_mcp_server("weft", tools=[run])
+
+    async def prompted(self, given: Any, _: str | None, __: Any) -> Any:
+        """`UserPromptSubmit`: the context that Claude Code lacks, as `additionalContext`."""
+        name = self._name(given["session_id"])
+        context = ""
+        if given["session_id"] in self._lost or self._begins(given["session_id"]):
+            context = await self._context(name, given["prompt"])
+            self._lost.discard(given["session_id"])
+        if not self._mirrored:
+            mark = digest(given["session_id"], given.get("prompt_id") or "", given["prompt"])[:16]
+            await self._publish(
+                name, [ContextItem(f"u-{mark}", ItemKind.USER_TURN, given["prompt"])]
+            )
+        return _told("UserPromptSubmit", additionalContext=context) if context else {}
+
+    async def used(self, given: Any, _: str | None, __: Any) -> Any:
+        """`PostToolUse`: the firewalled result, as `updatedToolOutput`."""
+        said = "\n".join(text for _, text in _texts(given["tool_response"]))
+        plain = given["tool_response"]
+        text = said or (plain if isinstance(plain, str) else _json(plain))
+        await self._call(given, text)
+        if not said or given["tool_name"].endswith("weft_drilldown"):  # it was scanned already
+            return {}
+        shown = await self._shown(self._name(given["session_id"]), _result_id(given))
+        if shown is None or shown == said:
+            return {}
+        return _told("PostToolUse", updatedToolOutput=_replaced(plain, shown))
+
+    async def failed(self, given: Any, _: str | None, __: Any) -> Any:
+        """`PostToolUseFailure`: a failed result, for the log."""
+        await self._call(given, given["error"], is_error=True)
+        return {}
+
+    async def compacted(self, given: Any, _: str | None, __: Any) -> Any:
+        """`PreCompact`: the next prompt brings back what the compaction takes."""
+        self._lost.add(given["session_id"])
+        return {}
+
+    async def stopped(self, given: Any, _: str | None, __: Any) -> Any:
+        """`Stop`: the answer, for the log, where no transcript brings it."""
+        said = given.get("last_assistant_message")
+        if said and not self._mirrored:
+            mark = digest(given["session_id"], given.get("prompt_id") or "", said)[:16]
+            item = ContextItem(f"a-{mark}", ItemKind.AGENT_MSG, said)
+            await self._publish(self._name(given["session_id"]), [item])
+        return {}
+
+    async def mirrored(self, key: SessionKey, entries: Sequence[SessionStoreEntry]) -> None:
+        """Publish what entries of a transcript say."""
+        if not key.get("subpath"):  # a subagent's own talk is no turn of this session
+            items = [item for entry in entries for item in items_of(entry)]
+            await self._publish(self._name(key["session_id"]), items)
+
+    async def _call(self, given: Any, text: str, is_error: bool = False) -> None:
+        called = {"tool_name": given["tool_name"], "call_id": given["tool_use_id"]}
+        call = ContextItem(
+            f"c-{given['tool_use_id']}",
+            ItemKind.TOOL_CALL,
+            f"{given['tool_name']}({_json(given['tool_input'])})",
+            metadata=called | {"arguments": given["tool_input"]},
+        )
+        result = ContextItem(
+            _result_id(given),
+            ItemKind.TOOL_RESULT,
+            text,
+            call.id,
+            metadata=called | ({"is_error": True} if is_error else {}),
+        )
+        await self._publish(self._name(given["session_id"]), [call, result])
+
+    async def _publish(self, name: str, items: Sequence[ContextItem]) -> None:
+        async with self._turn(name):
+            session = self._of(name)
+            session.add(*(item for item in items if (name, item.id) not in self._published))
+            try:
+                await session.flush()
+            except InvalidInput:  # else it would stand before all that comes later
+                self._open.pop(name)
+                raise
+            except Unavailable:  # it stays added, and goes with the next
+                if self._raises:
+                    raise
+            self._published.update(dict.fromkeys((name, item.id) for item in items))
+            while len(self._published) > REMEMBERED:
+                self._published.popitem(last=False)
+
+    async def _shown(self, name: str, item_id: str) -> str | None:
+        """A result as the firewall gives it to a prompt; None while weft is away."""
+        async with self._turn(name):
+            try:
+                pack = await self._of(name).compile(pin=[item_id])
+            except (Unavailable, NotFound) as error:
+                self._without("a result reaches the model as the tool gave it", error)
+                return None
+        return next((one.text for one in pack.entries if one.item_id == item_id), None)
+
+    async def _context(self, name: str, prompt: str) -> str:
+        async with self._turn(name):
+            try:
+                return BEFORE + (await self._of(name).compile(query=prompt)).prompt
+            except NotFound:  # this is where the work begins
+                return ""
+            except Unavailable as error:
+                self._without("no context comes with the prompt", error)
+                return ""
+
+    def _without(self, what: str, error: Exception) -> None:
+        if self._raises:
+            raise error
+        warnings.warn(f"weft is away, so that {what}: {error}", OwnHistoryWarning, stacklevel=3)
+
+    def _begins(self, claudes: str) -> bool:
+        """Whether this work may have begun in another session of Claude Code."""
+        is_first = claudes not in self._seen
+        self._seen.add(claudes)
+        return is_first and self._session is not None
+
+    def _name(self, claudes: str) -> str:
+        return self._session or claudes
+
+    def _of(self, name: str) -> weft.Session:
+        if name not in self._open:
+            self._open[name] = self._client.session(name, **self._options)
+        return self._open[name]
+
+    def _turn(self, name: str) -> asyncio.Lock:
+        return self._turns.setdefault(name, asyncio.Lock())
+
+
+class WeftSessionStore:
+    """A `SessionStore` around another: the same to the SDK, and its transcript in weft's log."""
+
+    def __init__(self, claude: WeftClaude, inner: SessionStore) -> None:
+        self._claude = claude
+        self.inner = inner
+
+    async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
+        """Keep the entries, and publish what they say."""
+        await self.inner.append(key, entries)
+        await self._claude.mirrored(key, entries)
+
+    async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
+        """The transcript as it was appended."""
+        entries: list[SessionStoreEntry] | None = await self.inner.load(key)
+        return entries
+
+    def __getattr__(self, name: str) -> Any:
+        """What the inner store can do beyond that; the SDK looks whether it is there."""
+        if getattr(type(self.inner), name, None) is getattr(SessionStore, name, self):
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+
+def items_of(entry: SessionStoreEntry) -> Iterator[ContextItem]:
+    """What an entry of a transcript says: prompts, answers, calls and results."""
+    held: dict[str, Any] = dict(entry)
+    message, uuid = held.get("message"), held.get("uuid")
+    if held.get("type") not in ("user", "assistant") or not isinstance(message, dict) or not uuid:
+        return
+    if held.get("isMeta") or held.get("isSidechain"):
+        return
+    for at, item in enumerate(weft.messages.read([message], "anthropic").items):
+        call_id = item.reserved.call_id
+        own = {ItemKind.TOOL_CALL: f"c-{call_id}", ItemKind.TOOL_RESULT: f"r-{call_id}"}
+        parent = f"c-{call_id}" if item.kind is ItemKind.TOOL_RESULT else None
+        metadata = {key: value for key, value in item.metadata.items() if key != "turn_id"}
+        yield ContextItem(
+            own.get(item.kind, f"{uuid}.{at}"), item.kind, item.text, parent, metadata=metadata
+        )
+
+
+def _result_id(given: Any) -> str:
+    return f"r-{given['tool_use_id']}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+Place = tuple[str | int, ...]
+
+
+def _texts(held: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
+    """The texts in a tool's output, whatever its form, and where they stand."""
+    if isinstance(held, str):
+        if held and (len(held) >= SHORT or not place or place[-1] in SAYS):
+            yield place, held
+    elif isinstance(held, dict):
+        for key, one in held.items():
+            yield from _texts(one, (*place, key))
+    elif isinstance(held, list):
+        for at, one in enumerate(held):
+            yield from _texts(one, (*place, at))
+
+
+def _replaced(held: Any, text: str) -> Any:
+    """The same form with this text where the longest one stood, and nothing in the other places:
+    what stood there is in the text."""
+    found = list(_texts(held))
+    longest = max(found, key=lambda one: len(one[1]))[0]
+    for place, _ in found:
+        held = _put(held, place, text if place == longest else "")
+    return held
+
+
+def _put(held: Any, place: Place, text: str) -> Any:
+    if not place:
+        return text
+    first, *rest = place
+    if isinstance(held, list):
+        return [_put(one, tuple(rest), text) if at == first else one for at, one in enumerate(held)]
+    return {key: _put(one, tuple(rest), text) if key == first else one for key, one in held.items()}
+
+
+def _told(event: str, **output: Any) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, **output}}

@@ -1,0 +1,347 @@
+"""What every framework needs of weft: publish what is new of a conversation, compile its next
+context, and go on without weft where it is away.
+
+A framework hands over its history at each step. What happens between two steps (an answer, results
+of tools that run side by side) is published as that history with what has come behind it, so that
+the next step finds it published already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+import weft
+from weft.messages import Format, Provider
+from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
+from weft_schemas.items import ItemKind
+
+KEPT = 1_000
+"""Conversations that are remembered; an older one is begun again by its next step."""
+LOG = logging.getLogger("weft.integrations")
+
+OnUnavailable = Literal["spool", "wait", "raise"]
+
+
+class OwnHistoryWarning(UserWarning):
+    """A model was given the framework's own history, since weft could not compile."""
+
+
+class _Conversation:
+    """One session, and what its framework last handed over."""
+
+    def __init__(self, session: weft.Session | weft.SyncSession) -> None:
+        self.session = session
+        self.history: list[Any] = []
+        self.asked: list[str] = []
+        """Ids of the calls that the latest answer made, in order."""
+        self.ran: dict[str, Any] = {}
+        """Results of these, by the id of the call."""
+        self.is_away = False
+        """Whether weft was away at the latest step: what comes behind it waits for the next one."""
+        self.turn = asyncio.Lock()
+        self.thread_turn = threading.Lock()
+
+    def back(self, pack: weft.Pack) -> weft.Pack:
+        self.is_away = False
+        return pack
+
+    def step(self, history: Sequence[Any]) -> list[Any]:
+        self.history, self.asked, self.ran = list(history), [], {}
+        return self.history
+
+    def answered(
+        self, answer: Sequence[Any], calls: Sequence[str], history: Sequence[Any] | None = None
+    ) -> list[Any]:
+        before = self.history if history is None else history
+        self.history, self.asked, self.ran = [*before, *answer], list(calls), {}
+        return self.history
+
+    def result(self, call_id: str, message: Any) -> list[Any]:
+        """The history with the results that are there, up to the first that is not: in the order of
+        their calls, as the framework will hand them over."""
+        self.ran[call_id] = message
+        there = []
+        for asked in self.asked:
+            if asked not in self.ran:
+                break
+            there.append(self.ran[asked])
+        return [*self.history, *there]
+
+
+class Conversations:
+    """The sessions of one framework.
+
+    With a `SyncClient` the methods ending in `_now` work, and the others wait in a thread; with an
+    async `Client` only the others do, in its loop.
+    """
+
+    def __init__(
+        self,
+        client: weft.Client | weft.SyncClient,
+        format: Format,
+        *,
+        budget: int | None = None,
+        phase: weft.Phase | str = "call",
+        reserve: int = 0,
+        timeout: float = 10.0,
+        stable: bool = False,
+        on_unavailable: OnUnavailable = "spool",
+        patience: float = 60.0,
+        spool: Path | str = "weft-spool",
+    ) -> None:
+        """The options are those of `Client.session`. While weft is away, what is published goes to
+        a file (`spool`) or is waited for, up to `patience` seconds (`wait`), and the model then
+        gets the framework's own history, with an `OwnHistoryWarning`. `raise` raises
+        `Unavailable`."""
+        if on_unavailable not in ("spool", "wait", "raise"):
+            raise InvalidInput(f"on_unavailable is spool, wait or raise, not {on_unavailable!r}")
+        self.client = client
+        self._format = format
+        self._raises = on_unavailable == "raise"
+        self._options: dict[str, Any] = {
+            "budget": budget,
+            "phase": phase,
+            "reserve": reserve,
+            "timeout": timeout,
+            "stable": stable,
+            "drilldown": False,  # offered as a tool of the framework's own
+            "on_unavailable": on_unavailable,
+            "patience": patience,
+            "spool": spool,
+        }
+        self._open: OrderedDict[str, _Conversation] = OrderedDict()
+
+    async def compiled(
+        self, name: str, history: Sequence[Any], query: str = ""
+    ) -> weft.Pack | None:
+        """Publish what is new of a history and compile the context for the next call of the model;
+        None where the framework's own history has to do."""
+        if isinstance(self.client, weft.SyncClient):
+            return await asyncio.to_thread(self.compiled_now, name, history, query)
+        one = self._of(name)
+        async with one.turn:
+            with self._going_on(name, one):
+                if not history:
+                    return None
+                self._tell(name, await _async(one).publish(one.step(history), format=self._format))
+                return one.back(await _async(one).compile(query=query))
+        return None
+
+    def compiled_now(self, name: str, history: Sequence[Any], query: str = "") -> weft.Pack | None:
+        """The same for who has no event loop."""
+        one = self._of(name)
+        with one.thread_turn, self._going_on(name, one):
+            if not history:
+                return None
+            self._tell(name, _sync(one).publish(one.step(history), format=self._format))
+            return one.back(_sync(one).compile(query=query))
+        return None
+
+    async def answered(
+        self,
+        name: str,
+        answer: Sequence[Any],
+        calls: Sequence[str] = (),
+        history: Sequence[Any] | None = None,
+    ) -> None:
+        """Publish what a model answered to the latest step, or to the one with this `history`;
+        `calls` are ids of the calls in it.
+
+        A model that is asked twice for one step may answer differently; then both answers stand in
+        the log, since both were given.
+        """
+        if isinstance(self.client, weft.SyncClient):
+            return await asyncio.to_thread(self.answered_now, name, answer, calls)
+        one = self._of(name)
+        async with one.turn:
+            whole = one.answered(answer, calls, history)
+            if one.is_away or not answer:
+                return
+            with self._going_on(name):
+                done = await _async(one).publish(whole, format=self._format)
+                if _is_another(done, len(whole) - len(answer)):
+                    _async(one).add(*answer, format=self._format)
+                    await _async(one).flush()
+
+    def answered_now(self, name: str, answer: Sequence[Any], calls: Sequence[str] = ()) -> None:
+        """The same for who has no event loop."""
+        one = self._of(name)
+        with one.thread_turn:
+            whole = one.answered(answer, calls)
+            if one.is_away or not answer:
+                return
+            with self._going_on(name):
+                done = _sync(one).publish(whole, format=self._format)
+                if _is_another(done, len(whole) - len(answer)):
+                    _sync(one).add(*answer, format=self._format)
+                    _sync(one).flush()
+
+    async def ran(self, name: str, call_id: str, result: Any) -> None:
+        """Publish the result of a call of the latest answer, once those before it are there."""
+        if isinstance(self.client, weft.SyncClient):
+            return await asyncio.to_thread(self.ran_now, name, call_id, result)
+        one = self._of(name)
+        async with one.turn:
+            if call_id in one.asked and not one.is_away:
+                with self._going_on(name):
+                    await _async(one).publish(one.result(call_id, result), format=self._format)
+
+    def ran_now(self, name: str, call_id: str, result: Any) -> None:
+        """The same for who has no event loop."""
+        one = self._of(name)
+        with one.thread_turn:
+            if call_id in one.asked and not one.is_away:
+                with self._going_on(name):
+                    _sync(one).publish(one.result(call_id, result), format=self._format)
+
+    async def publish(self, name: str, history: Sequence[Any]) -> None:
+        """Publish what is new of a history."""
+        if isinstance(self.client, weft.SyncClient):
+            return await asyncio.to_thread(self._publish_now, name, history)
+        one = self._of(name)
+        async with one.turn:
+            with self._going_on(name):
+                if history:
+                    one.step(history)
+                    done = await _async(one).publish(one.history, format=self._format)
+                    self._tell(name, done)
+
+    def _publish_now(self, name: str, history: Sequence[Any]) -> None:
+        one = self._of(name)
+        with one.thread_turn, self._going_on(name):
+            if history:
+                self._tell(name, _sync(one).publish(one.step(history), format=self._format))
+
+    def _of(self, name: str) -> _Conversation:
+        one = self._open.get(name)
+        if one is None:
+            one = self._open[name] = _Conversation(self.client.session(name, **self._options))
+            while len(self._open) > KEPT:
+                self._open.popitem(last=False)
+        self._open.move_to_end(name)
+        return one
+
+    @contextmanager
+    def _going_on(self, name: str, step: _Conversation | None = None) -> Iterator[None]:
+        """Weft's being away is the framework's own history, not its end. `step` is the conversation
+        of which a context is compiled."""
+        try:
+            yield
+        except Unavailable as error:
+            if self._raises:
+                raise
+            if step is not None:
+                step.is_away = True
+                told = f"session {name!r}: the model gets the framework's own history: {error}"
+                warnings.warn(told, OwnHistoryWarning, stacklevel=4)
+            else:
+                LOG.warning("session %r: published with the next step: %s", name, error)
+
+    @staticmethod
+    def _tell(name: str, done: weft.PublishedMessages) -> None:
+        for change in done.conflicts:
+            LOG.warning(
+                "session %r: message %d was %s since it was published; the log keeps what was",
+                *(name, change.index, change.reason),
+            )
+
+
+def _is_another(done: weft.PublishedMessages, place: int) -> bool:
+    """Whether the log holds another answer where this one stands."""
+    return any(change.index >= place for change in done.conflicts)
+
+
+def _async(one: _Conversation) -> weft.Session:
+    if isinstance(one.session, weft.SyncSession):  # the caller made it a thread's work
+        raise InvalidInput("a client of weft.connect_sync is called without await")
+    return one.session
+
+
+def _sync(one: _Conversation) -> weft.SyncSession:
+    if isinstance(one.session, weft.Session):
+        raise InvalidInput(
+            "this framework runs without an event loop; give it a client of weft.connect_sync"
+        )
+    return one.session
+
+
+def request_of(pack: weft.Pack, provider: Provider) -> dict[str, Any]:
+    """The request, ending with what the model has to answer. Where the log holds an answer that the
+    framework has lost, as after a crash, that is left out, and the work before it stands."""
+    asked = [one.sequence for one in pack.entries if one.kind in _ASKS and one.item_id]
+    last = max(asked, default=0)
+    kept = tuple(
+        one
+        for one in pack.entries
+        if not asked or one.kind is not ItemKind.AGENT_MSG or one.sequence < last
+    )
+    return msgspec.structs.replace(pack, entries=kept).request(provider)
+
+
+_ASKS = (ItemKind.USER_TURN, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT)
+"""What a model answers to."""
+
+
+def session_name(given: str | None, of_framework: str | None, where: str) -> str:
+    """The session of a conversation: the one given, else the framework's own id."""
+    name = given or of_framework
+    if not name:
+        raise InvalidInput(f"no session for this conversation: give session='…', or {where}")
+    return name
+
+
+class DrillDown:
+    """weft's tool for the model, whatever a framework calls a tool."""
+
+    def __init__(self, client: weft.Client | weft.SyncClient) -> None:
+        self._client = client
+        tool = weft.drilldown_tool("openai")["function"]
+        self.name: str = tool["name"]
+        self.description: str = tool["description"]
+        self.parameters: dict[str, Any] = tool["parameters"]
+
+    async def __call__(self, arguments: Mapping[str, Any]) -> str:
+        """The slice, or what is wrong with the call, for the model to read."""
+        if isinstance(self._client, weft.SyncClient):
+            return await asyncio.to_thread(self.now, arguments)
+        try:
+            asked = _asked(arguments)
+            return (await self._client.drilldown(**asked)).text
+        except _FAULTS as error:
+            return _fault(error)
+
+    def now(self, arguments: Mapping[str, Any]) -> str:
+        """The same for who has no event loop."""
+        if not isinstance(self._client, weft.SyncClient):
+            raise InvalidInput("give a client of weft.connect_sync to run without an event loop")
+        try:
+            return self._client.drilldown(**_asked(arguments)).text
+        except _FAULTS as error:
+            return _fault(error)
+
+
+_FAULTS = (InvalidInput, NotFound, Unavailable, TypeError, ValueError)
+
+
+def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **(arguments.get("args") or {}),
+        "handle": str(arguments.get("handle", "")),
+        "view": str(arguments.get("view") or "head"),
+        "max_tokens": int(arguments.get("max_tokens") or 1_000),
+    }
+
+
+def _fault(error: Exception) -> str:
+    kind = "" if isinstance(error, WeftError) else f"{type(error).__name__}: "
+    return f"the drill-down failed: {kind}{error}"

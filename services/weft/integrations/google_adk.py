@@ -1,0 +1,259 @@
+"""Google ADK: a plugin, and a memory service.
+
+    runner = Runner(…, plugins=[WeftPlugin(client, budget=32_000)],
+                    memory_service=WeftMemoryService(client))
+
+The ADK session's id is weft's session. The session service keeps the whole history; the model gets
+the compiled contents.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.events import Event
+from google.adk.memory import BaseMemoryService
+from google.adk.memory.base_memory_service import SearchMemoryResponse
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins import BasePlugin
+from google.adk.sessions import Session
+from google.adk.tools import BaseTool, ToolContext
+from google.genai import types
+
+import weft
+from weft.integrations.conversations import Conversations, DrillDown, OwnHistoryWarning, request_of
+from weft_schemas.errors import NotFound, Unavailable
+from weft_schemas.items import ContextItem, ItemKind
+
+OF_ADK = "adk-"
+"""How ids of calls begin that ADK makes where the model gives none, and takes away again before the
+model sees them."""
+
+
+class WeftPlugin(BasePlugin):
+    """Publishes turns, calls and results, and gives the model the compiled contents.
+
+    `client` is of `weft.connect`; with one of `weft.connect_sync` also the runner's synchronous
+    `run` works, whose loop is a thread's.
+    """
+
+    def __init__(
+        self,
+        client: weft.Client | weft.SyncClient,
+        *,
+        session: str | None = None,
+        tool_errors: Literal["tell", "raise"] = "tell",
+        drilldown: bool = True,
+        name: str = "weft",
+        **options: Any,
+    ) -> None:
+        """`session` instead of the ADK session's id. A tool that raises is a failed result that the
+        model reads, or, with `tool_errors="raise"`, ends the run. `options` are those of
+        `Conversations`."""
+        super().__init__(name)
+        self._conversations = Conversations(client, "gemini", **options)
+        self._session = session
+        self._tells_errors = tool_errors == "tell"
+        self._drilldown = DrillDownTool(DrillDown(client)) if drilldown else None
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Publish what is new, and send the compiled contents behind the agent's instructions."""
+        if self._drilldown is not None:
+            llm_request.append_tools([self._drilldown])
+        history = history_of(llm_request.contents)
+        pack = await self._conversations.compiled(self._name(callback_context.session), history)
+        if pack is not None:
+            request = request_of(pack, "gemini")
+            llm_request.contents = [
+                types.Content.model_validate(content) for content in request["contents"]
+            ]
+            told = request["config"].get("system_instruction")
+            if told:
+                llm_request.append_instructions([told])
+        return None
+
+    async def after_model_callback(
+        self, *, callback_context: CallbackContext, llm_response: LlmResponse
+    ) -> LlmResponse | None:
+        """Publish the answer."""
+        content = llm_response.content
+        if content is not None and content.parts and not llm_response.partial:
+            calls = [part.function_call for part in content.parts if part.function_call]
+            asked = [call.id or call.name or "" for call in calls]
+            name = self._name(callback_context.session)
+            await self._conversations.answered(name, history_of([content]), asked)
+        return None
+
+    async def after_tool_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        result: dict[str, Any],
+    ) -> dict[str, Any] | None:
+        """Publish the result."""
+        response = result if isinstance(result, dict) else {"result": result}
+        call_id = tool_context.function_call_id or ""
+        answered = types.FunctionResponse(id=call_id, name=tool.name, response=response)
+        content = types.Content(role="user", parts=[types.Part(function_response=answered)])
+        name = self._name(tool_context.session)
+        await self._conversations.ran(name, call_id, history_of([content])[0])
+        return None
+
+    async def on_tool_error_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        error: Exception,
+    ) -> dict[str, Any] | None:
+        """A tool that raises is a failed result."""
+        return {"error": f"{type(error).__name__}: {error}"} if self._tells_errors else None
+
+    def _name(self, session: Session) -> str:
+        return self._session or session.id
+
+
+def history_of(contents: Sequence[types.Content]) -> list[dict[str, Any]]:
+    """Contents as the API has them, without the ids that ADK gives calls for itself."""
+    made = []
+    for content in contents:
+        plain = content.model_dump(mode="json", exclude_none=True)
+        for part in plain.get("parts") or ():
+            for key in ("function_call", "function_response"):
+                if str(part.get(key, {}).get("id", "")).startswith(OF_ADK):
+                    del part[key]["id"]
+        made.append(plain)
+    return made
+
+
+class DrillDownTool(BaseTool):
+    """weft's drill-down for the model."""
+
+    def __init__(self, tool: DrillDown) -> None:
+        super().__init__(name=tool.name, description=tool.description)
+        self._tool = tool
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return types.FunctionDeclaration(
+            name=self.name,
+            description=self.description,
+            parameters_json_schema=self._tool.parameters,
+        )
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        return await self._tool(args)
+
+
+class WeftMemoryService(BaseMemoryService):
+    """What a user and an agent said in any of the user's sessions, in one session of weft for each
+    app and user.
+
+    Added twice, an event stands there once. A search is a compile whose query is the question: the
+    answer is what stands in it, with the facts that weft keeps of the user.
+    """
+
+    def __init__(
+        self,
+        client: weft.Client | weft.SyncClient,
+        *,
+        budget: int = 1_000,
+        on_unavailable: Literal["spool", "wait", "raise"] = "spool",
+        **options: Any,
+    ) -> None:
+        """`budget` is what a search gives at most, in tokens; the other options are those of
+        `Client.session`. While weft is away, what is added is spooled or waited for, and a search
+        finds nothing, with an `OwnHistoryWarning`; `raise` raises `Unavailable`."""
+        self._client = client
+        self._raises = on_unavailable == "raise"
+        self._options = {"budget": budget, "phase": "answer", "drilldown": False, **options}
+        self._options["on_unavailable"] = on_unavailable
+        self._open: dict[str, Any] = {}
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        await self._add(session.app_name, session.user_id, session.events)
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        await self._add(app_name, user_id, events)
+
+    async def search_memory(
+        self, *, app_name: str, user_id: str, query: str
+    ) -> SearchMemoryResponse:
+        session = self._of(app_name, user_id)
+        try:
+            pack = await _called(session.compile, query=query)
+        except NotFound:  # nothing was ever added
+            return SearchMemoryResponse()
+        except Unavailable as error:
+            if self._raises:
+                raise
+            told = f"memory of {user_id!r}: nothing is found while weft is away: {error}"
+            warnings.warn(told, OwnHistoryWarning, stacklevel=2)
+            return SearchMemoryResponse()
+        entries = [one for one in pack.entries if one.section in ("header", "context", "latest")]
+        return SearchMemoryResponse(memories=[_memory(one) for one in entries if one.text])
+
+    async def _add(self, app_name: str, user_id: str, events: Sequence[Event]) -> None:
+        items = [item for event in events for item in _items(event)]
+        session = self._of(app_name, user_id)
+        session.add(*items)
+        try:
+            await _called(session.flush)
+        except Unavailable:
+            if self._raises:
+                raise
+
+    def _of(self, app_name: str, user_id: str) -> Any:
+        name = f"adk-memory:{app_name}:{user_id}"
+        if name not in self._open:
+            self._open[name] = self._client.session(name, **self._options)
+        return self._open[name]
+
+
+def _memory(entry: Any) -> MemoryEntry:
+    role = "user" if entry.kind is ItemKind.USER_TURN else "model"
+    return MemoryEntry(
+        id=entry.item_id or None,
+        content=types.Content(role=role, parts=[types.Part(text=entry.text)]),
+        author=entry.author or role,
+        timestamp=entry.occurred_at,
+    )
+
+
+def _items(event: Event) -> list[ContextItem]:
+    """What an event says, under its own id, so that it stands there once."""
+    parts = (event.content.parts or []) if event.content is not None else []
+    text = "\n".join(part.text for part in parts if part.text and not part.thought)
+    if not text.strip() or event.partial:
+        return []
+    kind = ItemKind.USER_TURN if event.author == "user" else ItemKind.AGENT_MSG
+    said = {"occurred_at": datetime.fromtimestamp(event.timestamp, UTC).isoformat()}
+    if event.author != "user":
+        said["author"] = event.author
+    return [ContextItem(event.id, kind, text, metadata=said)]
+
+
+async def _called(method: Any, **arguments: Any) -> Any:
+    """What a session's method gives, be it of an async client or of one that blocks."""
+    if asyncio.iscoroutinefunction(method):
+        return await method(**arguments)
+    return await asyncio.to_thread(method, **arguments)

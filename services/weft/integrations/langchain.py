@@ -1,0 +1,181 @@
+"""LangChain and LangGraph 1.x: a middleware for `create_agent`.
+
+    agent = create_agent(model, tools, middleware=[WeftMiddleware(client, budget=32_000)])
+    agent.invoke({"messages": […]}, {"configurable": {"thread_id": "s1"}})
+
+The thread is the session. The state keeps the whole history; the model gets the compiled one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ToolCallRequest
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+)
+from langchain_core.tools import StructuredTool
+from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
+
+import weft
+from weft.integrations.conversations import Conversations, DrillDown, request_of, session_name
+
+Model = Callable[[ModelRequest], ModelResponse]
+AsyncModel = Callable[[ModelRequest], Awaitable[ModelResponse]]
+
+
+class WeftMiddleware(AgentMiddleware):
+    """Publishes turns, calls and results, and gives the model the compiled messages.
+
+    `client` is of `weft.connect_sync` for `invoke` and `stream` (it works with `ainvoke`, too), or
+    of `weft.connect` for `ainvoke` and `astream`.
+    """
+
+    def __init__(
+        self,
+        client: weft.Client | weft.SyncClient,
+        *,
+        session: str | None = None,
+        tool_errors: Literal["tell", "raise"] = "tell",
+        drilldown: bool = True,
+        **options: Any,
+    ) -> None:
+        """`session` instead of the thread's id. A tool that raises is a failed result that the
+        model reads, or, with `tool_errors="raise"`, ends the run. `options` are those of
+        `Conversations`."""
+        self._conversations = Conversations(client, "anthropic", **options)
+        self._session = session
+        self._tells_errors = tool_errors == "tell"
+        self.tools = [_drilldown(DrillDown(client))] if drilldown else []
+
+    def wrap_model_call(self, request: ModelRequest, handler: Model) -> ModelResponse:
+        name = self._name()
+        pack = self._conversations.compiled_now(name, history_of(request.messages))
+        response = handler(_replaced(request, pack))
+        self._conversations.answered_now(name, history_of(response.result), _asked(response.result))
+        return response
+
+    async def awrap_model_call(self, request: ModelRequest, handler: AsyncModel) -> ModelResponse:
+        name = self._name()
+        pack = await self._conversations.compiled(name, history_of(request.messages))
+        response = await handler(_replaced(request, pack))
+        answer = history_of(response.result)
+        await self._conversations.answered(name, answer, _asked(response.result))
+        return response
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
+    ) -> Any:
+        try:
+            result = handler(request)
+        except GraphBubbleUp:  # LangGraph's own control flow, such as an interrupt
+            raise
+        except Exception as error:
+            if not self._tells_errors:
+                raise
+            result = _failed(request, error)
+        if isinstance(result, ToolMessage):
+            self._conversations.ran_now(self._name(), result.tool_call_id, history_of([result])[0])
+        return result
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        try:
+            result = await handler(request)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            if not self._tells_errors:
+                raise
+            result = _failed(request, error)
+        if isinstance(result, ToolMessage):
+            await self._conversations.ran(
+                self._name(), result.tool_call_id, history_of([result])[0]
+            )
+        return result
+
+    def _name(self) -> str:
+        thread = (get_config().get("configurable") or {}).get("thread_id")
+        return session_name(self._session, thread, 'run with {"configurable": {"thread_id": "…"}}')
+
+
+def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
+    """The request with the compiled messages; what weft has for a system prompt behind its own."""
+    if pack is None:
+        return request
+    messages = convert_to_messages(request_of(pack, "openai")["messages"])
+    kept = [message for message in request.messages if isinstance(message, SystemMessage)]
+    if messages and isinstance(messages[0], SystemMessage):
+        told = messages.pop(0).text
+        own = request.system_message
+        system = SystemMessage(f"{own.text}\n\n{told}" if own is not None else told)
+        request = request.override(system_message=system)
+    return request.override(messages=[*kept, *messages])
+
+
+def history_of(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """LangChain's messages in Anthropic's form, which alone says of a result that it failed. System
+    messages are the framework's own and stay out."""
+    return [one for one in map(_message, messages) if one["content"] and one["role"] != "system"]
+
+
+def _message(message: BaseMessage) -> dict[str, Any]:
+    match message:
+        case ToolMessage():
+            result = {
+                "type": "tool_result",
+                "tool_use_id": message.tool_call_id,
+                "content": message.content,
+                "is_error": message.status == "error",
+            }
+            return {"role": "user", "content": [result]}
+        case AIMessage():
+            said = [{"type": "text", "text": message.text}] if message.text else []
+            calls = [
+                {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
+                for call in message.tool_calls
+            ]
+            return {"role": "assistant", "content": [*said, *calls]}
+        case SystemMessage():
+            return {"role": "system", "content": message.content}
+        case HumanMessage():
+            return {"role": "user", "content": message.content}
+        case _:
+            role = "assistant" if message.type in ("ai", "assistant") else "user"
+            return {"role": role, "content": message.content}
+
+
+def _asked(answer: Sequence[BaseMessage]) -> list[str]:
+    calls = [call for one in answer if isinstance(one, AIMessage) for call in one.tool_calls]
+    return [call["id"] or "" for call in calls]
+
+
+def _failed(request: ToolCallRequest, error: Exception) -> ToolMessage:
+    return ToolMessage(
+        f"{type(error).__name__}: {error}",
+        tool_call_id=request.tool_call["id"],
+        name=request.tool_call["name"],
+        status="error",
+    )
+
+
+def _drilldown(tool: DrillDown) -> StructuredTool:
+    def run(**arguments: Any) -> str:
+        return tool.now(arguments)
+
+    async def arun(**arguments: Any) -> str:
+        return await tool(arguments)
+
+    schema: Mapping[str, Any] = tool.parameters
+    return StructuredTool(
+        name=tool.name, description=tool.description, args_schema=schema, func=run, coroutine=arun
+    )

@@ -1,0 +1,106 @@
+"""LiteLLM: a callback of its proxy, so that weft compiles for any program behind it.
+
+    # weft_hooks.py, beside the proxy's config.yaml
+    from weft.integrations.litellm import WeftLogger
+    weft_logger = WeftLogger(budget=32_000)
+
+    # config.yaml
+    litellm_settings:
+      callbacks: weft_hooks.weft_logger
+
+A request belongs to a session by its `metadata.session_id` (or `litellm_session_id`); one without
+passes as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+import litellm
+from litellm.integrations.custom_logger import CustomLogger
+
+import weft
+from weft.integrations.conversations import KEPT, Conversations, request_of
+
+CHAT = frozenset({"completion", "acompletion"})
+SYSTEM = ("system", "developer")
+
+
+class WeftLogger(CustomLogger):
+    """Publishes what a program's chat requests and their answers hold, and sends the model the
+    compiled messages.
+
+    Without a `client` it connects by itself, by the environment, when the first request comes. The
+    drill-down is not offered: its call would reach the program, which knows no such tool.
+    """
+
+    def __init__(self, client: weft.Client | None = None, **options: Any) -> None:
+        """`options` are those of `Conversations`."""
+        super().__init__()
+        self._client = client
+        self._options = options
+        self._conversations: Conversations | None = None
+        self._opening = asyncio.Lock()
+        self._asked: OrderedDict[str, list[Any]] = OrderedDict()
+        """By the request's id, the history that its program sent."""
+
+    async def async_pre_call_hook(
+        self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
+    ) -> dict[str, Any]:
+        """Publish what is new, and send the compiled messages behind the program's system
+        prompts."""
+        name = session_of(data)
+        if not name or call_type not in CHAT or not data.get("messages"):
+            return data
+        system = [one for one in data["messages"] if one.get("role") in SYSTEM]
+        history = [one for one in data["messages"] if one.get("role") not in SYSTEM]
+        self._remember(data, history)
+        pack = await (await self._connected()).compiled(name, history)
+        if pack is not None:
+            data["messages"] = [*system, *request_of(pack, "openai")["messages"]]
+        return data
+
+    async def async_post_call_success_hook(
+        self, data: dict[str, Any], user_api_key_dict: Any, response: Any
+    ) -> Any:
+        """Publish the answer."""
+        name, choices = session_of(data), getattr(response, "choices", None)
+        history = self._asked.pop(str(data.get("litellm_call_id", name)), None)
+        if name and history is not None and choices:
+            message = choices[0].message.model_dump(exclude_none=True)
+            await (await self._connected()).answered(name, [message], history=history)
+        return response
+
+    async def async_post_call_streaming_iterator_hook(
+        self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
+    ) -> AsyncGenerator[Any, None]:
+        """Pass a streamed answer on, and publish it when it is whole."""
+        chunks = []
+        async for chunk in response:
+            chunks.append(chunk)
+            yield chunk
+        whole = litellm.stream_chunk_builder(chunks)
+        await self.async_post_call_success_hook(request_data, user_api_key_dict, whole)
+
+    def _remember(self, data: Mapping[str, Any], history: Sequence[Any]) -> None:
+        self._asked[str(data.get("litellm_call_id", session_of(data)))] = list(history)
+        while len(self._asked) > KEPT:  # of requests that failed
+            self._asked.popitem(last=False)
+
+    async def _connected(self) -> Conversations:
+        async with self._opening:
+            if self._conversations is None:
+                if self._client is None:
+                    self._client = await weft.connect(lazily=True).__aenter__()
+                self._conversations = Conversations(self._client, "openai", **self._options)
+        return self._conversations
+
+
+def session_of(data: Mapping[str, Any]) -> str:
+    """The session that a request names; empty where it names none."""
+    held = [data.get("metadata"), data.get("litellm_metadata")]
+    named = [one.get("session_id") for one in held if isinstance(one, Mapping)]
+    return next((str(one) for one in [*named, data.get("litellm_session_id")] if one), "")

@@ -1,0 +1,95 @@
+"""The OpenAI Agents SDK: a session that publishes, and a filter that compiles.
+
+    session = WeftSession("s1", client, budget=32_000)
+    config = RunConfig(call_model_input_filter=session.compiled_input)
+    await Runner.run(agent, "Which order was the largest?", session=session, run_config=config)
+
+Weft stands around a session of the SDK, which stays the SDK's memory; the model gets the compiled
+input.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agents import FunctionTool, SQLiteSession
+from agents.memory import Session, SessionSettings
+from agents.run import CallModelData, ModelInputData
+
+import weft
+from weft.integrations.conversations import Conversations, DrillDown, request_of
+
+
+class WeftSession:
+    """A `Session` of the SDK, whose conversation is weft's session of the same id.
+
+    `client` is of `weft.connect`; with one of `weft.connect_sync` also `Runner.run_sync` works.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        client: weft.Client | weft.SyncClient,
+        *,
+        inner: Session | None = None,
+        **options: Any,
+    ) -> None:
+        """`inner` keeps the SDK's own history (in memory where none is given); `options` are those
+        of `Conversations`."""
+        self.session_id = session_id
+        self.inner: Session = inner or SQLiteSession(session_id)
+        self._conversations = Conversations(client, "openai-responses", **options)
+        self._drilldown = DrillDown(client)
+
+    @property
+    def session_settings(self) -> SessionSettings | None:
+        return self.inner.session_settings
+
+    @session_settings.setter
+    def session_settings(self, settings: SessionSettings | None) -> None:
+        self.inner.session_settings = settings
+
+    async def get_items(self, limit: int | None = None) -> list[Any]:
+        """The SDK's own history."""
+        items: list[Any] = await self.inner.get_items(limit)
+        return items
+
+    async def add_items(self, items: list[Any]) -> None:
+        """Keep them, and publish what is new."""
+        await self.inner.add_items(items)
+        await self._conversations.publish(self.session_id, await self.inner.get_items())
+
+    async def pop_item(self) -> Any:
+        """Take the latest item back from the SDK's history; the log keeps what happened."""
+        return await self.inner.pop_item()
+
+    async def clear_session(self) -> None:
+        """Empty the SDK's history; the log keeps what happened."""
+        await self.inner.clear_session()
+
+    async def compiled_input(self, data: CallModelData[Any]) -> ModelInputData:
+        """For `RunConfig(call_model_input_filter=…)`: publish what the model would be sent, and
+        send the compiled context instead, behind the agent's own instructions."""
+        given = data.model_data
+        pack = await self._conversations.compiled(self.session_id, given.input)
+        if pack is None:
+            return given
+        request = request_of(pack, "openai-responses")
+        told = [given.instructions, request.get("instructions")]
+        return ModelInputData(request["input"], "\n\n".join(filter(None, told)) or None)
+
+    def drilldown_tool(self) -> FunctionTool:
+        """For the agent's `tools`: the model looks behind a handle."""
+        tool = self._drilldown
+
+        async def run(_: Any, arguments: str) -> str:
+            return await tool(json.loads(arguments or "{}"))
+
+        return FunctionTool(
+            name=tool.name,
+            description=tool.description,
+            params_json_schema=tool.parameters,
+            on_invoke_tool=run,
+            strict_json_schema=False,
+        )

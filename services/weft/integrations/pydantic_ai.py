@@ -1,0 +1,232 @@
+"""PydanticAI 2: a capability.
+
+    agent = Agent(model, capabilities=[WeftCapability(client, budget=32_000)])
+    await agent.run("Which order was the largest?", conversation_id="s1")
+
+The conversation is the session. The run keeps its whole history; the model gets the compiled one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic_ai import RunContext, Tool, ToolReturn
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import (
+    ERROR_OUTCOMES,
+    BinaryContent,
+    ImageUrl,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    RetryFeedbackPart,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import FunctionToolset
+
+import weft
+from weft.integrations.conversations import Conversations, DrillDown, request_of, session_name
+
+
+class WeftCapability(AbstractCapability[Any]):
+    """Publishes turns, calls and results, and gives the model the compiled messages.
+
+    `client` is of `weft.connect`; with one of `weft.connect_sync` also `run_sync` works.
+    """
+
+    def __init__(
+        self,
+        client: weft.Client | weft.SyncClient,
+        *,
+        session: str | None = None,
+        tool_errors: Literal["tell", "raise"] = "tell",
+        drilldown: bool = True,
+        **options: Any,
+    ) -> None:
+        """`session` instead of the conversation's id. A tool that raises is a failed result that
+        the model reads, or, with `tool_errors="raise"`, ends the run. `options` are those of
+        `Conversations`."""
+        self._conversations = Conversations(client, "anthropic", **options)
+        self._session = session
+        self._tells_errors = tool_errors == "tell"
+        self._toolset = _toolset(DrillDown(client)) if drilldown else None
+
+    def get_toolset(self) -> FunctionToolset[Any] | None:
+        """weft's drill-down for the model."""
+        return self._toolset
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        history = request_context.messages
+        pack = await self._conversations.compiled(self._name(ctx), history_of(history))
+        if pack is None:
+            return request_context
+        return replace(request_context, messages=_replaced(history, pack))
+
+    async def after_model_request(
+        self,
+        ctx: RunContext[Any],
+        *,
+        request_context: ModelRequestContext,
+        response: ModelResponse,
+    ) -> ModelResponse:
+        calls = [part.tool_call_id for part in response.parts if isinstance(part, ToolCallPart)]
+        await self._conversations.answered(self._name(ctx), history_of([response]), calls)
+        return response
+
+    async def after_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        result: Any,
+    ) -> Any:
+        if not isinstance(result, ToolReturn):  # which the framework takes apart first
+            part = ToolReturnPart(call.tool_name, result, call.tool_call_id)
+            await self._ran(ctx, part)
+        return result
+
+    async def on_tool_execute_error(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        error: Exception,
+    ) -> Any:
+        if not self._tells_errors:
+            raise error
+        raise ToolFailed(f"{type(error).__name__}: {error}") from error
+
+    async def _ran(self, ctx: RunContext[Any], part: ToolReturnPart) -> None:
+        (message,) = history_of([ModelRequest([part])])
+        await self._conversations.ran(self._name(ctx), part.tool_call_id, message)
+
+    def _name(self, ctx: RunContext[Any]) -> str:
+        return session_name(self._session, ctx.conversation_id, "run with conversation_id='…'")
+
+
+def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMessage]:
+    """The compiled messages, under the framework's own system prompts and instructions."""
+    requests = [one for one in history if isinstance(one, ModelRequest)]
+    own = [part for one in requests for part in one.parts if isinstance(part, SystemPromptPart)]
+    messages = messages_of(request_of(pack, "openai")["messages"])
+    if own:
+        messages = _joined([ModelRequest(own), *messages])
+    if requests and isinstance(messages[-1], ModelRequest):
+        latest = requests[-1]
+        messages[-1] = replace(
+            messages[-1],
+            instructions=latest.instructions,
+            run_id=latest.run_id,
+            conversation_id=latest.conversation_id,
+        )
+    return messages
+
+
+def history_of(messages: Sequence[ModelMessage]) -> list[dict[str, Any]]:
+    """PydanticAI's messages in Anthropic's form, which alone says of a result that it failed.
+    System prompts are the framework's own and stay out."""
+    made: list[dict[str, Any]] = []
+    for message in messages:
+        role = "user" if isinstance(message, ModelRequest) else "assistant"
+        blocks = [block for part in message.parts for block in _blocks(part)]
+        if blocks:
+            made.append({"role": role, "content": blocks})
+    return made
+
+
+def _blocks(part: Any) -> list[dict[str, Any]]:
+    match part:
+        case UserPromptPart(content=str() as text) | TextPart(content=text):
+            return [{"type": "text", "text": text}] if text else []
+        case UserPromptPart():
+            return [_media(one) for one in part.content]
+        case ToolCallPart():
+            called = {"id": part.tool_call_id, "name": part.tool_name}
+            return [{"type": "tool_use", **called, "input": part.args_as_dict()}]
+        case ToolReturnPart():
+            result = {
+                "tool_use_id": part.tool_call_id,
+                "content": part.model_response_str(),
+                "is_error": part.outcome in ERROR_OUTCOMES,
+            }
+            return [{"type": "tool_result", **result}]
+        case RetryFeedbackPart():
+            return [{"type": "text", "text": str(part.content)}]
+        case _:  # thoughts, instructions, and what only the framework reads
+            return []
+
+
+def _media(content: Any) -> dict[str, Any]:
+    match content:
+        case str():
+            return {"type": "text", "text": content}
+        case ImageUrl():
+            return {"type": "image", "source": {"type": "url", "url": content.url}}
+        case BinaryContent():
+            kind = "image" if content.media_type.startswith("image/") else "document"
+            held = {"media_type": content.media_type, "data": content.base64}
+            return {"type": kind, "source": {"type": "base64", **held}}
+        case _:
+            return {"type": str(getattr(content, "kind", type(content).__name__))}
+
+
+def messages_of(chat: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
+    """OpenAI's chat messages as PydanticAI's."""
+    names: dict[str, str] = {}
+    made: list[ModelMessage] = []
+    for one in chat:
+        text = one.get("content") or ""
+        match one["role"]:
+            case "system":
+                made.append(ModelRequest([SystemPromptPart(text)]))
+            case "user":
+                made.append(ModelRequest([UserPromptPart(text)]))
+            case "tool":
+                called = one["tool_call_id"]
+                made.append(ModelRequest([ToolReturnPart(names.get(called, ""), text, called)]))
+            case _:
+                calls = [_call(call) for call in one.get("tool_calls") or ()]
+                names |= {call.tool_call_id: call.tool_name for call in calls}
+                made.append(ModelResponse([*([TextPart(text)] if text else []), *calls]))
+    return _joined(made)
+
+
+def _call(call: Mapping[str, Any]) -> ToolCallPart:
+    function = call["function"]
+    return ToolCallPart(function["name"], json.loads(function["arguments"]), call["id"])
+
+
+def _joined(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """One request between two responses, as the framework makes them."""
+    made: list[ModelMessage] = []
+    for one in messages:
+        before = made[-1] if made else None
+        if isinstance(one, ModelRequest) and isinstance(before, ModelRequest):
+            made[-1] = ModelRequest([*before.parts, *one.parts])
+        else:
+            made.append(one)
+    return made
+
+
+def _toolset(tool: DrillDown) -> FunctionToolset[Any]:
+    async def run(**arguments: Any) -> str:
+        return await tool(arguments)
+
+    made = Tool.from_schema(run, tool.name, tool.description, tool.parameters)
+    return FunctionToolset([made])

@@ -1,0 +1,70 @@
+"""Puts the cases of a reading to a model, some at once; every answer is kept as it comes."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+from weft.completion import Completion
+from weft_eval.reading.asking import ask
+from weft_eval.reading.cases import Case
+from weft_eval.reading.files import (
+    Answers,
+    Tools,
+    read_answers,
+    read_gold,
+    read_keys,
+    read_tools,
+    write_answers,
+)
+from weft_schemas.errors import Unavailable
+
+TRIES = 4
+PAUSE = 1.0
+"""Seconds before the second try; each further pause is twice as long."""
+
+
+def ask_all(folder: Path, model: Completion, parallel: int) -> int:
+    """Answer what is not answered yet; how many cases that were. Raises `Unavailable` where the
+    endpoint stays silent, and `ConfigurationError`; what was answered by then is kept."""
+    gold, tools = read_gold(folder), read_tools(folder)
+    asked = 0
+    for reader, key in read_keys(folder).items():
+        answers = read_answers(folder, reader) or {}
+        open_cases = [(gold[id], form) for id, form in key.items() if id not in answers]
+        asked += len(open_cases)
+        with ThreadPoolExecutor(parallel) as pool:
+            futures = {
+                pool.submit(_answer, model, case, form, tools): case.id for case, form in open_cases
+            }
+            _keep(folder, reader, answers, futures)
+    return asked
+
+
+def _keep(
+    folder: Path, reader: int, answers: Answers, futures: dict[Future[dict[str, Any]], str]
+) -> None:
+    """Write each answer when it comes; after a failure nothing more is asked."""
+    waiting = set(futures)
+    try:
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                answers[futures[future]] = future.result()
+            write_answers(folder, reader, answers)
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _answer(model: Completion, case: Case, form: str, tools: Tools) -> dict[str, Any]:
+    for attempt in range(1, TRIES + 1):
+        try:
+            return ask(model, case, form, tools.get(case.kind, {}))
+        except Unavailable:
+            if attempt == TRIES:
+                raise
+            time.sleep(PAUSE * 2 ** (attempt - 1))
+    raise AssertionError("every try returns or raises")

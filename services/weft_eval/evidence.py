@@ -1,0 +1,118 @@
+"""Evidence recall: of the turns that answer a question, how many stand whole in the prompt compiled
+for it, in an item that is listed as included."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+
+import msgspec
+
+from weft import tokens
+from weft_eval.grounding import Compile
+from weft_eval.provided import PROVIDERS, shown_by
+from weft_eval.transcripts import Transcript
+from weft_schemas.compile import CompileRequest, ContextPack
+from weft_schemas.policy import Phase
+
+SHORT = 20
+"""Characters under which a turn says too little to be told from chance; counted apart."""
+
+
+SHOWN = 0.5
+"""Share of a text's words that must stand in its entry for it to count as shown."""
+
+
+class Evidence(msgspec.Struct):
+    """Counts over all questions."""
+
+    turns: int = 0
+    found: int = 0
+    shown: int = 0
+    """At least half of whose words stand in their entry."""
+    questions: int = 0
+    """With at least one long gold turn."""
+    shown_of_questions: float = 0.0
+    """Sum over these questions of the share of their long gold turns that is shown."""
+    openai: int = 0
+    """Whole in the messages for OpenAI."""
+    anthropic: int = 0
+    """Whole in the messages for Anthropic."""
+    oracle: int = 0
+    """That fit the budget where the answer is known and nothing else is shown, labels free: no
+    choice of items can do better."""
+    short_turns: int = 0
+    short_found: int = 0
+    tokens: int = 0
+    frame: int = 0
+    missed: list[tuple[str, str, str]] = []
+    """(transcript, question, turn id)."""
+
+    @property
+    def share(self) -> float:
+        return self.found / self.turns if self.turns else 1.0
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Beside `share`: of what stands in each provider's messages, and of what could; and the
+        mean share that is shown of a question's turns."""
+        mean = self.shown_of_questions / self.questions if self.questions else 1.0
+        return {"shown_mean": mean} | {
+            name: getattr(self, name) / self.turns if self.turns else 1.0
+            for name in ("shown", *PROVIDERS, "oracle")
+        }
+
+
+def measure_evidence(
+    transcripts: Sequence[Transcript], compile_at: Compile, budget: int
+) -> Evidence:
+    """Compile for phase `answer` with each question as the query, after the whole session."""
+    total = Evidence()
+    for transcript in transcripts:
+        texts = {item.id: item.text for item in transcript.items}
+        for question in transcript.questions:
+            request = CompileRequest(phase=Phase.ANSWER, query=question.text, budget=budget)
+            pack = compile_at(transcript, len(transcript.items), request)
+            gold = {turn: texts[turn] for turn in question.evidence}
+            missed = _score(total, gold, pack)
+            total.missed += [(transcript.name, question.text, turn) for turn in missed]
+            total.oracle += _affordable(gold.values(), budget)
+    return total
+
+
+def _score(total: Evidence, gold: Mapping[str, str], pack: ContextPack) -> list[str]:
+    """Add what one pack shows of the gold turns; the long ones that it does not show whole."""
+    prompt = {
+        entry.item_id: entry.text
+        for entry in pack.entries
+        if entry.item_id in pack.stats.included_items and entry.text in pack.prompt
+    }
+    whole = [turn for turn, text in gold.items() if text in prompt.get(turn, "")]
+    long = [turn for turn, text in gold.items() if len(text) >= SHORT]
+    messages = {name: shown_by(name, pack.entries) for name in PROVIDERS}
+    total.tokens += pack.stats.prompt_tokens
+    total.turns += len(long)
+    total.found += sum(turn in whole for turn in long)
+    shown = sum(words_shown(gold[turn], prompt.get(turn, "")) >= SHOWN for turn in long)
+    total.shown += shown
+    if long:
+        total.questions += 1
+        total.shown_of_questions += shown / len(long)
+    total.openai += sum(gold[turn] in messages["openai"].get(turn, "") for turn in long)
+    total.anthropic += sum(gold[turn] in messages["anthropic"].get(turn, "") for turn in long)
+    total.short_turns += len(gold) - len(long)
+    total.short_found += len(whole) - sum(turn in whole for turn in long)
+    return [turn for turn in long if turn not in whole]
+
+
+def words_shown(text: str, block: str) -> float:
+    """Share of the words of a text that its block holds, each as often as the text has it."""
+    words = Counter(text.split())
+    return (words & Counter(block.split())).total() / words.total() if words else 0.0
+
+
+def _affordable(texts: Iterable[str], budget: int) -> int:
+    """How many of the turns fit the budget, shortest first."""
+    costs = sorted(tokens.count(text) for text in texts if len(text) >= SHORT)
+    return sum(spent <= budget for spent in accumulate(costs))

@@ -1,0 +1,143 @@
+"""Cases: moments of recorded sessions before a call whose values the session had stated."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from weft_eval.counting import count
+from weft_eval.grounding import Compile
+from weft_eval.next_call import values_taken
+from weft_eval.reading.forms import FORMS, prompts_of
+from weft_eval.transcripts import Step, Transcript
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A tool call that was really made."""
+
+    name: str
+    arguments: str
+    """As JSON."""
+
+
+class Case(msgspec.Struct, frozen=True):
+    """What a reader is asked, in every form, and what it is to answer."""
+
+    id: str
+    kind: str
+    """Of which file or log the session is."""
+    budget: int
+    values: list[str]
+    """Of the call's arguments, what the session had stated."""
+    full_tokens: int
+    """Of the whole history."""
+    gold: list[Call]
+    """One, or several where the agent called in parallel: any of them is right."""
+    prompts: dict[str, str]
+    """By form."""
+    policy: str = ""
+    """What the session's system messages say."""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """Which moments become cases."""
+
+    count: int = 24
+    """At most so many of a kind and budget."""
+    per_session: int = 2
+    shortest: int = 0
+    """Tokens of the history; the budget where that is more, so that something is left out."""
+    longest: int = 16_000
+    seed: int = 1
+    without: frozenset[str] = frozenset()
+    """Tools that are nobody's next step, such as `think`."""
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """One that may become a case."""
+
+    transcript: Transcript
+    step: Step
+    values: list[str]
+    tokens: int
+
+
+def moments(transcripts: Sequence[Transcript], choice: Choice, budget: int) -> Iterator[Moment]:
+    """All that fit, in order."""
+    shortest = max(choice.shortest, budget + 1)
+    for transcript in transcripts:
+        sizes = [count(item.text) for item in transcript.items]
+        for step in transcript.steps:
+            size = sum(sizes[: step.position])
+            if shortest <= size <= choice.longest and not choice.without.intersection(step.tools):
+                earlier = "\n".join(item.text for item in transcript.items[: step.position])
+                values = values_taken(step.arguments, earlier)
+                if values:
+                    yield Moment(transcript, step, values, size)
+
+
+def drawn(found: Sequence[Moment], choice: Choice, budget: int) -> list[Moment]:
+    """Those that the seed draws: the same for the same sessions, seed and budget."""
+    order = list(found)
+    random.Random(f"{choice.seed}/{budget}").shuffle(order)
+    used: Counter[str] = Counter()
+    taken: list[Moment] = []
+    for moment in order:
+        if len(taken) < choice.count and used[moment.transcript.name] < choice.per_session:
+            used[moment.transcript.name] += 1
+            taken.append(moment)
+    place = {transcript: at for at, transcript in enumerate(_names(found))}
+    taken.sort(key=lambda one: (place[one.transcript.name], one.step.position))
+    return taken
+
+
+def make_cases(
+    kind: str,
+    transcripts: Sequence[Transcript],
+    compile_at: Compile,
+    budget: int,
+    choice: Choice,
+    forms: Sequence[str] = FORMS,
+) -> list[Case]:
+    """The cases of one kind of sessions at one budget."""
+    found = drawn(list(moments(transcripts, choice, budget)), choice, budget)
+    return [
+        _case(f"{kind}-{budget}-{number:03}", kind, moment, compile_at, budget, forms)
+        for number, moment in enumerate(found)
+    ]
+
+
+def tools_of(transcripts: Sequence[Transcript]) -> dict[str, list[str]]:
+    """The tools that sessions call, each with the names of arguments that it was given."""
+    known: dict[str, dict[str, None]] = {}
+    for transcript in transcripts:
+        for step in transcript.steps:
+            for name, arguments in zip(step.tools, step.arguments, strict=True):
+                known.setdefault(name, {}).update(dict.fromkeys(arguments))
+    return {name: sorted(given) for name, given in sorted(known.items())}
+
+
+def _case(
+    id: str, kind: str, moment: Moment, compile_at: Compile, budget: int, forms: Sequence[str]
+) -> Case:
+    transcript, step = moment.transcript, moment.step
+    return Case(
+        id=id,
+        kind=kind,
+        budget=budget,
+        values=moment.values,
+        full_tokens=moment.tokens,
+        gold=[
+            Call(name, msgspec.json.encode(arguments).decode())
+            for name, arguments in zip(step.tools, step.arguments, strict=True)
+        ],
+        prompts=prompts_of(transcript, step.position, compile_at, budget, forms),
+        policy=transcript.policy,
+    )
+
+
+def _names(found: Sequence[Moment]) -> list[str]:
+    return list(dict.fromkeys(moment.transcript.name for moment in found))

@@ -1,0 +1,123 @@
+"""How good the readers' calls are, by kind, budget and form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from weft.leaves import leaves
+from weft_eval.next_call import states
+from weft_eval.reading.asking import UNREADABLE
+from weft_eval.reading.brief import UNKNOWN
+from weft_eval.reading.cases import Call, Case
+from weft_eval.reading.files import Answers, Key
+from weft_eval.reading.forms import EVERY_FORM
+
+LOSS = 0.2
+"""Share of a case's values from which one form is said to lose to another."""
+
+
+class Score(msgspec.Struct, frozen=True):
+    """One answer. Where the agent had called in parallel, against the call that it fits best."""
+
+    values: float
+    """Share of the real call's values that the session had stated."""
+    tool: bool
+    exact: bool
+    """The right tool with just the same values."""
+    unknown: bool
+    """It had to leave a value open."""
+    misled: bool
+    """It says that something could mislead."""
+    answered: bool
+
+
+class Row(msgspec.Struct, frozen=True):
+    """Of a kind at a budget in one form: shares of the cases, and counts."""
+
+    kind: str
+    budget: int
+    form: str
+    n: int
+    values: float
+    tool: float
+    exact: float
+    unknown: int
+    misled: int
+    unanswered: int
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What a reading came to."""
+
+    rows: list[Row]
+    lost: list[str]
+    """Cases in which weft's prompt gave much less of the values than the whole history did."""
+
+
+def score(answer: Any, case: Case) -> Score:
+    """One answer against its case; whatever is no answer scores nothing."""
+    held = answer if isinstance(answer, dict) and UNREADABLE not in answer else None
+    given = held or {}
+    written = json.dumps(given.get("arguments"), ensure_ascii=False)
+    fits = (_fit(given, written, call, case.values) for call in case.gold)
+    values, tool, exact = max(fits, default=(0.0, False, False))
+    unknown, misled = UNKNOWN in written, bool(given.get("misled"))
+    return Score(values, tool, exact, unknown, misled, held is not None)
+
+
+def _fit(
+    given: Mapping[str, Any], written: str, call: Call, values: Sequence[str]
+) -> tuple[float, bool, bool]:
+    share = sum(states(written, value) for value in values) / len(values) if values else 1.0
+    tool = given.get("name") == call.name
+    wanted = _leaves(json.loads(call.arguments))
+    return share, tool, tool and wanted == _leaves(given.get("arguments"))
+
+
+def _leaves(arguments: Any) -> list[str]:
+    return sorted(str(leaf) for _, leaf in leaves(arguments))
+
+
+def reading(
+    gold: Mapping[str, Case], keys: Mapping[int, Key], answers: Mapping[int, Answers]
+) -> Reading:
+    """The table over all readers that have answered."""
+    scores: dict[tuple[str, int, str], list[Score]] = {}
+    values: dict[str, dict[str, float]] = {}
+    for reader, answered in sorted(answers.items()):
+        for id, form in keys[reader].items():
+            case = gold[id]
+            found = score(answered.get(id), case)
+            scores.setdefault((case.kind, case.budget, form), []).append(found)
+            values.setdefault(id, {})[form] = found.values
+    order = list(dict.fromkeys(("full", *EVERY_FORM)))
+    places = sorted(scores, key=lambda place: (place[0], place[1], order.index(place[2])))
+    return Reading([_row(place, scores[place]) for place in places], list(_lost(values)))
+
+
+def _row(place: tuple[str, int, str], scores: Sequence[Score]) -> Row:
+    return Row(
+        *place,
+        n=len(scores),
+        values=_mean(one.values for one in scores),
+        tool=_mean(one.tool for one in scores),
+        exact=_mean(one.exact for one in scores),
+        unknown=sum(one.unknown for one in scores),
+        misled=sum(one.misled for one in scores),
+        unanswered=sum(not one.answered for one in scores),
+    )
+
+
+def _mean(values: Iterable[float]) -> float:
+    held = list(values)
+    return round(sum(held) / len(held), 4)
+
+
+def _lost(values: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    for id, of in sorted(values.items()):
+        if "weft" in of and of.get("full", 0.0) - of["weft"] > LOSS:
+            yield id

@@ -1,0 +1,180 @@
+"""What all frameworks share: a conversation stands in the log once, in its order, whatever a model
+or a tool does, and goes on while weft is away."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+import weft
+from weft.integrations.conversations import (
+    Conversations,
+    DrillDown,
+    OwnHistoryWarning,
+    request_of,
+    session_name,
+)
+from weft.messages import PROVIDERS
+from weft_schemas.errors import InvalidInput, Unavailable
+from weft_schemas.items import ContextItem, ItemKind
+
+AWAY = "nats://127.0.0.1:9"
+"""The port of `discard`, where nobody answers."""
+USER = {"role": "user", "content": "Which of the lamps is sold out?"}
+IDS = ("a", "b", "c")
+ANSWER = {
+    "role": "assistant",
+    "content": "I look at three shelves.",
+    "tool_calls": [
+        {"id": one, "type": "function", "function": {"name": f"shelf_{one}", "arguments": "{}"}}
+        for one in IDS
+    ],
+}
+RESULTS = {
+    one: {"role": "tool", "tool_call_id": one, "content": f"shelf {one}: 3 lamps"} for one in IDS
+}
+HISTORY = [USER, ANSWER, *RESULTS.values()]
+
+
+@pytest_asyncio.fixture
+async def client() -> AsyncIterator[weft.Client]:
+    async with weft.testing.in_memory() as one:
+        yield one
+
+
+async def logged(client: weft.Client, session: str) -> list[ContextItem]:
+    events = [record.event() async for record in client.events(session)]
+    return [event for event in events if isinstance(event, ContextItem)]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(IDS)))
+async def test_results_stand_in_the_order_of_their_calls_however_they_end(client, order) -> None:
+    agent = Conversations(client, "openai", budget=2_000)
+    await agent.compiled("s", [USER])
+    await agent.answered("s", [ANSWER], IDS)
+    await asyncio.gather(*(agent.ran("s", one, RESULTS[one]) for one in order))
+    early = await logged(client, "s")
+    assert [item.reserved.call_id for item in early[5:]] == list(IDS)
+    await agent.compiled("s", HISTORY)
+    assert await logged(client, "s") == early
+
+
+async def test_results_are_published_as_soon_as_those_before_them_are_there(client) -> None:
+    agent = Conversations(client, "openai")
+    await agent.compiled("s", [USER])
+    await agent.answered("s", [ANSWER], IDS)
+    await agent.ran("s", "b", RESULTS["b"])
+    assert len(await logged(client, "s")) == 5
+    await agent.ran("s", "a", RESULTS["a"])
+    assert len(await logged(client, "s")) == 7
+
+
+async def test_a_result_of_a_call_that_no_answer_made_is_left_to_the_history(client) -> None:
+    agent = Conversations(client, "openai")
+    await agent.ran("s", "a", RESULTS["a"])
+    assert await logged(client, "s") == []
+
+
+async def test_a_model_that_is_asked_again_doubles_nothing_and_hides_nothing(client) -> None:
+    agent = Conversations(client, "openai")
+    other = {"role": "assistant", "content": "None is sold out."}
+    for answer in (other, other, ANSWER):
+        await agent.compiled("s", [USER])
+        await agent.answered("s", [answer])
+    items = await logged(client, "s")
+    assert [str(item.kind) for item in items[:3]] == ["user_turn", "agent_msg", "agent_msg"]
+    assert len(items) == 6
+    await agent.compiled("s", HISTORY)
+    assert len(await logged(client, "s")) == 9, "the results, behind the calls that were taken"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_a_framework_that_lost_its_answer_is_asked_for_it_again(client, provider) -> None:
+    agent = Conversations(client, "openai")
+    done = [*HISTORY, {"role": "assistant", "content": "The last lamp is gone."}]
+    await agent.publish("s", done)
+    pack = await agent.compiled("s", [USER])
+    assert pack is not None
+    request = str(request_of(pack, provider))
+    assert "shelf c: 3 lamps" in request
+    assert "The last lamp is gone." not in request
+    assert "The last lamp is gone." in str(pack.request(provider))
+
+
+async def test_what_is_given_is_the_compiled_context(client) -> None:
+    agent = Conversations(client, "openai", budget=1_000)
+    large = {**RESULTS["a"], "content": "\n".join(f"row {n}: lamp {n * 7}" for n in range(20_000))}
+    pack = await agent.compiled("s", [USER, ANSWER, large, RESULTS["b"], RESULTS["c"]])
+    assert pack is not None
+    assert pack.stats.prompt_tokens <= 1_000
+    handle = next(entry.handle for entry in pack.entries if entry.handle)
+    tool = DrillDown(client)
+    asked = {"handle": handle, "view": "search", "args": {"pattern": "lamp 84007"}}
+    assert "row 12001" in await tool(asked)
+    assert "the drill-down failed" in await tool({"handle": "art:aaaaaaaaaa"})
+    assert "the drill-down failed" in await tool({"handle": handle, "max_tokens": "many"})
+
+
+async def test_no_history_is_no_context(client) -> None:
+    assert await Conversations(client, "openai").compiled("s", []) is None
+
+
+@pytest.mark.parametrize("way", ["spool", "wait"])
+async def test_a_server_that_is_away_leaves_the_framework_its_own_history(
+    way: Any, tmp_path: Path
+) -> None:
+    async with weft.connect(AWAY, lazily=True) as client:
+        agent = Conversations(
+            client, "openai", on_unavailable=way, patience=0.1, spool=tmp_path / "spool"
+        )
+        with pytest.warns(OwnHistoryWarning, match="framework's own history"):
+            assert await agent.compiled("s", [USER]) is None
+        await agent.answered("s", [ANSWER], IDS)
+        await agent.ran("s", "a", RESULTS["a"])
+    spooled = [path for path in (tmp_path / "spool").glob("*") if path.stat().st_size]
+    assert bool(spooled) == (way == "spool")
+
+
+async def test_a_server_that_is_away_is_an_error_where_that_is_asked_for() -> None:
+    async with weft.connect(AWAY, lazily=True) as client:
+        agent = Conversations(client, "openai", on_unavailable="raise")
+        with pytest.raises(Unavailable):
+            await agent.compiled("s", [USER])
+
+
+def test_a_client_without_an_event_loop_does_the_same() -> None:
+    with weft.testing.in_memory_sync() as client:
+        agent = Conversations(client, "openai", budget=2_000)
+        assert agent.compiled_now("s", [USER]) is not None
+        agent.answered_now("s", [ANSWER], IDS)
+        for one in ("c", "a", "b"):
+            agent.ran_now("s", one, RESULTS[one])
+        pack = agent.compiled_now("s", HISTORY)
+        assert pack is not None
+        assert "shelf c: 3 lamps" in pack.prompt
+        again = asyncio.run(agent.compiled("s", HISTORY))
+        assert again is not None
+        assert again.digest == pack.digest
+        items = [record.event() for record in client.events("s")]
+    kinds = [item.kind for item in items if isinstance(item, ContextItem)]
+    assert kinds.count(ItemKind.TOOL_RESULT) == 3
+    assert len(kinds) == 8
+
+
+async def test_an_async_client_says_what_a_synchronous_framework_needs(client) -> None:
+    with pytest.raises(InvalidInput, match="connect_sync"):
+        Conversations(client, "openai").compiled_now("s", [USER])
+    with pytest.raises(InvalidInput, match="connect_sync"):
+        DrillDown(client).now({"handle": "art:aaaaaaaaaa"})
+
+
+async def test_options_and_sessions_are_checked(client) -> None:
+    with pytest.raises(InvalidInput, match="spool, wait or raise"):
+        Conversations(client, "openai", on_unavailable="never")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="give session"):
+        session_name(None, None, "run with …")
+    assert session_name("mine", "theirs", "") == "mine"
