@@ -154,8 +154,8 @@ class Handles:
         envelope = msgspec.structs.replace(
             envelope, sensitivity=envelope.sensitivity.raised_to(reply.sensitivity)
         )
-        self.remember(handle, item, reply.session, envelope)
-        return self._known[handle]
+        self.remember(handle, item, reply.session, envelope)  # only where handles are its own
+        return Known(item, reply.session, envelope)
 
     async def _drilled(self, request: DrilldownRequest) -> DrilldownReply:
         """By the service; waits for one that starts, or has not folded yet what the log holds."""
