@@ -21,7 +21,7 @@ from weft.gateway import finding
 from weft.gateway.arguments import filled, part_of, references
 from weft.gateway.behind import Behind
 from weft.gateway.config import GatewayConfig
-from weft.gateway.handles import Handles
+from weft.gateway.handles import Handles, Known
 from weft.gateway.hosts import Host, HostCall, Hosts, current
 from weft.gateway.manifest import read, spec_digest
 from weft.gateway.naming import with_names
@@ -351,7 +351,7 @@ class Gateway:
         if done.handle:
             handles = self._handles_of(behind)
             own = await handles.confirmed(host.session, item.id, sequence, done.handle)
-            handles.remember(own, item, host.session, done.envelope)
+            handles.remember(own, Known(item, host.session, sequence, done.envelope, guard))
             if own != done.handle:
                 shown = renamed(shown, done.handle, own)
         return shown
@@ -394,7 +394,12 @@ class Gateway:
 
     def _handles_of(self, behind: Behind) -> Handles:
         if self._handles is None:
-            self._handles = Handles(behind.client, self._guard(behind, ""), behind.is_own)
+            self._handles = Handles(
+                behind.client,
+                lambda session: behind.policy(session)[1],
+                lambda session: self._guard(behind, session),
+                behind.is_own,
+            )
         return self._handles
 
     async def _ready_handles(self, host: Host) -> Handles:
