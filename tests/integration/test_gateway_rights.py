@@ -7,7 +7,9 @@ from pathlib import Path
 
 import anyio
 import pytest
+from mcp import MCPError
 from tests.gateway import SESSION, called, gateway, host, odd_server, text_of
+from tests.gateway_server import KEY
 
 from weft.client.operator import Operator
 from weft.gateway import handles
@@ -79,3 +81,24 @@ async def test_what_is_erased_is_gone_from_memory(
         handed = await called(client, "odd:echo", text={"$weft": handle})
     assert looked.is_error
     assert handed.is_error
+
+
+async def test_a_secret_in_what_a_server_refuses_is_masked(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    async with gateway(server.url, tmp_path, odd_server()) as running, host(running) as client:
+        told = text_of(await called(client, "odd:fails"))
+        assert told.startswith("odd:fails: no: ")
+        assert KEY not in told
+        with pytest.raises(MCPError) as caught:
+            await client.call_tool("odd__fails", {})
+    assert KEY not in repr(caught.value.error)
+
+
+async def test_a_name_that_was_not_listed_needs_the_same_consent(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    async with gateway(server.url, tmp_path, odd_server()) as running, host(running) as client:
+        assert "needs a person's consent" in text_of(await called(client, "odd:removes"))
+        for name in ("odd__removes", "odd:removes"):
+            assert "needs a person's consent" in text_of(await client.call_tool(name, {}))

@@ -25,6 +25,7 @@ from weft.gateway.handles import Handles, Known
 from weft.gateway.hosts import Host, HostCall, Hosts, current
 from weft.gateway.manifest import read, spec_digest
 from weft.gateway.naming import with_names
+from weft.gateway.passing import safe_error
 from weft.gateway.recording import call_item, refusal_item, result_item, slice_item
 from weft.gateway.results import LOOK, Guard, logged_text, passed, renamed, safe
 from weft.gateway.rules import allowed, rule_of
@@ -201,7 +202,7 @@ class Gateway:
             return await self._refused(call.host, logged, _reason(error, tool), logged_already=True)
         except MCPError as error:
             await self._publish(call.host, result_item(logged, error.message, is_error=True))
-            raise
+            raise safe_error(error, await self.guard(call.host)) from None
         named = with_names(result, tool.server)
         return await self._passed(call.host, logged, tool, named, limit)
 
