@@ -229,7 +229,7 @@ class Handles:
         envelope = await asyncio.to_thread(envelope_of, item, reply.session, guard)
         known = Known(item, reply.session, sequence, envelope, guard)
         known = self._judged(known, reply.sensitivity)
-        self.remember(handle, known)
+        self.remember(handle, known)  # only where handles are its own
         return known
 
     async def _drilled(self, request: DrilldownRequest) -> DrilldownReply:
