@@ -36,6 +36,7 @@ TOOLS = [
     tool("injects", "Returns a page."),
     tool("leaks", "Returns its configuration."),
     tool("asks", "Asks the host's model."),
+    tool("fails", "Refuses, and says too much."),
     tool("counts", "Says how often it was called."),
     tool("removes", "Removes things.", annotations={"destructiveHint": True}),
     tool("echo", "Gives back.", inputSchema=TEXTS, annotations={"readOnlyHint": True}),
@@ -142,6 +143,10 @@ def main() -> None:
             case "tools/call":
                 if "changes" in sys.argv and Path("changed").exists():
                     send({"method": "notifications/tools/list_changed"})
+                if params["name"] == "fails":
+                    error = {"code": -32010, "message": f"no: {KEY}", "data": {"key": KEY}}
+                    send({"id": message["id"], "error": error})
+                    continue
                 result = called(params["name"], params.get("arguments") or {})
             case "ping":
                 result = {}

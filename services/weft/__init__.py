@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from weft import messages as messages
     from weft import testing as testing
     from weft.client import Client as Client
@@ -82,6 +83,8 @@ if not TYPE_CHECKING:  # else every misspelt name would type-check
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
             return import_module(f"weft.{name}")
+        if name == "__version__":
+            return import_module("importlib.metadata").version("weft")
         home = _HOMES.get(name)
         if home is None:
             raise AttributeError(f"module 'weft' has no attribute {name!r}")
@@ -89,4 +92,4 @@ if not TYPE_CHECKING:  # else every misspelt name would type-check
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_HOMES, *_MODULES]
+    return [*globals(), "__version__", *_HOMES, *_MODULES]

@@ -13,7 +13,7 @@ from functools import partial
 from weft.compiler import service as compiler
 from weft.compiler.warm_up import rehearse, rehearse_recent
 from weft.firewall import service as firewall
-from weft.firewall.views.registry import registry
+from weft.firewall.views.installed import registry
 from weft.log.publishing import Publisher
 from weft.runtime.answering import Answering
 from weft.runtime.attendance import Attendance

@@ -133,10 +133,10 @@ async def test_a_process_says_what_the_service_says(server: EmbeddedServer, tmp_
         first = await compiler._answered(*asked(CompileRequest(Phase.CALL, "Lisbon")))
         tool = SelectableItem("send", "send", "Sends a parcel.")
         for request, item in (
-            (CompileRequest(Phase.CALL, "order 7"), ""),
-            (CompileRequest(Phase.ANSWER, "invoice", stable_from="any"), ""),
-            (CompileRequest(Phase.CALL, "order 7", as_of=50), ""),
-            (CompileRequest(Phase.CALL, hydration=HydrationResult(tool, {}, (), 0)), ""),
+            (CompileRequest(Phase.CALL, "order 7"), None),
+            (CompileRequest(Phase.ANSWER, "invoice", stable_from="any"), None),
+            (CompileRequest(Phase.CALL, "order 7", as_of=50), None),
+            (CompileRequest(Phase.CALL, hydration=HydrationResult(tool, {}, (), 0)), None),
             (CompileRequest(Phase.CALL, "order 7"), "i7"),
         ):
             wanted = Wanted("t", "s", request, b"secret", first.audit, item=item)

@@ -389,3 +389,17 @@ async def test_traces_are_answered_in_the_form_they_came_in(http):
     assert (broken.status_code, broken.json()["code"]) == (400, "invalid_input")
     form = await http.post(path, content=b"", headers={"Content-Type": "text/plain"})
     assert form.status_code == 415
+
+
+async def test_a_compile_shows_memory_of_no_more_scopes_than_it_asks_for(http) -> None:
+    ada = {"scope": "user:ada"}
+    fact = item(
+        "f", "memory_fact", "airport=Lisbon", metadata={**ada, "key": "airport", "value": "Lisbon"}
+    )
+    await publish(http, "scopes-1", [fact])
+    acked = await publish(http, "scopes-2", [item("u", text="Book it.", metadata=ada)])
+    asked = {"phase": "answer", "after": acked["ack"]["sequence"], "timeout": 20}
+    shown = (await http.post("/v1/sessions/scopes-2/compile", json=asked)).json()
+    assert "Lisbon" in shown["pack"]["prompt"]
+    less = (await http.post("/v1/sessions/scopes-2/compile", json={**asked, "scopes": []})).json()
+    assert "Lisbon" not in less["pack"]["prompt"]

@@ -1,7 +1,13 @@
 """The recorded session: every kind, every size, nothing of the machine that recorded it."""
 
 import re
+import tomllib
+from pathlib import Path
 
+import pytest
+from tests.data import ROOT
+
+from weft.cli import main
 from weft.cli.demo_session import KEY_MARK, SESSION_FILE, demo_key, load
 from weft.tokens import count
 from weft_schemas.items import ItemKind, Sensitivity, check_item
@@ -54,3 +60,20 @@ def test_one_turn_is_at_the_default_floor():
     assert [item.kind for item in load() if item.sensitivity.reaches(Sensitivity.CONFIDENTIAL)] == [
         ItemKind.USER_TURN
     ]
+
+
+def test_without_the_recording_the_demo_says_where_to_find_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("weft.cli.demo_session.SESSION_FILE", tmp_path / "none.jsonl")
+    assert main.run(["demo", "--data", str(tmp_path / "data")]) == 4
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "run `make demo` in a checkout" in said
+    assert not (tmp_path / "data").exists()
+
+
+def test_the_wheel_goes_without_the_recording() -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    excluded = build["targets"]["wheel"]["exclude"]
+    assert excluded == [str(SESSION_FILE.relative_to(ROOT))]

@@ -9,7 +9,7 @@ from tests.data import ROOT
 
 from weft.runtime.settings import Settings
 
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")], key=str)
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")], key=str)
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 
 

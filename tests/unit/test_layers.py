@@ -90,3 +90,95 @@ def test_the_product_does_not_know_what_measures_it() -> None:
 def test_the_contract_imports_nothing_of_weft() -> None:
     contract = (ROOT / "schemas" / "weft_schemas").rglob("*.py")
     assert [path.name for path in contract if list(imported(path))] == []
+
+
+PACKAGES = {"weft": WEFT, "weft_eval": WEFT.parent / "weft_eval"} | {
+    "weft_schemas": ROOT / "schemas" / "weft_schemas"
+}
+CIRCLES = {
+    frozenset({"weft.log.connection", "weft.log.internals", "weft.log.replies"}),
+    frozenset({"weft.client.client", "weft.client.session", "weft.client.absence"}),
+}
+"""Left where an import in a function, or for the type checker alone, counts too: the connection
+chooses its own faster form, and a client makes sessions, which hold it. Not to grow."""
+
+
+def module_name(package: str, path: Path) -> str:
+    parts = path.relative_to(PACKAGES[package]).with_suffix("").parts
+    return ".".join((package, *(part for part in parts if part != "__init__")))
+
+
+PATHS = {
+    module_name(package, path): path
+    for package, root in PACKAGES.items()
+    for path in sorted(root.rglob("*.py"))
+}
+
+
+def at_loading(nodes: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run when a module is loaded, with what stands under `if` and `try`."""
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from at_loading(node.orelse)
+            continue
+        yield node
+        for name in ("body", "orelse", "finalbody"):
+            yield from at_loading(getattr(node, name, []))
+        for handler in getattr(node, "handlers", []):
+            yield from at_loading(handler.body)
+
+
+def needed(path: Path, loading: bool) -> set[str]:
+    """Modules of ours that a module imports: when it is loaded, or anywhere."""
+    tree = ast.parse(path.read_text())
+    found = set()
+    for node in at_loading(tree.body) if loading else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {name if name in PATHS else str(node.module) for name in names}
+    return found & PATHS.keys()
+
+
+def circles(loading: bool) -> set[frozenset[str]]:
+    """Modules that need each other, directly or by others."""
+    needs = {name: needed(path, loading) - {name} for name, path in PATHS.items()}
+    reached: dict[str, set[str]] = {}
+    for name in needs:
+        waiting, seen = list(needs[name]), set()
+        while waiting:
+            other = waiting.pop()
+            if other not in seen:
+                seen.add(other)
+                waiting += needs[other]
+        reached[name] = seen
+    return {
+        frozenset(other for other in reached[name] if name in reached[other])
+        for name in needs
+        if name in reached[name]
+    }
+
+
+def test_no_modules_need_each_other_to_be_loaded() -> None:
+    assert circles(loading=True) == set()
+
+
+def test_no_more_modules_name_each_other_than_are_listed() -> None:
+    assert circles(loading=False) == CIRCLES
+
+
+def test_only_a_package_forwards_what_others_define() -> None:
+    def forwards(path: Path) -> bool:
+        body = [node for node in ast.parse(path.read_text()).body if not is_docstring(node)]
+        return bool(body) and all(isinstance(node, ast.Import | ast.ImportFrom) for node in body)
+
+    assert [
+        name for name, path in PATHS.items() if forwards(path) and path.stem != "__init__"
+    ] == []
+
+
+def is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -19,9 +19,10 @@ from weft_schemas.events import Origin
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import FirewallRules
 
-ELSEWHERE = ("weft_eval", "weft.cli", "weft.adapters")
+ELSEWHERE = ("weft.cli", "weft.adapters")
 """They read an operator's own files."""
 BOUNDED = {
+    "weft.audit.grounding._FIELD": "searches the 80 characters before a value",
     "weft.secrets.finding._AFTER_KEY": "searches the 24 bytes before a finding",
     "weft.passages.json_text._TOKEN": "reads what was decoded as JSON: every string has its end",
     "weft.passages.json_text._STRING": "the same",

@@ -4,7 +4,16 @@ import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.ranking.worth import ASKED_FIELD, STATED, asked_fields, new_worth, worth
+from weft.compiler.ranking.values import values
+from weft.compiler.ranking.worth import (
+    ASKED_FIELD,
+    NEXT,
+    STATED,
+    asked_fields,
+    new_worth,
+    of_lists,
+    worth,
+)
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -62,3 +71,18 @@ def test_what_calls_ask_for_is_kept_where_little_fits() -> None:
     tool = {"name": "cancel", "parameters": {"properties": {"reservation_id": {"type": "string"}}}}
     request = CompileRequest(Phase.CALL, budget=250, tools=(tool,), tool="cancel")
     assert "QRST77" in compile_pack(ListView(items), request).pack.prompt
+
+
+def test_what_a_loop_has_still_to_do_counts_more() -> None:
+    text = '{"user": "ann_1", "open": ["A11", "B22", "C33"], "closed": ["D44", "E55"]}'
+    part = worth(text, frozenset())
+    weighed = of_lists(text, part, frozenset({"A11", "ann_1"}))
+    assert weighed.values["B22"] == weighed.values["C33"] == NEXT * part.values["B22"]
+    assert weighed.values["A11"] == part.values["A11"]
+    assert weighed.values["D44"] == part.values["D44"]
+    assert weighed.total > part.total
+    assert of_lists(text, part, frozenset({"ann_1"})) is part
+
+
+def test_a_timestamp_is_no_identifier() -> None:
+    assert values("2024-05-01T22:16:21")["2024-05-01T22:16:21"] < values("2024-05-01")["2024-05-01"]

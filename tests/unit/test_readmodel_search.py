@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.folded import envelope, model, result
 
+from weft.bm25 import K1, B
 from weft.readmodel import search
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
@@ -42,8 +43,8 @@ def bm25(written: list[str], query: list[str]) -> dict[int, float]:
         for at, count in enumerate(counts):
             if term in count:
                 length = LENGTHS[length_code(count.total())]
-                norm = search.K1 * (1 - search.B + search.B * length / average)
-                scores[at + 1] += idf * count[term] * (search.K1 + 1) / (count[term] + norm)
+                norm = K1 * (1 - B + B * length / average)
+                scores[at + 1] += idf * count[term] * (K1 + 1) / (count[term] + norm)
     return scores
 
 

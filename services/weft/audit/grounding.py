@@ -28,7 +28,7 @@ _FIELD = re.compile(r"(\w[\w.-]*)[\"']?\s*[:=]\s*[\"'(\[]*$")
 _NAME = re.compile(r"(?:^|\W)(\w[\w-]*)\W*$")
 """The name at the end of a header's cell, or of a path in it."""
 _SPACE = re.compile(r"[\s…\\\\]+")
-_ESCAPED = re.compile(r"\\\\+([nrt\"'])")
+_ESCAPED = re.compile(r"(?<!\\)\\\\+([nrt\"'])")
 """Escapes of text that stands quoted inside JSON or a Python literal, at any depth."""
 _ESCAPES = {"n": "\n", "r": "", "t": " "}
 

@@ -55,8 +55,12 @@ def demo(data: Path | None) -> None:
     """Run a recorded agent session through every service, on an embedded server of its own.
 
     Shows the lag while it is worked on, the four phases' prompts with what was kept and dropped
-    and why, kills a worker under load, and rebuilds the read model by replay.
+    and why, kills a worker under load, and rebuilds the read model by replay. The session is part
+    of a checkout, not of an installed weft.
     """
+    from weft.cli.demo_session import load
+
+    load()  # before anything is started
     if data is not None:
         data.mkdir(parents=True, exist_ok=True)
         running(_demo(data), talks=True)

@@ -51,7 +51,11 @@ def _check_types(event: msgspec.Struct) -> None:
 def _plain(value: object) -> object:
     """Structs as dicts all the way down, so that their fields are looked at."""
     if isinstance(value, msgspec.Struct):
-        fields = {key: _plain(field) for key, field in msgspec.structs.asdict(value).items()}
+        fields = {
+            key: _plain(field)
+            for key, field in msgspec.structs.asdict(value).items()
+            if field is not msgspec.UNSET
+        }
         config = value.__struct_config__
         return fields if config.tag is None else {config.tag_field: config.tag} | fields
     return [_plain(one) for one in value] if isinstance(value, (tuple, list)) else value

@@ -423,6 +423,7 @@ class Client:
         as_of: int | None = None,
         stable_from: str | None = None,
         pin: Sequence[str] = (),
+        scopes: Sequence[str] | None = None,
         policy: ContextPolicy | None = None,
         timeout: float = 2.0,
     ) -> Pack:
@@ -430,7 +431,8 @@ class Client:
 
         `after` (an ack's sequence) waits up to `timeout` seconds until that is folded and settled;
         what is not by then is named in `pack.pending`. `query` only ranks; `pin` names items by id
-        that stand in the prompt whatever else does. Raises `NotFound` for a
+        that stand in the prompt whatever else does; with `scopes` memory of these alone is shown,
+        of those that the session names. Raises `NotFound` for a
         session that the log does not hold, `InvalidInput` and `Unavailable`.
         """
         request = CompileRequest(
@@ -443,6 +445,7 @@ class Client:
             after=after,
             stable_from=stable_from,
             pin=tuple(pin) or msgspec.UNSET,
+            scopes=msgspec.UNSET if scopes is None else tuple(scopes),
             tools=tuple(tools),
             tool=tool,
             catalog=catalog,

@@ -22,7 +22,7 @@ from weft.compiler.manifest import audit_of, manifest_of
 from weft.compiler.profiles import LABEL, PROFILES, SITUATION, SITUATION_TEXT
 from weft.compiler.ranking.question import Question, understand
 from weft.compiler.ranking.relevance import score_groups
-from weft.compiler.ranking.worth import asked_fields
+from weft.compiler.ranking.worth import arguments_used, asked_fields
 from weft.compiler.rendering.cost import Costed, PromptCost, Shown
 from weft.compiler.rendering.counting import Count, counter
 from weft.compiler.rendering.entries import entry
@@ -251,7 +251,12 @@ def _renditions(state: State) -> Choice:
     since = state.candidates.latest_user or 0
     return Choice(
         groups=state.groups,
-        scores=Scores(state.scores, state.candidates.passages, frozenset(state.question.terms)),
+        scores=Scores(
+            state.scores,
+            state.candidates.passages,
+            frozenset(state.question.terms),
+            arguments_used(rows),
+        ),
         shapes=shapes,
         pinned=tuple(_pinned(state)),
         exchange=tuple(

@@ -21,10 +21,11 @@ from weft.gateway import finding
 from weft.gateway.arguments import filled, part_of, references
 from weft.gateway.behind import Behind
 from weft.gateway.config import GatewayConfig
-from weft.gateway.handles import Handles
+from weft.gateway.handles import Handles, Known
 from weft.gateway.hosts import Host, HostCall, Hosts, current
 from weft.gateway.manifest import read, spec_digest
 from weft.gateway.naming import with_names
+from weft.gateway.passing import safe_error
 from weft.gateway.recording import call_item, refusal_item, result_item, slice_item
 from weft.gateway.results import LOOK, Guard, logged_text, passed, renamed, safe
 from weft.gateway.rules import allowed, rule_of
@@ -201,7 +202,7 @@ class Gateway:
             return await self._refused(call.host, logged, _reason(error, tool), logged_already=True)
         except MCPError as error:
             await self._publish(call.host, result_item(logged, error.message, is_error=True))
-            raise
+            raise safe_error(error, await self.guard(call.host)) from None
         named = with_names(result, tool.server)
         return await self._passed(call.host, logged, tool, named, limit)
 
@@ -351,7 +352,7 @@ class Gateway:
         if done.handle:
             handles = self._handles_of(behind)
             own = await handles.confirmed(host.session, item.id, sequence, done.handle)
-            handles.remember(own, item, host.session, done.envelope)
+            handles.remember(own, Known(item, host.session, sequence, done.envelope, guard))
             if own != done.handle:
                 shown = renamed(shown, done.handle, own)
         return shown
@@ -394,7 +395,12 @@ class Gateway:
 
     def _handles_of(self, behind: Behind) -> Handles:
         if self._handles is None:
-            self._handles = Handles(behind.client, self._guard(behind, ""), behind.is_own)
+            self._handles = Handles(
+                behind.client,
+                lambda session: behind.policy(session)[1],
+                lambda session: self._guard(behind, session),
+                behind.is_own,
+            )
         return self._handles
 
     async def _ready_handles(self, host: Host) -> Handles:

@@ -1,10 +1,14 @@
 """What a handle stands for: from memory where it was made here a moment ago, else from the log, so
-that a handle outlives the gateway and is good for every host of its tenant."""
+that a handle outlives the gateway and is good for every host of its tenant.
+
+Memory only spares the way: it serves what the log still holds and the policy in force shows as it
+is. Everything else is the service's to judge."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 
 import msgspec
 
@@ -20,9 +24,10 @@ from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.asking import ask
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.envelope import ResultEnvelope
-from weft_schemas.errors import Forbidden, NotFound, Unavailable, WeftError
-from weft_schemas.events import EnvelopeEvent
+from weft_schemas.errors import Forbidden, InvalidInput, NotFound, Unavailable, WeftError
+from weft_schemas.events import EnvelopeEvent, SensitivityEvent
 from weft_schemas.items import ContextItem, Sensitivity
+from weft_schemas.policy import ContextPolicy, SignalAction, action_on
 from weft_schemas.status import StatusReply, StatusRequest
 from weft_schemas.subjects import stored_filter
 
@@ -42,27 +47,43 @@ class Known(msgspec.Struct, frozen=True):
 
     item: ContextItem
     session: str
+    sequence: int
     envelope: ResultEnvelope
+    guard: Guard
+    """That the envelope was made under."""
 
 
 class Handles:
-    def __init__(self, client: Client, guard: Guard, is_own: bool) -> None:
-        """`is_own` where the gateway is known to have the deployment's secret."""
+    def __init__(
+        self,
+        client: Client,
+        policy: Callable[[str], ContextPolicy],
+        guard: Callable[[str], Guard],
+        is_own: bool,
+    ) -> None:
+        """`policy` and `guard` are those in force in a session; `is_own` where the gateway is known
+        to have the deployment's secret."""
         self.is_own = is_own
         self._not_before = 0.0
         self._client = client
+        self._policy = policy
         self._guard = guard
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._bytes = 0
 
-    def remember(self, handle: str, item: ContextItem, session: str, made: ResultEnvelope) -> None:
+    def remember(self, handle: str, known: Known) -> None:
         """Keep a result until others push it out."""
         if not self.is_own:
             return
-        self._known[handle] = Known(item, session, made)
-        self._bytes += len(item.text)
+        self._forget(handle)
+        self._known[handle] = known
+        self._bytes += len(known.item.text)
         while self._bytes > KEPT_BYTES and len(self._known) > 1:
-            _, gone = self._known.popitem(last=False)
+            self._forget(next(iter(self._known)))
+
+    def _forget(self, handle: str) -> None:
+        gone = self._known.pop(handle, None)
+        if gone is not None:
             self._bytes -= len(gone.item.text)
 
     async def confirmed(self, session: str, item_id: str, after: int, handle: str) -> str:
@@ -92,10 +113,10 @@ class Handles:
 
     async def look(self, request: DrilldownRequest) -> DrilldownReply:
         """A slice. Raises `NotFound`, `InvalidInput`, `Unavailable`."""
-        known = self._known.get(request.handle)
+        known = await self._in_force(request.handle)
         if known is None:
             return await self._drilled(request)
-        made, guard = known.envelope, self._guard
+        made, guard = known.envelope, known.guard
         shown = await asyncio.to_thread(
             drill,
             known.item.text,
@@ -103,6 +124,7 @@ class Handles:
             content_type=made.content_type,
             fingerprint_key=guard.key,
             encoding=guard.encoding,
+            rules=guard.rules,
         )
         return DrilldownReply(
             handle=request.handle,
@@ -117,14 +139,67 @@ class Handles:
             views=shown.views,
             next=shown.next,
             seal=seal_of(guard.key, guard.tenant, request.handle, made.sensitivity, shown.text),
+            signals=made.signals or msgspec.UNSET,
         )
+
+    async def _in_force(self, handle: str) -> Known | None:
+        """What is remembered, as it may be shown now; None where the service has to judge."""
+        known = self._known.get(handle)
+        if known is None:
+            return None
+        try:
+            await read(self._client.connection, known.sequence)
+            level = await self._level(known)
+        except NotFound:  # erased, or trimmed
+            self._forget(handle)
+            return None
+        except Forbidden:  # this credential cannot tell
+            return None
+        known = await asyncio.to_thread(self._judged, known, level)
+        return known if self._is_shown(known) else None
+
+    async def _level(self, known: Known) -> Sensitivity:
+        """With what classifiers said since."""
+        level = known.envelope.sensitivity
+        subjects = stored_filter(self._client.tenant, known.session, "out", "sensitivity")
+        connection = self._client.connection
+        async for record in read_matching(connection, subjects, after=known.sequence):
+            try:
+                event = record.event()
+            except InvalidInput:
+                continue
+            if isinstance(event, SensitivityEvent) and event.origin.item_id == known.item.id:
+                level = level.raised_to(event.sensitivity)
+        return level
+
+    def _judged(self, known: Known, level: Sensitivity) -> Known:
+        """Under the rules that are in force in its session now."""
+        guard, envelope = self._guard(known.session), known.envelope
+        if guard.rules != known.guard.rules:
+            envelope = envelope_of(known.item, known.session, guard)
+        envelope = msgspec.structs.replace(
+            envelope, sensitivity=envelope.sensitivity.raised_to(level)
+        )
+        return msgspec.structs.replace(known, envelope=envelope, guard=guard)
+
+    def _is_shown(self, known: Known) -> bool:
+        """Whether the policy in force in its session neither drops nor redacts it."""
+        policy = self._policy(known.session)
+        action = action_on(policy.firewall, known.envelope.signals)
+        is_sensitive = known.envelope.sensitivity.reaches(policy.sensitivity_floor)
+        return not is_sensitive and action not in (SignalAction.DROP, SignalAction.REDACT)
 
     async def whole(self, handle: str) -> tuple[str, Sensitivity]:
         """All that a handle stands for as it may be handed on, and how sensitive it is.
 
         Raises `NotFound`, `Forbidden` where only a summary may be shown, `Unavailable`.
         """
-        known = self._known.get(handle) or await self._logged(handle)
+        known = await self._in_force(handle) or await self._logged(handle)
+        if not self._is_shown(known):
+            raise Forbidden(
+                f"{handle} is {known.envelope.sensitivity.value} or flagged, and the policy in "
+                f"force in its session does not show it; it goes to no other tool"
+            )
         text = await asyncio.to_thread(clean_whole, known.item.text, known.envelope)
         if text is None:
             raise Forbidden(
@@ -134,7 +209,7 @@ class Handles:
         return _meant(text), known.envelope.sensitivity
 
     async def _logged(self, handle: str) -> Known:
-        """From the log, with the envelope made again: it is the same."""
+        """From the log, with the envelope made again under the rules in force."""
         reply = await self._drilled(DrilldownRequest(handle, max_tokens=1))
         client = self._client
         asked = StatusRequest(ids=(reply.item_id,))
@@ -150,12 +225,12 @@ class Handles:
             store = ArtifactStore(client.connection, publisher)
             text = await store.text(client.tenant, event)
         item = msgspec.structs.replace(event, text=text, body=None)
-        envelope = await asyncio.to_thread(envelope_of, item, reply.session, self._guard)
-        envelope = msgspec.structs.replace(
-            envelope, sensitivity=envelope.sensitivity.raised_to(reply.sensitivity)
-        )
-        self.remember(handle, item, reply.session, envelope)
-        return self._known[handle]
+        guard = self._guard(reply.session)
+        envelope = await asyncio.to_thread(envelope_of, item, reply.session, guard)
+        known = Known(item, reply.session, sequence, envelope, guard)
+        known = self._judged(known, reply.sensitivity)
+        self.remember(handle, known)  # only where handles are its own
+        return known
 
     async def _drilled(self, request: DrilldownRequest) -> DrilldownReply:
         """By the service; waits for one that starts, or has not folded yet what the log holds."""

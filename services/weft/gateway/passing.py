@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import mcp_types as types
+from mcp import MCPError
 from mcp_types import Prompt, Resource, ResourceTemplate
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from weft.gateway.manifest import read
 from weft.gateway.naming import named, named_block
-from weft.gateway.results import Guard, safe
+from weft.gateway.results import Guard, safe, safe_value
 from weft.gateway.tools import passed_names
 from weft.gateway.upstream import Upstream
 
@@ -89,6 +90,12 @@ def safe_prompt(
             content = content.model_copy(update={"resource": resource})
         messages.append(one.model_copy(update={"content": content}))
     return result.model_copy(update={"messages": messages}), "\n".join(said)[:_LOGGED]
+
+
+def safe_error(error: MCPError, guard: Guard) -> MCPError:
+    """What a server refuses, for the host."""
+    data = None if error.error.data is None else safe_value(error.error.data, guard)
+    return MCPError(error.code, safe(error.message, guard), data)
 
 
 async def subscribe(upstream: Upstream, uri: str) -> None:

@@ -178,7 +178,9 @@ class Service:
                     except MCPError as error:
                         raise Refused(f"{tool}: {error.message}") from None
                 case _:
-                    return await self._upstream(call, params.name, arguments, True, params)
+                    # A name that the host was not told of is called without its user's eyes on it.
+                    sees = not self._gateway.searches(call.host)
+                    return await self._upstream(call, params.name, arguments, sees, params)
         except (Refused, WeftError) as error:
             text = types.TextContent(text=str(error))
             return types.CallToolResult(content=[text], is_error=True)
@@ -406,6 +408,8 @@ class Service:
         except WeftError as error:
             code = types.INVALID_PARAMS if isinstance(error, InvalidInput) else types.INTERNAL_ERROR
             raise MCPError(code, str(error)) from None
+        except MCPError as error:
+            raise passing.safe_error(error, await self._gateway.guard(call.host)) from None
         finally:
             calls.remove(call)
             current.reset(token)

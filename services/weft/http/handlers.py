@@ -96,6 +96,7 @@ async def compile(call: Call) -> Compiled:
         as_of=request.as_of,
         stable_from=request.stable_from,
         pin=request.pin or (),
+        scopes=None if request.scopes is msgspec.UNSET else request.scopes,
         policy=request.policy,
         timeout=request.timeout,
     )

@@ -9,11 +9,11 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress, islice, repeat
-from math import log
 from operator import add, ge, itemgetter, mul
 
 import msgspec
 
+from weft.bm25 import K1, inverse_document_frequency, saturation
 from weft.readmodel.postings import (
     BLOCK,
     LENGTHS,
@@ -30,9 +30,6 @@ MAX_POSTINGS = 500
 and four times as many find the same turns of LoCoMo."""
 TELLING = 20
 """Of weighted terms, how many are read."""
-K1 = 1.2
-B = 0.75
-"""The usual BM25 constants (Robertson and Zaragoza 2009, section 3.4)."""
 
 _ROUNDING = 1e-9
 """Keeps a document whose bound is exact."""
@@ -194,7 +191,7 @@ def _telling(found: list[_Term], weights: Mapping[str, float], count: int) -> li
 
 def _rarity(term: _Term, count: int) -> float:
     """Inverse document frequency."""
-    return log(1 + (count - term.documents + 0.5) / (term.documents + 0.5))
+    return inverse_document_frequency(count, term.documents)
 
 
 class _Saturation(dict[int, float]):
@@ -206,8 +203,7 @@ class _Saturation(dict[int, float]):
 
     def __missing__(self, code: int) -> float:
         times = code >> 8
-        norm = K1 * (1 - B + B * LENGTHS[code & 0xFF] / self._average)
-        worth = self[code] = times * (K1 + 1) / (times + norm)
+        worth = self[code] = saturation(times, LENGTHS[code & 0xFF], self._average)
         return worth
 
 

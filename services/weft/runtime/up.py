@@ -104,13 +104,10 @@ async def provision_log(settings: Settings) -> list[Change]:
     try:
         changes = await provision(connection, cast(Durability, settings.durability), limits)
         adopted = await adopt(connection)
-        adopted = await adopt(connection)
     finally:
         await connection.close()
     for change in changes:
         _log.info("log: %s", change)
-    if adopted:
-        _log.info("log: %d bodies of an earlier release belong to their tenants now", adopted)
     if adopted:
         _log.info("log: %d bodies of an earlier release belong to their tenants now", adopted)
     return changes

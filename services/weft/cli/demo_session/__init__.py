@@ -1,5 +1,6 @@
-"""The demo's recorded session: a coding agent that mends a small project. The recording keeps no
-credential; where its tools showed one, `load` puts a fake of this module's making."""
+"""The demo's recorded session, in a checkout only: a coding agent that mends a small
+project. The recording keeps no credential; where its tools showed one, `load` puts a fake of this
+module's making."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from weft_schemas.errors import NotFound
 from weft_schemas.items import ContextItem
 
 SESSION = "demo"
@@ -19,7 +21,15 @@ KEY_MARK = "{{demo-access-key}}"
 
 
 def load() -> list[ContextItem]:
-    """The session's items in order, with the fake key put back. No I/O but reading the file."""
+    """The session's items in order, with the fake key put back. No I/O but reading the file.
+
+    Raises `NotFound` where weft was installed without it.
+    """
+    if not SESSION_FILE.exists():
+        raise NotFound(
+            "the demo's recorded session is not part of an installed weft; run `make demo` in a "
+            "checkout, or `weft up` and `weft publish` with a transcript of your own"
+        )
     text = SESSION_FILE.read_text("utf-8").replace(KEY_MARK, demo_key())
     decoder = msgspec.json.Decoder(ContextItem)
     return decoder.decode_lines(text)

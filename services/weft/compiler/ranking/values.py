@@ -19,6 +19,7 @@ _LOWER = ascii_lowercase.encode()
 _EDGE = ".:!?-#\u2013\u2014\u2026"
 """Punctuation around a value, dashes and dots of typesetting too."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:")
 _QUOTED = re.compile(r"""(['"`])([a-z][a-z-]+)\\*\1(?!\s*:)""")
 """A lower-case word in quotes, written ones of JSON in JSON too, that is no key."""
 _HYPHENATED = re.compile(r"[a-z]+(-[a-z]+)+$")
@@ -29,6 +30,8 @@ REMEMBERED = 8192
 MARKED = 1.0
 """Weight of a word that mixes letters with digits or underscores: an identifier."""
 DATE = 0.8
+TIMESTAMP = 0.1
+"""A date with its time of day: when something was written down, which a next step seldom copies."""
 CODE = 0.8
 """A few capitals: an airport, a currency, a ticker."""
 ADDRESS = 0.8
@@ -91,6 +94,8 @@ def _weight(value: str) -> float:
         return NAME if value[0].isupper() else 0.0
     if value.isdigit():
         return NUMBER + 0.05 * min(len(value), 8)
+    if _TIMESTAMP.match(value):
+        return TIMESTAMP
     if _DATE.match(value):
         return DATE
     if "@" in value or "/" in value:

@@ -26,7 +26,7 @@ from weft.compiler.profiles import (
     PASSAGE_FLOOR,
     Wants,
 )
-from weft.compiler.ranking.worth import Worth, new_worth, worth
+from weft.compiler.ranking.worth import Worth, new_worth, of_lists, worth
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
 from weft.passages.part import Outline, Part, leaf_count, leaves
@@ -97,6 +97,8 @@ class Scores(msgspec.Struct, frozen=True):
     """BM25 by sequence and number of the passage."""
     terms: frozenset[str] = frozenset()
     """Of the question."""
+    used: frozenset[str] = frozenset()
+    """Values that calls were made with."""
 
 
 def required_parts(row: ItemRow) -> frozenset[int]:
@@ -174,7 +176,8 @@ def _offers(
 ) -> list[Offer]:
     row, score = shape.row, scores.groups[group.key]
     density = density_of(row)
-    offer = partial(_offer, group, row.sequence, density, wants, asked)
+    used = scores.used if row.kind is not ItemKind.TOOL_CALL else frozenset[str]()
+    offer = partial(_offer, group, row.sequence, density, wants, asked, used)
     if shape.fixed is not None:
         return [offer(0, shape.fixed.text, score)]
     if row.parts is None or shape.redacted:
@@ -248,11 +251,12 @@ def _offer(
     density: float,
     wants: Wants,
     asked: Collection[str],
+    used: Collection[str],
     part: int,
     text: str,
     score: float,
 ) -> Offer:
-    found = worth(text, frozenset(asked)) if wants.values else None
+    found = of_lists(text, worth(text, frozenset(asked)), used) if wants.values else None
     return Offer(group, sequence, part, len(text) * density + 1, score, found, wants.values)
 
 

@@ -109,7 +109,7 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
 def _told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
     """Beside what is shown, the calls of the open exchange with a line about their results, newest
     first; or those that have none."""
-    shown = dict(shown)
+    shown, told = dict(shown), list[Group]()
     for group in choice.exchange:
         if group.key in shown or (len(group.rows) > 1) != is_answered:
             continue
@@ -117,6 +117,10 @@ def _told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) ->
         if choice.cost.size({**shown, **more}) > limit:
             break
         shown.update(more)
+        told.append(group)
+    while told and choice.cost.exact(shown) > choice.budget:  # sizes of messages are only close
+        for row in told.pop().rows:
+            del shown[row.sequence]
     return shown
 
 

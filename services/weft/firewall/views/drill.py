@@ -9,7 +9,8 @@ from weft.firewall.body import Body
 from weft.firewall.bounds import Bounds
 from weft.firewall.views.arguments import Value, known
 from weft.firewall.views.artifact import Artifact, opened
-from weft.firewall.views.registry import Registered, registry
+from weft.firewall.views.installed import registry
+from weft.firewall.views.registry import Registered
 from weft.secrets.own import own_rules
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import InvalidInput

@@ -1,20 +1,15 @@
-"""Which views an artifact has, by its content type; packages add their own by entry point."""
+"""Which views an artifact has, by its content type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from functools import cache
-from importlib.metadata import entry_points
 
 import msgspec
 
 from weft.firewall.views.arguments import Value
 from weft.firewall.views.artifact import Artifact
 from weft_schemas.envelope import View
-
-ENTRY_POINTS = "weft.views"
-"""Group of entry points; each names a function that takes the registry and registers views."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -62,16 +57,3 @@ class ViewRegistry:
         """The views of a content type by name."""
         fitting = (view for view in self._views if fnmatchcase(content_type, view.pattern))
         return {view.view.name: view for view in fitting}
-
-
-@cache
-def registry() -> ViewRegistry:
-    """The built-in views and those of installed packages."""
-    from weft.firewall.views import records, structure, text
-
-    found = ViewRegistry()
-    for module in (text, records, structure):
-        module.register(found)
-    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
-        point.load()(found)
-    return found
