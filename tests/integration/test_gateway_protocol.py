@@ -257,4 +257,4 @@ async def test_long_lists_come_in_pages(
             cursor = page.next_cursor
             if cursor is None:
                 break
-    assert len(names) == len(set(names)) == 14
+    assert len(names) == len(set(names)) == 15

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Self
 
 import mcp_types as types
@@ -31,7 +31,7 @@ from weft.gateway.results import LOOK, Guard, logged_text, passed, renamed, safe
 from weft.gateway.rules import allowed, rule_of
 from weft.gateway.state import Folder, GatewayState, Pinned, ServerState
 from weft.gateway.tools import GatewayTool, gateway_tools, passed_names
-from weft.gateway.trust import Quarantined, judge
+from weft.gateway.trust import Pin, Quarantined, judge
 from weft.gateway.upstream import Upstream
 from weft.gateway.validating import faults, refusal
 from weft.router.router import MOST_CARDS, Router
@@ -85,6 +85,7 @@ class Gateway:
         self._router = Router([])
         self._tasks: set[asyncio.Task[Any]] = set()
         self._learned = asyncio.Event()
+        self._pinned_before: dict[str, Pin] | None = None
         self._opened: asyncio.Future[Behind]
         self._closing = asyncio.Event()
         self._handles: Handles | None = None
@@ -454,6 +455,15 @@ class Gateway:
     async def _notified_upstream(self, upstream: Upstream, note: types.ServerNotification) -> None:
         await self.notified(upstream, note)
 
+    def _pins(self, pins: Mapping[str, Pin]) -> Mapping[str, Pin]:
+        """What is pinned; until all servers were seen once, what was pinned before and what was
+        approved since: of two new servers the file's first keeps a name, not the faster one."""
+        if self._learned.is_set():
+            return pins
+        if self._pinned_before is None:
+            self._pinned_before = dict(pins)
+        return self._pinned_before | {one: pin for one, pin in pins.items() if pin.approved}
+
     def _refresh(self) -> None:
         """Judge everything that is known of all servers anew."""
         offered: dict[str, GatewayTool] = {}
@@ -463,7 +473,7 @@ class Gateway:
         with self._folder.locked():
             pinned = self._folder.pinned()
             strict = self.options.collisions == "quarantine"
-            trust = judge(offered.values(), pinned.pins, collisions=strict)
+            trust = judge(offered.values(), self._pins(pinned.pins), collisions=strict)
             others = {
                 one.id: one
                 for one in pinned.quarantined.values()
