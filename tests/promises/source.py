@@ -14,9 +14,11 @@ HANDLE = re.compile(r" \[art:[a-z2-7]{10}\]\Z")
 SUMMARY = re.compile(r"\A\(of all of it:\)\n.*\n\(parts of it:\)\n", re.DOTALL)
 """What an envelope says of all of a result, above parts of it."""
 MARK = re.compile(
-    r"\u2026 (?:\d[\d,]* of \d+ [a-z]+|lines \d+-\d+|\d[\d,]* [a-z]+(?:, \d[\d,]* [a-z]+)*) \u2026"
+    r"\u2026 (?:\d[\d,]* of \d+ [a-z]+|lines \d+-\d+"
+    r"|\d[\d,]* [a-z]+(?:, \d[\d,]* [a-z]+)*(?:: [\w-]+(?:, [\w-]+)*)?) \u2026"
 )
-"""`… 12 of 14 records …`, `… lines 40-93 …`, `… 3 paragraphs, 2 lines …`."""
+"""`… 12 of 14 records …`, `… lines 40-93 …`, `… 3 paragraphs, 2 lines …`, `… 2 fields: a, b …`."""
+_NAMED = re.compile(r"(\d+) fields?: (.+) \u2026")
 _PUNCTUATION = frozenset('", \t\r\n')
 """What JSON may lose or gain where it is shown in parts: quotes, commas, blanks."""
 _IDENTIFIES = re.compile(
@@ -41,9 +43,14 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
     """What is wrong with `text`, which shows parts of `source`."""
     is_json = _is_json(source)
     pieces = MARK.split(inner(text))
+    marks = ["", *MARK.findall(inner(text))]
     kept = _Normal(source, is_json)
     at, shown = 0, []
     for number, piece in enumerate(pieces):
+        at = kept.past(marks[number], at)
+        if at < 0:
+            yield f"names what is not left out there: {marks[number]!r}"
+            return
         wanted = _normal(piece, is_json)
         if not wanted:
             continue
@@ -75,6 +82,22 @@ class _Normal:
         self.places = held
         self.text = "".join(source[at] for at in held)
         self._source = source
+
+    def past(self, mark: str, start: int) -> int:
+        """Where what a mark leaves out ends at the earliest: behind the last of the fields that it
+        names, `start` where it names none. -1 where they do not follow, in their order."""
+        named = _NAMED.search(mark)
+        if named is None:
+            return start
+        names = named[2].split(", ")
+        if len(names) != int(named[1]):
+            return -1
+        for name in names:
+            place = self.text.find(f"{name}:", start)
+            if place < 0:
+                return -1
+            start = place + len(name) + 1
+        return start
 
     def find(self, wanted: str, start: int) -> int:
         """Where a stretch stands; of several places the first that is whole lines, if any is: what

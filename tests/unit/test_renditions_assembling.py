@@ -52,6 +52,16 @@ def test_left_out_records_are_counted_and_each_shown_one_keeps_what_it_is_called
     assert "N0" in text
 
 
+def test_left_out_fields_are_named_where_they_are_few_and_plain_words() -> None:
+    def of(record: dict[str, str]) -> str:
+        text = json.dumps({"id": "p1", **record, "city": "Oslo " * 40})
+        return shown(text, [leaf_with(text, "Oslo")])
+
+    assert "{id: p1, … 2 fields: email, dob …, city" in of({"email": "a" * 90, "dob": "b" * 90})
+    assert "{id: p1, … 12 fields …, city" in of({f"field_{n}": "x" * 90 for n in range(12)})
+    assert "{id: p1, … 2 fields …, city" in of({"a … b": "x" * 90, "c": "y" * 90})
+
+
 def test_left_out_lines_are_named_by_their_numbers_where_they_have_any() -> None:
     first = shown(NUMBERED, [0])
     number = int(first.rpartition("… lines ")[2].partition("-")[0])

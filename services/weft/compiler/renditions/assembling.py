@@ -114,12 +114,13 @@ _JSON_UNITS = frozenset({"record", "field", "element"})
 
 
 def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
-    """`… 12 of 14 records …`, `… lines 40-93 …` or `… 3 paragraphs …`."""
+    """`… 12 of 14 records …`, `… 2 fields: dob, email …`, `… lines 40-93 …`, `… 3 paragraphs …`."""
     unit = gap[0].unit
     if all(part.unit == unit for part in gap) and unit in (*_JSON_UNITS, "row"):
         count = sum(part.count for part in gap)
         if unit == "field":
-            return f"… {count} {_named(unit, count)} …"
+            names = _field_names(text, gap)
+            return f"… {count} {_named(unit, count)}{': ' * bool(names)}{', '.join(names)} …"
         return f"… {count} of {total} {_named(unit, total)} …"
     counts: dict[str, int] = {}
     for part in gap:  # of a block or a section, what is in it
@@ -131,6 +132,20 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
             return f"… lines {numbers[0]}-{numbers[1]} …"
     told = ", ".join(f"{count} {_named(unit, count)}" for unit, count in counts.items())
     return f"… {told} …"
+
+
+_KEY = re.compile(r'\s*"([A-Za-z_][A-Za-z0-9_-]{0,31})"\s*:')
+MOST_NAMED = 8
+"""Left-out fields that a mark names: what is not shown can then be asked for."""
+
+
+def _field_names(text: str, gap: Sequence[Part]) -> list[str]:
+    """The names of left-out fields; none where they are many, or one of them is no plain word."""
+    if sum(part.count for part in gap) > min(len(gap), MOST_NAMED):
+        return []
+    keys = [_KEY.match(text, part.start) for part in gap]
+    names = [key[1] for key in keys if key is not None]
+    return names if len(names) == len(gap) else []
 
 
 def _numbers(text: str, gap: Sequence[Part]) -> tuple[int, int] | None:
