@@ -23,9 +23,10 @@ from weft.log.connection import Connection, connect
 from weft.log.reading import nanoseconds
 from weft.log.server import MAX_PAYLOAD, Durability, find_binary
 from weft.log.topology import Limits, actual, desired, diff
+from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations
 from weft.readmodel.pages import Pages
-from weft.readmodel.store import get_meta, open_reader
+from weft.readmodel.store import get_meta
 from weft.runtime.policies import grants_in_force
 from weft.runtime.roll import call_roll
 from weft.runtime.settings import Settings
@@ -62,7 +63,7 @@ async def examine(settings: Settings, server_is_named: bool) -> list[Check]:
     """All checks. `server_is_named`: whether somebody said which server to use; else `weft up`
     would start one."""
     checks = [*_versions(), *_folder(settings.data_dir), *_disk(settings.data_dir)]
-    checks += await asyncio.to_thread(lambda: list(_read_model(settings)))
+    checks += await _read_model(settings)
     try:
         log = await connect(name="weft-doctor", **settings.connection())
     except WeftError as error:
@@ -119,39 +120,37 @@ def _disk(folder: Path) -> Iterator[Check]:
         yield Check("disk", "ok", found)
 
 
-def _read_model(settings: Settings) -> Iterator[Check]:
+async def _read_model(settings: Settings) -> list[Check]:
     name = "read model"
     if not (settings.data_dir / "replica").is_dir():
-        yield Check(name, "ok", "none here yet", "an indexer makes one of the log")
-        return
+        return [Check(name, "ok", "none here yet", "an indexer makes one of the log")]
     generations = Generations(settings.data_dir)
     path = generations.current()
     if path is None:
         why = generations.condemned()
         found = f"built anew: {why}" if why else "none is in use"
-        yield Check(name, "note", found, "an indexer makes one of the log")
-        return
+        return [Check(name, "note", found, "an indexer makes one of the log")]
     try:
         pages = Pages(path)
         if pages.are_known():
-            pages.check()
-        db = open_reader(path)
+            await asyncio.to_thread(pages.check)
+        async with Database.reading(path) as db:
+            counted, sequence = await db.run(
+                lambda read: (get_meta(read, "encoding"), get_meta(read, "checkpoint") or 0)
+            )
     except Corrupt as error:
         mend = "the indexer makes it anew when it starts, or notices it"
-        yield Check(name, "fault", str(error), mend)
-        return
-    try:
-        counted, sequence = get_meta(db, "encoding"), get_meta(db, "checkpoint") or 0
-    finally:
-        db.close()
+        return [Check(name, "fault", str(error), mend)]
     if counted not in (None, settings.encoding):
         found = f"{path.name} counts in {counted}, WEFT_ENCODING says {settings.encoding}"
-        yield Check(name, "note", found, "an indexer with this setting makes it anew")
+        checks = [Check(name, "note", found, "an indexer with this setting makes it anew")]
     else:
         size = path.stat().st_size / (1 << 20)
-        yield Check(name, "ok", f"{path.name}, {size:.0f} MiB, is sound, at sequence {sequence}")
+        found = f"{path.name}, {size:.0f} MiB, is sound, at sequence {sequence}"
+        checks = [Check(name, "ok", found)]
     if generations.mended():
-        yield Check(name, "note", f"it was made anew once: {generations.mended()}")
+        checks.append(Check(name, "note", f"it was made anew once: {generations.mended()}"))
+    return checks
 
 
 def _port() -> Iterator[Check]:

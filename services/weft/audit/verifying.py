@@ -5,7 +5,6 @@ the two, the derived events and the bodies do not agree on. It changes nothing.
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,9 +33,10 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.identity import StreamIdentity
 from weft.log.publishing import Publisher
+from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
-from weft.readmodel.store import get_meta, open_reader
+from weft.readmodel.store import get_meta
 from weft.replay.trimming import trimmed_before
 from weft_schemas.errors import Corrupt, InvalidInput, NotFound
 from weft_schemas.items import BodyRef
@@ -90,18 +90,21 @@ async def verify(
             fresh = await starting.start(connection, generations, encoding)
         else:
             fresh = await Writer.open(generations.new(), encoding, connection)
-        db = open_reader(fresh.path)
         try:
-            await _compare(connection, done, live, fresh, db, progress)
-            await _settled(connection, fresh, db, progress)
-            done.sequence = fresh.checkpoint
-            deleted = await _deleted(connection)
-            done.findings += await _judged(connection, content_findings(db), Sources(db, deleted))
-            done.findings += await _doubles(connection, fresh.checkpoint)
-            done.findings += gaps(db, deleted, trimmed)
-            await _bodies(connection, done, bodies(db, trimmed), progress)
+            async with Database.reading(fresh.path) as db:
+                await _compare(connection, done, live, fresh, db, progress)
+                await _settled(connection, fresh, db, progress)
+                done.sequence = fresh.checkpoint
+                deleted = await _deleted(connection)
+                found, sources = await db.run(
+                    lambda read: (content_findings(read), Sources(read, deleted))
+                )
+                done.findings += await _judged(connection, found, sources)
+                done.findings += await _doubles(connection, fresh.checkpoint)
+                done.findings += await db.run(lambda read: gaps(read, deleted, trimmed))
+                told = await db.run(lambda read: bodies(read, trimmed))
+                await _bodies(connection, done, told, progress)
         finally:
-            db.close()
             await fresh.close()
     return done
 
@@ -124,7 +127,7 @@ async def _compare(
     done: Verification,
     live: ReadModel | None,
     fresh: Writer,
-    db: sqlite3.Connection,
+    db: Database,
     progress: Progress,
 ) -> None:
     """Bring the fresh read model to where the live one stands, and compare."""
@@ -143,9 +146,9 @@ async def _compare(
         done.findings.append(Finding("behind", what, "start `weft work indexer`", note=True))
         return
     await _fold(connection, fresh, look.sequence, progress)
-    logged = await asyncio.to_thread(look_at, db)
+    logged = await db.run(look_at)
     done.compared, done.digest = look.sequence, logged.digest
-    done.findings += comparison(look, logged, live.db, db)
+    done.findings += await db.run(lambda read: comparison(look, logged, live.db, read))
     last = await reading.last_sequence(connection)
     if last - look.sequence:
         what = f"the read model is {last - look.sequence} events behind"
@@ -175,14 +178,12 @@ async def _reaching(live: ReadModel, sequence: int) -> Look:
     return await asyncio.to_thread(look_at, live.db)
 
 
-async def _settled(
-    connection: Connection, fresh: Writer, db: sqlite3.Connection, progress: Progress
-) -> None:
+async def _settled(connection: Connection, fresh: Writer, db: Database, progress: Progress) -> None:
     """Follow the log to its end, and on for a moment while something waits for its envelope."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + SETTLE_SECONDS
     await _fold(connection, fresh, await reading.last_sequence(connection), progress)
-    while waiting(db) and clock() < deadline:
+    while await db.run(waiting) and clock() < deadline:
         await asyncio.sleep(_LOOK_SECONDS)
         await _fold(connection, fresh, await reading.last_sequence(connection), progress)
 

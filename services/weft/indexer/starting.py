@@ -7,7 +7,6 @@ tombstone names is gone by then.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sqlite3
 from pathlib import Path
@@ -16,6 +15,7 @@ from weft.indexer.catching_up import Progress, catch_up
 from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence, read_matching
+from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations
 from weft.readmodel.store import get_meta, schema_version
 from weft.replay.snapshots import Bucket, Snapshot, discard, newest
@@ -101,7 +101,8 @@ async def check_replaceable(connection: Connection, path: Path, encoding: str) -
     """Raises `ConfigurationError` where a sound file is of other settings or of another release,
     and the log is trimmed, so that what it alone holds could not be made anew: it stays."""
     try:
-        counted, schema = await asyncio.to_thread(_made_by, path)
+        async with Database(lambda: _as_it_is(path)) as db:
+            counted, schema = await db.run(_made_by)
     except sqlite3.Error:
         return  # damaged: the writer finds that
     other_encoding = counted not in (None, encoding)
@@ -124,13 +125,14 @@ async def check_replaceable(connection: Connection, path: Path, encoding: str) -
     )
 
 
-def _made_by(path: Path) -> tuple[str | int | None, str | int | None]:
+def _as_it_is(path: Path) -> sqlite3.Connection:
+    """A file of any schema, read-only."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _made_by(db: sqlite3.Connection) -> tuple[str | int | None, str | int | None]:
     """In which encoding a file counts, and of which schema it is."""
-    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    try:
-        return get_meta(db, "encoding"), get_meta(db, "schema_version")
-    finally:
-        db.close()
+    return get_meta(db, "encoding"), get_meta(db, "schema_version")
 
 
 async def needs_no_snapshot(connection: Connection) -> None:

@@ -1,5 +1,5 @@
-"""The writing side of one generation, in a thread of its own, so that the event loop never waits
-for SQLite.
+"""The writing side of one generation, over aiosqlite, so that the event loop never waits for
+SQLite. A batch is one hop to its thread: rows and checkpoint, in one transaction.
 
 A file that cannot be used (another schema, other settings, damage) is `Corrupt`: the log has it
 all, so the indexer starts a new one.
@@ -11,8 +11,8 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +23,7 @@ from weft.log.following import Followed
 from weft.log.identity import StreamIdentity
 from weft.log.reading import read
 from weft.readmodel import store
+from weft.readmodel.database import Database
 from weft.readmodel.digest import content_digest
 from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.fold import Fold, Folded
@@ -69,8 +70,9 @@ class Writer:
         self._encoding = encoding
         self._connection = connection
         self._loop = asyncio.get_running_loop()
-        self._thread = ThreadPoolExecutor(1, "fold")
+        self._database = Database(self._open)
         self._db: sqlite3.Connection
+        """Used in the database's thread alone."""
         self._fold: Fold
         self.identity: StreamIdentity | None = None
         """Of the log that was folded; None for an empty file."""
@@ -89,11 +91,8 @@ class Writer:
         """Open or make the file. Over `connection` the bodies of items are read again whose
         envelopes come long after them. Raises `Corrupt` where it cannot be written on."""
         writer = cls(path, encoding, connection)
-        try:
-            await writer._run(writer._open)
-        except BaseException:
-            writer._thread.shutdown()
-            raise
+        with writer._told():
+            await writer._database
         return writer
 
     @property
@@ -141,14 +140,14 @@ class Writer:
     async def close(self) -> None:
         """Write the log back into the file and close it."""
         await self._run(self._close)
-        self._thread.shutdown()
+        await self._database.close()
 
     async def look(self) -> None:
         """Check some of the file, the next ones each time, and write back where nothing was folded
         for a while. Raises `Corrupt`."""
         await self._run(self._look)
 
-    def _open(self) -> None:
+    def _open(self) -> sqlite3.Connection:
         is_new = not self.path.exists()
         is_checked = self._pages.are_known()
         if is_checked:
@@ -179,6 +178,7 @@ class Writer:
         identity = get_meta(self._db, "identity")
         if identity:
             self.identity = msgspec.json.decode(str(identity), type=StreamIdentity)
+        return self._db
 
     def _apply(self, followed: Followed, identity: str, step: Step) -> Folded:
         folded = self._fold.apply(followed.records, followed.through, identity, step)
@@ -229,15 +229,22 @@ class Writer:
         self.unscrubbed = newest_tombstone(self._db) > self._scrubbed
 
     async def _run(self, work: Callable[[], T]) -> T:
-        loop = asyncio.get_running_loop()
+        with self._told():
+            try:
+                return await self._database.run(lambda _: work())
+            except WeftError:
+                raise
+            except Exception:  # a damaged row may make any error, of a decoder or of the fold
+                if self._pages.are_known():
+                    await self._database.run(lambda _: self._pages.check())
+                raise
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What SQLite finds damaged is told as such."""
         try:
-            return await loop.run_in_executor(self._thread, work)
-        except WeftError:
-            raise
-        except Exception as error:
-            # Whatever a damaged row makes of itself: an error of SQLite, a decoder or the fold.
+            yield
+        except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
                 raise Corrupt(f"{self.path.name}: {error}; it is made anew") from None
-            if self._pages.are_known():
-                await loop.run_in_executor(self._thread, self._pages.check)
             raise

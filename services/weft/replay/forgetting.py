@@ -3,13 +3,13 @@ needed, that one is written anew without it."""
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from weft.log.connection import Connection
+from weft.readmodel.database import Database
 from weft.readmodel.erasure import erase_session, erase_tenant
 from weft.readmodel.sql import statements
 from weft.readmodel.store import get_meta, open_writer, schema_version, transaction, vacuum
@@ -64,7 +64,9 @@ async def forks_in_snapshot(connection: Connection, tenant: str) -> set[tuple[Pl
         with tempfile.TemporaryDirectory(prefix="weft-erase-") as folder:
             path = Path(folder) / "snapshot.sqlite"
             await bucket.fetch(found[0], path)
-            return await asyncio.to_thread(_forks, path, tenant)
+            async with Database(lambda: open_writer(path)) as db:
+                forks = await db.execute_fetchall(_sql.forks, (tenant,))
+            return {((tenant, source), fork) for source, fork in forks}
 
 
 async def _rewritten(bucket: Bucket, found: list[Snapshot], forget: Forget) -> list[Snapshot]:
@@ -72,27 +74,16 @@ async def _rewritten(bucket: Bucket, found: list[Snapshot], forget: Forget) -> l
     with tempfile.TemporaryDirectory(prefix="weft-erase-") as folder:
         path = Path(folder) / "snapshot.sqlite"
         await bucket.fetch(found[0], path)
-        await asyncio.to_thread(_forget, path, forget)
+        async with Database(lambda: open_writer(path)) as db:
+            await db.run(lambda writing: _forget(writing, forget))
         made = await bucket.put(path)
     return [one for one in found if one.name != made.name]
 
 
-def _forget(path: Path, forget: Forget) -> None:
+def _forget(db: sqlite3.Connection, forget: Forget) -> None:
     """Without a tombstone row: that is folded with the rest of the log, from its own event."""
-    db = open_writer(path)
-    try:
-        at = int(get_meta(db, "checkpoint") or 0)
-        with transaction(db):
-            forget(db, at)
-        vacuum(db)
-        db.execute("PRAGMA journal_mode = delete")
-    finally:
-        db.close()
-
-
-def _forks(path: Path, tenant: str) -> set[tuple[Place, str]]:
-    db = open_writer(path)
-    try:
-        return {((tenant, source), fork) for source, fork in db.execute(_sql.forks, (tenant,))}
-    finally:
-        db.close()
+    at = int(get_meta(db, "checkpoint") or 0)
+    with transaction(db):
+        forget(db, at)
+    vacuum(db)
+    db.execute("PRAGMA journal_mode = delete")

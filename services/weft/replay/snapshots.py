@@ -7,6 +7,7 @@ A snapshot fits where the log is the one that it was taken of and this release r
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -19,10 +20,11 @@ from weft.log.connection import Connection
 from weft.log.identity import StreamIdentity
 from weft.log.publishing import Publisher
 from weft.log.topology import SNAPSHOTS_BUCKET
+from weft.readmodel.database import Database
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, reader_lock
 from weft.readmodel.pages import Pages
-from weft.readmodel.store import get_meta, open_reader, schema_version
+from weft.readmodel.store import get_meta, schema_version
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import BodyRef
 
@@ -76,7 +78,8 @@ class Bucket:
 
     async def put(self, path: Path) -> Snapshot:
         """Store a read model's file that nobody writes."""
-        made = await asyncio.to_thread(_described, path)
+        async with Database.reading(path) as db:
+            made = await db.run(_described)
         described = msgspec.json.encode(made).decode()
         reference = await self.objects.put_file(path, {"weft.snapshot": described})
         return next(one for one in await self.snapshots() if one.name == reference.sha256)
@@ -103,8 +106,10 @@ async def take(connection: Connection, data_dir: Path) -> Snapshot:
     lock = reader_lock(copy)
     lock.acquire()
     try:
-        await asyncio.to_thread(_copy, generations.current(), copy)
-        await identity.check(connection, await asyncio.to_thread(_identity, copy))
+        await _copy(generations.current(), copy)
+        async with Database.reading(copy) as db:
+            stored = await db.run(_identity)
+        await identity.check(connection, stored)
         async with Bucket(connection) as bucket:
             made = await bucket.put(copy)
             for old in (await bucket.snapshots())[KEPT:]:
@@ -153,42 +158,28 @@ def discard(path: Path) -> None:
         path.with_name(path.name + part).unlink(missing_ok=True)
 
 
-def _copy(current: Path | None, copy: Path) -> None:
+async def _copy(current: Path | None, copy: Path) -> None:
     if current is None:
         raise NotFound("this data folder has no read model; name the replica's with --data")
-    Pages(current).check_if_touched()
-    db = open_reader(current)
-    try:
-        db.execute("VACUUM INTO ?", (str(copy),))
-    finally:
-        db.close()
+    await asyncio.to_thread(Pages(current).check_if_touched)
+    async with Database.reading(current) as db:
+        await db.execute("VACUUM INTO ?", (str(copy),))
 
 
-def _described(path: Path) -> Snapshot:
-    db = open_reader(path)
-    try:
-        return Snapshot(
-            name="",
-            size=0,
-            sequence=int(get_meta(db, "checkpoint") or 0),
-            identity=_identity_in(str(get_meta(db, "identity") or "")),
-            digest=content_digest(db),
-            schema_version=str(get_meta(db, "schema_version")),
-            encoding=str(get_meta(db, "encoding")),
-        )
-    finally:
-        db.close()
+def _described(db: sqlite3.Connection) -> Snapshot:
+    return Snapshot(
+        name="",
+        size=0,
+        sequence=int(get_meta(db, "checkpoint") or 0),
+        identity=_identity(db),
+        digest=content_digest(db),
+        schema_version=str(get_meta(db, "schema_version")),
+        encoding=str(get_meta(db, "encoding")),
+    )
 
 
-def _identity(path: Path) -> StreamIdentity:
-    db = open_reader(path)
-    try:
-        return _identity_in(str(get_meta(db, "identity") or ""))
-    finally:
-        db.close()
-
-
-def _identity_in(text: str) -> StreamIdentity:
+def _identity(db: sqlite3.Connection) -> StreamIdentity:
+    text = str(get_meta(db, "identity") or "")
     if not text:
         raise NotFound("the read model is empty: publish something first")
     return msgspec.json.decode(text, type=StreamIdentity)

@@ -6,7 +6,6 @@ from the log. A mark beside the snapshots tells a new replica that the log alone
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import tempfile
 from collections.abc import Callable
@@ -21,8 +20,8 @@ from weft.log.erasing import erase_all
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching
 from weft.log.topology import SNAPSHOTS_BUCKET, SNAPSHOTS_STREAM, WORKERS
+from weft.readmodel.database import Database
 from weft.readmodel.sql import statements
-from weft.readmodel.store import open_reader
 from weft.replay.references import body_of
 from weft.replay.snapshots import Bucket, newest
 from weft.replay.survey import Survey
@@ -75,17 +74,10 @@ async def trimmed_items(connection: Connection, tenant: str, session: str | None
         async with Bucket(connection) as bucket:
             for one in (await bucket.snapshots())[:1]:
                 await bucket.fetch(one, path)
-        return await asyncio.to_thread(_items, path, tenant, session, before)
-
-
-def _items(path: Path, tenant: str, session: str | None, before: int) -> int:
-    db = open_reader(path)
-    try:
         place = {"tenant": tenant, "session": session, "before": before}
-        found: int = db.execute(_sql.items_before, place).fetchone()[0]
-        return found
-    finally:
-        db.close()
+        async with Database.reading(path) as db:
+            [(found,)] = await db.execute_fetchall(_sql.items_before, place)
+        return int(found)
 
 
 async def trim(
