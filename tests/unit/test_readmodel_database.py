@@ -33,6 +33,7 @@ async def test_all_statements_of_a_piece_of_work_run_in_one_other_thread(tmp_pat
         await db.run(lambda _: threads.append(threading.current_thread()))
     assert count == 9
     assert threads[0] is threads[1] is not threading.main_thread()
+    threads[0].join(10)
     assert not threads[0].is_alive()
 
 
