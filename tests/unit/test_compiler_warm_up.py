@@ -1,5 +1,6 @@
 """The rehearsal goes through every stage of the compile."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,10 @@ async def test_a_process_starts_without_a_read_model_and_beside_a_session_that_f
         def failing(model: ReadModel) -> None:
             raise KeyError("a fault of the compile")
 
-        monkeypatch.setattr(replica, "_read", lambda work: work(ReadModel.in_memory([])))
+        async def read(work: Callable[[ReadModel], None]) -> None:
+            work(ReadModel.in_memory([]))
+
+        monkeypatch.setattr(replica, "read", read)
         monkeypatch.setattr(replica_service, "rehearse_recent", failing)
         await replica_service._rehearse_recent(replica)
     assert "could not be compiled" in caplog.text

@@ -173,6 +173,13 @@ def test_a_shortened_text_fits_its_limit_and_tells_of_its_gaps(text: str, limit:
         assert "2777" in shown
 
 
+def test_a_shortened_text_keeps_both_ends_beside_what_matches_by_chance() -> None:
+    commits = [f"Commit: {n:040x}\nDate: 12:00:{n % 2:02}\nMessage: Change {n}" for n in range(60)]
+    shown = shortened("\n".join(commits), "", '{"path": "/a-01/b"}', 400, "cl100k_base")
+    assert "Message: Change 0" in shown
+    assert "Message: Change 59" in shown
+
+
 def test_images_and_links_pass_beside_a_long_text() -> None:
     image = ImageContent(data="aGk=", mime_type="image/png")
     link = ResourceLink(name="r", uri="demo://r")

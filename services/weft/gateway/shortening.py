@@ -3,6 +3,8 @@ parts as fit, the gaps marked: those that the call asked about, its beginning an
 
 from __future__ import annotations
 
+from itertools import accumulate, takewhile
+
 import msgspec
 
 from weft import tokens
@@ -22,8 +24,9 @@ _SHARE = 3
 _MARK = 12
 """Tokens of the mark at a cut."""
 _TRIES = 6
-_AT_THE_ENDS = 0.5
-"""What the first and the last of a text are worth, beside the best match's 1."""
+_END = 8
+"""An eighth of the room, or one part, is the beginning, and as much the end, whatever the call
+seems to ask: a word of a path or a number matches by chance."""
 _FEW = 4
 
 
@@ -41,7 +44,7 @@ def shortened(
     left = limit - tokens.count(head, encoding)
     allowed = left * _CHARACTERS
     units = _units(text, outline, allowed)
-    order = _by_worth(units, query)
+    order = _by_worth(units, query, allowed)
     for _ in range(_TRIES):
         chosen = _taken(units, order, allowed)
         if not chosen:
@@ -89,17 +92,22 @@ def _beginning(text: str, limit: int, encoding: str) -> str:
     return f"{kept} … {len(text) - len(kept):,} characters …"
 
 
-def _by_worth(units: list[_Unit], query: str) -> list[int]:
-    """Units, the most wanted first: what the query names, and both ends."""
+def _by_worth(units: list[_Unit], query: str, allowed: int) -> list[int]:
+    """Units, the most wanted first: the best match, the beginning, the end, the other matches."""
     wanted = dict.fromkeys(analyse(query), 1.0)
     found = scores([analyse(unit.told) for unit in units], wanted)
-    best = max(found, default=0.0) or 1.0
-    last = len(units) - 1
+    places = range(len(units))
+    matching = sorted(places, key=lambda place: (-found[place], place))
+    beginning = _leading(units, places, allowed // _END)
+    end = _leading(units, places[::-1], allowed // _END)
+    return list(dict.fromkeys([*matching[:1], *beginning, *end, *matching]))
 
-    def worth(place: int) -> float:
-        return found[place] / best + (_AT_THE_ENDS if place in (0, last) else 0.0)
 
-    return sorted(range(len(units)), key=lambda place: (-worth(place), place))
+def _leading(units: list[_Unit], places: range, allowed: int) -> list[int]:
+    """The first of `places`, and those after it that are within `allowed` characters with it."""
+    sizes = accumulate(units[place].size for place in places)
+    within = sum(1 for _ in takewhile(lambda size: size <= allowed, sizes))
+    return list(places[: max(1, within)])
 
 
 def _taken(units: list[_Unit], order: list[int], allowed: int) -> set[int]:
