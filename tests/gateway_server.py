@@ -144,8 +144,11 @@ def main() -> None:
                 if "changes" in sys.argv and Path("changed").exists():
                     send({"method": "notifications/tools/list_changed"})
                 if params["name"] == "fails":
-                    error = {"code": -32010, "message": f"no: {KEY}", "data": {"key": KEY}}
+                    code = (params.get("arguments") or {}).get("code", -32010)
+                    error = {"code": code, "message": f"no: {KEY}", "data": {"key": KEY}}
                     send({"id": message["id"], "error": error})
+                    if "brief" in sys.argv:
+                        sys.exit(0)
                     continue
                 result = called(params["name"], params.get("arguments") or {})
             case "ping":
