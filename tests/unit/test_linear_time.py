@@ -30,7 +30,7 @@ BOUNDED = {
     "weft.router.hydration._FORMATS['uri']": "matches whole values, of 120 characters at most",
 }
 """Why a pattern that would be slow is given no text that is long enough."""
-BEFORE = {"weft.facts.given._PAIR": "a = b"}
+BEFORE = {"weft.facts.memory_fact._PAIR": "a = b"}
 """What a text begins with that gets a pattern as far as its slow part."""
 LIMIT = 10_000
 

@@ -28,15 +28,15 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from weft.adapters.drafting import compact
-from weft.client.absence import (
+from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
+from weft.client.histories import OnEdit, PublishedMessages
+from weft.client.offline import (
     OnUnavailable,
     OwnHistory,
     Spooling,
     UnavailableWarning,
     waited,
 )
-from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
-from weft.client.histories import OnEdit, PublishedMessages
 from weft.client.pack import Pack
 from weft.client.spool import Spool
 from weft.messages.definitions import merged, name_in

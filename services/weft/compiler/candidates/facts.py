@@ -9,7 +9,7 @@ from types import MappingProxyType
 import msgspec
 
 from weft.compiler.candidates.closure import Group
-from weft.facts.given import facts_named
+from weft.facts.memory_fact import facts_named
 from weft.readmodel.rows import FactRow, ItemRow, SessionView
 from weft_schemas.items import ItemKind
 
