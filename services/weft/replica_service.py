@@ -35,8 +35,8 @@ no collector; Python's 700 would look ten times in each, a twentieth of its time
 
 
 async def service(process: Process, fork_server: ForkServer | None = None) -> None:
-    """Run until the process stops, and answer what was asked until then. `fork_server` was forked with
-    `warm`."""
+    """Run until the process stops, and answer what was asked until then. `fork_server` was forked
+    with `warm`."""
     settings = process.settings
     if fork_server is None:
         rehearse(settings.encoding)

@@ -10,6 +10,7 @@ import pytest
 
 from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
+from weft.runtime import request_server
 from weft.runtime.process import Process
 from weft.runtime.request_client import ask
 from weft.runtime.request_server import RequestServer

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from tests.folded import envelope, fact, result, turn
 
+from weft.readmodel import row_cache
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.row_cache import Newest, RowCache

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from weft.readmodel import unsealed_postings
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.postings import SEGMENT

@@ -71,8 +71,8 @@ def work(service: str, compilers: int, settings: Settings) -> None:
 
 
 def _loaded(path: str, settings: Settings) -> Any:
-    """The service; one with a pool gets the fork server of its processes, which is forked now, before
-    there are threads and a loop."""
+    """The service; one with a pool gets the fork server of its processes, which is forked now,
+    before there are threads and a loop."""
     path, _, name = path.partition(":")
     module = import_module(path)
     service, warm = getattr(module, name), getattr(module, "warm", None)

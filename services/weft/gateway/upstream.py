@@ -80,6 +80,8 @@ class Upstream:
         self.subscribed: set[str] = set()
         """Addresses of resources that hosts want to hear of."""
         self._resubscribe = asyncio.Event()
+        self.log_level = ""
+        """The least that any host wants to hear of its log."""
 
     @property
     def name(self) -> str:
@@ -155,6 +157,24 @@ class Upstream:
         (self.subscribed.add if wanted else self.subscribed.discard)(uri)
         self._resubscribe.set()
 
+    async def set_log_level(self, level: str) -> None:
+        """How much it shall log: now where it runs, and whenever it is started again."""
+        self.log_level = level
+        if self._client is not None:
+            await self._tell_log_level(self._client)
+
+    async def _tell_log_level(self, client: Client) -> None:
+        """Servers of the handshake era are told; the others by each request."""
+        able = client.server_capabilities
+        is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if not self.log_level or is_modern or able is None or able.logging is None:
+            return
+        params = types.SetLevelRequestParams.model_validate({"level": self.log_level})
+        with contextlib.suppress(MCPError):  # it goes on with what it logs
+            await client.session.send_request(
+                types.SetLevelRequest(params=params), types.EmptyResult
+            )
+
     async def _live(self, ready: asyncio.Future[Client]) -> None:
         limits = self.spec.limits
         try:
@@ -163,6 +183,7 @@ class Upstream:
                     async with asyncio.timeout(limits.start_seconds):
                         client = await stack.enter_async_context(self._made())
                         manifest = await learned(client, self.spec)
+                        await self._tell_log_level(client)
                 except TimeoutError:
                     raise Unavailable(
                         f"it did not introduce itself in {limits.start_seconds:g} s{self._told()}"

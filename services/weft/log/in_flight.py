@@ -188,8 +188,8 @@ class InFlight:
                 self._doubt_silence(now)
 
     def _forgive(self, held_up: float, now: float) -> None:
-        """Time in which this process did not run (see `log/timeouts.py`) is not counted: answers that came
-        meanwhile are still to be read."""
+        """Time in which this process did not run (see `log/timeouts.py`) is not counted: answers
+        that came meanwhile are still to be read."""
         if held_up > SOON_SECONDS:
             for flight in self._in_flight.values():
                 flight.forgive(held_up, now)
