@@ -61,8 +61,8 @@ _CALL = types.Tool(
     name=tool_search.CALL,
     description=(
         f"Call a tool by the id that {tool_search.FIND} gave, with its arguments. A long result "
-        f'comes shortened, with a handle (art:…): {LOOK} shows more of it, and {{"{MARK}": "art:…"}}'
-        " as an argument hands all of it to another tool."
+        f"comes shortened, with a handle (art:…): {LOOK} shows more of it, and "
+        f'{{"{MARK}": "art:…"}} as an argument hands all of it to another tool.'
     ),
     input_schema={
         "type": "object",
