@@ -17,12 +17,12 @@ from mcp.shared.dispatcher import ProgressFnT
 from pydantic import ValidationError
 
 from weft import tokens
-from weft.gateway import finding
+from weft.gateway import finding, side_messages
 from weft.gateway.arguments import filled, part_of, references
 from weft.gateway.behind import Behind
 from weft.gateway.config import GatewayConfig
 from weft.gateway.handles import Handles, Known
-from weft.gateway.hosts import Host, HostCall, Hosts, current
+from weft.gateway.hosts import LOG_LEVEL_META, Host, HostCall, Hosts, current
 from weft.gateway.manifest import read, spec_digest
 from weft.gateway.naming import with_names
 from weft.gateway.passing import safe_error
@@ -304,12 +304,13 @@ class Gateway:
     ) -> types.CallToolResult:
         upstream = self.upstreams[tool.server]
         calls = self.in_flight.setdefault(tool.server, [])
+        said = _passed_meta(meta, call)
         token = current.set(call)
         calls.append(call)
         try:
             return await upstream.use(
                 lambda client: client.call_tool(
-                    tool.name, arguments, progress_callback=report, meta=_passed_meta(meta)
+                    tool.name, arguments, progress_callback=report, meta=said
                 )
             )
         finally:
@@ -424,8 +425,14 @@ class Gateway:
                 )
                 return types.ErrorData(code=types.INVALID_REQUEST, message=text)
             call = calls[-1]
-        asked = call_item(f"{upstream.name}:{request.method}", _params(request), upstream.name)
-        answer: types.InputResponse | types.ErrorData = await call.ask(request)
+        shown = side_messages.question(request, await self.guard(call.host))
+        if shown is None:
+            reason = f"server {upstream.name!r} asked {_UNASKABLE}"
+            unasked = call_item(f"{upstream.name}:{request.method}", {}, upstream.name)
+            self.spawn(self._publish(call.host, unasked, refusal_item(unasked, reason)))
+            return types.ErrorData(code=types.INVALID_REQUEST, message=reason)
+        asked = call_item(f"{upstream.name}:{request.method}", _params(shown), upstream.name)
+        answer: types.InputResponse | types.ErrorData = await call.ask(shown)
         said = answer.message if isinstance(answer, types.ErrorData) else _dumped(answer)
         result = result_item(asked, said, is_error=isinstance(answer, types.ErrorData))
         self.spawn(self._publish(call.host, asked, result))
@@ -589,6 +596,9 @@ class Gateway:
             _log.warning("%s", error)
 
 
+_UNASKABLE = (
+    "what the host is not shown: it is too long, or a secret stands in an address or a field's name"
+)
 _NOT_KEPT = (
     "[weft: the log could not take this result: it was not recorded, and has no handle that lasts]"
 )
@@ -600,16 +610,16 @@ def _of(logged: ContextItem, tool: GatewayTool) -> ContextItem:
     return msgspec.structs.replace(logged, metadata=metadata)
 
 
-def _passed_meta(meta: dict[str, Any] | None) -> Any:
+def _passed_meta(meta: dict[str, Any] | None, call: HostCall) -> Any:
     """What a host says besides, without what belongs to the wire between it and the gateway."""
-    if not meta:
-        return None
     kept = {
         key: value
-        for key, value in meta.items()
+        for key, value in (meta or {}).items()
         if key not in ("progressToken", "progress_token")
         and not key.startswith(("io.modelcontextprotocol/", "weft/"))
     }
+    if call.log_level:
+        kept[LOG_LEVEL_META] = call.log_level
     return kept or None
 
 

@@ -118,13 +118,3 @@ async def _subscription(upstream: Upstream, uri: str, wanted: bool) -> None:
     else:
         request = types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri))
     await upstream.use(lambda one: one.session.send_request(request, types.EmptyResult))
-
-
-async def set_level(upstream: Upstream, level: Any) -> None:
-    """How much a server of the handshake era shall log."""
-    client = await upstream.client()
-    able = client.server_capabilities
-    if client.protocol_version in MODERN_PROTOCOL_VERSIONS or able is None or able.logging is None:
-        return
-    request = types.SetLevelRequest(params=types.SetLevelRequestParams(level=level))
-    await upstream.use(lambda one: one.session.send_request(request, types.EmptyResult))

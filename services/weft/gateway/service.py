@@ -24,7 +24,7 @@ from mcp.server.subscriptions import (
 )
 
 from weft.client.drilldown import PARAMETERS as LOOK_PARAMETERS
-from weft.gateway import finding, passing
+from weft.gateway import finding, passing, side_messages
 from weft.gateway.gateway import Gateway, Refused
 from weft.gateway.hosts import LIMIT_META, Context, Host, HostCall, Waiting, current
 from weft.gateway.naming import named, split
@@ -196,8 +196,11 @@ class Service:
         session, meta = call.context.session, dict(params.meta or {})
         limit = meta.get(LIMIT_META)
 
+        guard = await self._gateway.guard(call.host)
+
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            await session.report_progress(progress, total, message)
+            shown = side_messages.progress_message(message, guard)
+            await session.report_progress(progress, total, shown)
 
         result = await self._gateway.call(
             call,
@@ -286,7 +289,7 @@ class Service:
         result: types.CompleteResult = await self._asking(
             call, upstream, lambda one: one.complete(ref, argument, given)
         )
-        return result
+        return side_messages.completion(result, await self._gateway.guard(call.host))
 
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
@@ -318,10 +321,10 @@ class Service:
     async def _level(
         self, context: Context, params: types.SetLevelRequestParams
     ) -> types.EmptyResult:
-        for upstream in self._gateway.upstreams.values():
-            if upstream.state in ("started", "called"):
-                with contextlib.suppress(MCPError, WeftError):
-                    await passing.set_level(upstream, params.level)
+        hosts = self._gateway.hosts
+        hosts.of(context).log_level = params.level
+        upstreams = self._gateway.upstreams.values()
+        await asyncio.gather(*(one.set_log_level(hosts.log_level) for one in upstreams))
         return types.EmptyResult()
 
     # From upstreams to hosts
@@ -351,16 +354,24 @@ class Service:
     async def _log_message(
         self, upstream: Upstream, note: types.LoggingMessageNotification
     ) -> None:
-        logger = f"{upstream.name}:{note.params.logger or ''}".rstrip(":")
-        told = note.model_copy(update={"params": note.params.model_copy(update={"logger": logger})})
+        level = note.params.level
         for host in self._gateway.hosts:
-            await self._tell(host, told)
+            if host.sender is not None and host.hears(level):
+                await self._tell(host, await self._shown_log(upstream, note, host))
         for call in list(self._gateway.in_flight.get(upstream.name, [])):
-            if call.host.is_modern and call.wants_log(note.params.level):
+            if call.host.is_modern and call.hears(level):
+                told = await self._shown_log(upstream, note, call.host)
                 with contextlib.suppress(Exception):
                     await call.context.session.send_notification(
                         told, related_request_id=call.context.request_id
                     )
+
+    async def _shown_log(
+        self, upstream: Upstream, note: types.LoggingMessageNotification, host: Host
+    ) -> types.LoggingMessageNotification:
+        guard = await self._gateway.guard(host)
+        params = side_messages.log_message(upstream.name, note.params, guard)
+        return note.model_copy(update={"params": params})
 
     async def _tell(self, host: Host, note: types.ServerNotification) -> None:
         if host.sender is not None:
