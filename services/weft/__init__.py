@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from weft.client.histories import PublishedMessages as PublishedMessages
     from weft.client.outgoing import PublishAck as PublishAck
     from weft.client.pack import Pack as Pack
+    from weft.client.parking import Parked as Parked
+    from weft.client.parking import ParkedWarning as ParkedWarning
     from weft.client.session import Session as Session
     from weft.firewall.result import firewall_result as firewall_result
     from weft_schemas.errors import Conflict as Conflict
@@ -58,6 +60,8 @@ _HOMES = {
     "SyncSession": "weft.client.blocking",
     "PublishAck": "weft.client.outgoing",
     "Pack": "weft.client.pack",
+    "Parked": "weft.client.parking",
+    "ParkedWarning": "weft.client.parking",
     "ContextItem": "weft_schemas.items",
     "ItemKind": "weft_schemas.items",
     "Sensitivity": "weft_schemas.items",

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from weft.client.histories import OnEdit, PublishedMessages, Ties, conflicts_of
+from weft.client.parking import Parked, ParkedWarning, refused
 from weft.client.spool import Spool, Spooled
 from weft.messages.identity import History, link
 from weft.messages.reading import Messages, ReadMessages, renamed
@@ -110,7 +112,7 @@ class Spooling:
         if time.monotonic() < self._away_until and not is_back:
             return None
         try:
-            await self._spool.send(self._settled, self._publish)
+            self._report(await self._spool.send(self._settled, self._publish))
             done = await work()
         except WeftError as error:
             if not error.retryable:
@@ -188,8 +190,31 @@ class Spooling:
         runs = [(one.mode, one.groups) for one in spooled]
         return await self._client.histories.settle(self._session, runs)
 
-    async def _publish(self, items: Sequence[ContextItem]) -> None:
-        if items:
-            ack = await self._client.publish(self._session, items)
-            self.sequence = max(self.sequence, ack.sequence)
+    async def _publish(self, items: Sequence[ContextItem]) -> list[Parked]:
+        parked = await refused(items, self._sent)
         self._client.histories.forget(self._session)
+        return parked
+
+    async def _sent(self, items: Sequence[ContextItem]) -> None:
+        ack = await self._client.publish(self._session, items)
+        self.sequence = max(self.sequence, ack.sequence)
+
+    @property
+    def parked(self) -> tuple[Parked, ...]:
+        """What was spooled and then refused by the server."""
+        return self._spool.parking.parked()
+
+    async def send_parked(self) -> tuple[Parked, ...]:
+        """Try again to publish it; gives what is still refused."""
+        await self._spool.send_parked(self._publish)
+        return self.parked
+
+    def _report(self, parked: Sequence[Parked]) -> None:
+        for one in parked:
+            told = (
+                f"session {self._session!r}: item {one.item.id!r} was published while the server "
+                f"was away, is refused by it, and parked in {self._spool.parking.path}: "
+                f"{one.reason}; see `session.parked`, mend what is wrong and call "
+                "`session.send_parked()`, or delete the file"
+            )
+            warnings.warn(told, ParkedWarning, stacklevel=2)
