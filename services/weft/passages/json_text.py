@@ -62,9 +62,7 @@ def split_call(told: Decoded, split: Split) -> Part | None:
     """The parts of a call written as `name({…})`: its arguments."""
     text = told.text
     start = text.find("({") + 1
-    held = tuple(
-        Literal(one.start - start, one.end - start, one.held) for one in told.literals
-    )
+    held = tuple(Literal(one.start - start, one.end - start, one.held) for one in told.literals)
     inner = split_json(Decoded(text[start:-1], "json", held), split)
     if inner is None:
         return None
