@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from weft.adapters.drafting import compact
+from weft.traces.genai_attributes import Call, Exchange, Message, Result, exchange
 from weft.traces.otlp import Span
-from weft.traces.saying import Call, Exchange, Message, Result, exchange
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
 from weft_schemas.ids import digest, encode_token
