@@ -3,8 +3,9 @@
 from collections.abc import Collection, Sequence
 
 from weft import tokens
-from weft.adapters import anthropic, openai
+from weft.adapters.drafting import compact
 from weft.compiler.rendering.prompt import render
+from weft.messages import PROVIDERS, request
 from weft_schemas.compile import REASONS, ContextPack, PackEntry
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, SensitivityAction
@@ -31,8 +32,10 @@ def check_budget(pack: ContextPack) -> None:
     exact = tokens.count(pack.prompt, stats.encoding)
     assert exact == stats.prompt_tokens <= max(stats.budget, 0)
     if pack.entries:
-        assert message_tokens(openai.messages(pack.entries), stats.encoding) <= stats.budget
-        assert message_tokens(anthropic.messages(pack.entries), stats.encoding) <= stats.budget
+        assert set(stats.message_tokens) == set(PROVIDERS)
+        for provider in PROVIDERS:
+            sent = message_tokens(request(pack, provider), stats.encoding)
+            assert sent <= stats.message_tokens[provider] <= stats.budget, provider
     assert sum(stats.tokens_per_section.values()) == exact or not pack.entries
     assert pack.prompt == render(pack.entries)
 
@@ -45,15 +48,19 @@ def message_tokens(value: object, encoding: str) -> int:
         return sum(message_tokens(one, encoding) for one in value)
     if not isinstance(value, dict):
         return 0
-    skipped = {"role", "type", "input"}
-    total = sum(message_tokens(one, encoding) for key, one in value.items() if key not in skipped)
-    if "role" in value:
-        total += 3
-    if "input" in value:
-        from weft.adapters.drafting import compact
-
-        total += tokens.count(compact(value["input"]), encoding)
+    total = 3 if "role" in value or value.get("type") in RESPONSES_ITEMS else 0
+    for key, one in value.items():
+        if key in ARGUMENTS and isinstance(one, dict):
+            total += tokens.count(compact(one), encoding)
+        elif key not in ("role", "type"):
+            total += message_tokens(one, encoding)
     return total
+
+
+RESPONSES_ITEMS = ("function_call", "function_call_output")
+"""Messages of their own, though they have no role."""
+ARGUMENTS = ("input", "args")
+"""Objects that a model reads as JSON."""
 
 
 def check_totals(pack: ContextPack) -> None:

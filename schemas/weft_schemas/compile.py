@@ -122,7 +122,8 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     occurred_at: str | None = None
     view: str = "whole"
     """`whole`, `compact` (JSON without needless quotes), `parts` (some of it, gaps marked),
-    `summary`, `stub` (one line about it), `reference` or `redacted`."""
+    `current` (all but outdated facts, marked), `summary`, `stub` (one line about it),
+    `reference` or `redacted`."""
     handle: str | None = None
     sensitivity: Sensitivity = Sensitivity.PUBLIC
     is_error: bool = False

@@ -1,6 +1,7 @@
 """A server that is away takes no agent down: what it publishes waits, and is sent once."""
 
 import asyncio
+import warnings
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from tests.provider_rules import check_openai
 
 import weft
 from weft.log.connection import connect
-from weft.log.server import EmbeddedServer
+from weft.log.server import MAX_PAYLOAD, EmbeddedServer
 from weft.log.topology import provision
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -130,11 +131,81 @@ async def test_a_session_that_waits_goes_on_when_the_server_is_back(
         assert await texts(client) == ["there?", "lost?"]
 
 
-async def test_what_is_refused_is_not_spooled(away: EmbeddedServer, tmp_path: Path) -> None:
+async def test_a_malformed_item_is_refused_when_it_is_added(
+    away: EmbeddedServer, tmp_path: Path
+) -> None:
     await away.start()
     async with weft.connect(away.url) as client, spooling(client, tmp_path) as s:
-        s.add(ContextItem("x" * 300, ItemKind.USER_TURN, "hi"))
         with pytest.raises(weft.InvalidInput, match=r"\$\.id is 300 bytes"):
-            await s.flush()
-        s._added.clear()
+            s.add(ContextItem("x" * 300, ItemKind.USER_TURN, "hi"))
+        await s.flush()
     assert not (tmp_path / "spool").exists()
+
+
+TOO_LARGE = "x" * (MAX_PAYLOAD + 1)
+"""Metadata stands in the message itself, unlike a text."""
+
+
+async def refused_first(away: EmbeddedServer, folder: Path) -> weft.Client:
+    """A client whose spool holds an item that no server of this deployment takes, and two more."""
+    async with weft.connect(away.url, lazily=True) as client, spooling(client, folder) as s:
+        s.add(ContextItem("big", ItemKind.USER_TURN, "too large", metadata={"raw": TOO_LARGE}))
+        s.add(said("user", "Where is order 7?"))
+        s.add(said("assistant", "It is here."))
+        await s.flush()
+    await away.start()
+    return weft.connect(away.url)
+
+
+async def test_an_item_that_the_server_refuses_holds_up_nothing_behind_it(
+    away: EmbeddedServer, tmp_path: Path
+) -> None:
+    async with await refused_first(away, tmp_path) as client, spooling(client, tmp_path) as s:
+        s.add(said("user", "thanks"))
+        with pytest.warns(weft.ParkedWarning, match=r"'big'.*parked in.*max_payload"):
+            await s.flush()
+        assert await texts(client) == ["Where is order 7?", "It is here.", "thanks"]
+        [parked] = s.parked
+        assert (parked.item.id, parked.code) == ("big", "invalid_input")
+        assert "max_payload" in parked.reason
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            s.add(said("assistant", "Welcome."))
+            await s.flush()
+    assert {path.stat().st_mode & 0o77 for path in (tmp_path / "spool").iterdir()} == {0}
+
+
+async def test_what_is_parked_can_be_sent_again(away: EmbeddedServer, tmp_path: Path) -> None:
+    async with await refused_first(away, tmp_path) as client, spooling(client, tmp_path) as s:
+        with pytest.warns(weft.ParkedWarning):
+            await s.publish([])
+        assert await s.send_parked() == s.parked != ()
+        [file] = (tmp_path / "spool").glob("*.parked")
+        file.write_bytes(file.read_bytes().replace(TOO_LARGE.encode(), b"x"))
+        assert await s.send_parked() == s.parked == ()
+        assert not file.exists()
+        assert (await texts(client))[-1] == "too large"
+
+
+async def test_what_the_credential_may_not_publish_is_parked(tmp_path: Path) -> None:
+    rules = (
+        "authorization { users = [ { user: agent, password: pw, permissions: {"
+        ' publish: { allow: [">"], deny: ["weft.default.s.in.policy"] } } } ] }'
+    )
+    async with EmbeddedServer(tmp_path / "nats", extra=rules) as server:
+        connection = await connect(server.url, user="agent", password="pw")
+        await empty(connection)
+        await provision(connection)
+        await connection.close()
+        await server.stop()
+        agent = {"user": "agent", "password": "pw"}
+        async with weft.connect(server.url, lazily=True, **agent) as client:
+            s = spooling(client, tmp_path)
+            s.add(said("system", "Be brief."), said("user", "Where is order 7?"))
+            await s.flush()
+        await server.start()
+        async with weft.connect(server.url, **agent) as client, spooling(client, tmp_path) as s:
+            with pytest.warns(weft.ParkedWarning, match="does not allow"):
+                await s.publish([])
+            assert await texts(client) == ["Where is order 7?"]
+            assert [(one.item.text, one.code) for one in s.parked] == [("Be brief.", "forbidden")]

@@ -51,6 +51,25 @@ async def test_a_server_that_fails_in_a_call_costs_that_call_alone(
     assert len(refused) == 4
 
 
+@pytest.mark.parametrize("code", [-32000, -32001])
+async def test_a_servers_own_error_is_no_lost_connection_whatever_its_code(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, code: int
+) -> None:
+    """The SDK's client says with the same codes that the connection is lost or no answer came."""
+    servers = [odd_server("odd"), odd_server("brief", "brief")]
+    async with (
+        gateway(server.url, tmp_path, *servers, collisions="allow") as running,
+        host(running) as client,
+    ):
+        await called(client, "odd:counts")
+        for name in ("odd", "brief"):  # which ends as it has answered
+            refused = await called(client, f"{name}:fails", code=code)
+            assert refused.is_error
+            assert text_of(refused).startswith(f"{name}:fails: no: ")
+        assert text_of(await called(client, "odd:counts")) == "2"  # in the same process
+        assert running.upstreams["odd"].failures == 0
+
+
 async def test_a_server_that_cannot_start_is_told_and_tried_later(
     log: Connection, server: EmbeddedServer, tmp_path: Path
 ) -> None:
@@ -169,7 +188,7 @@ async def test_without_its_log_nothing_is_called_and_a_result_is_not_lost(
         made = gateway(own.url, tmp_path / "w", odd_server())
         async with made as running, host(running) as client:
             behind = await running.log()
-            behind.client._publisher._flights._timeout = 1.0  # of fifteen
+            behind.client._publisher._in_flight._timeout = 1.0  # of fifteen
             call = asyncio.create_task(called(client, "odd:slow"))
             await asyncio.sleep(0.5)
             await own.stop()

@@ -23,6 +23,7 @@ from mcp_types import (
     TextContent,
 )
 from tests.gateway import QUICK, called, gateway, host, odd_server, text_of
+from tests.gateway_server import TOOLS
 from tests.npm import installed
 
 from weft.gateway.config import ServerSpec
@@ -257,4 +258,4 @@ async def test_long_lists_come_in_pages(
             cursor = page.next_cursor
             if cursor is None:
                 break
-    assert len(names) == len(set(names)) == 15
+    assert len(names) == len(set(names)) == len(TOOLS) + 1

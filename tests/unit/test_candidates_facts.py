@@ -1,11 +1,17 @@
 """Facts of which a newer value is known leave the prompt, wherever they stand."""
 
+import json
+
+import msgspec
+import pytest
 from tests.folded import fact, model, turn
 from tests.session_view import ListView
 
+from weft.audit.reproduce import SAME, reproduce
 from weft.compiler.compile import compile_pack
+from weft.messages.writing import PROVIDERS, request
 from weft.readmodel.rows import FactRow
-from weft_schemas.compile import CompileRequest, ContextPack
+from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack
 from weft_schemas.events import FactsEvent, MemoryFact, Origin
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import Phase
@@ -27,6 +33,10 @@ def compiled(items: list[ContextItem], *facts: FactRow) -> ContextPack:
 
 def reasons(pack: ContextPack) -> dict[str, tuple[str, str]]:
     return {drop.item_id: (drop.reason, drop.detail) for drop in pack.stats.dropped_items}
+
+
+def texts(pack: ContextPack) -> dict[str, tuple[str, str]]:
+    return {entry.item_id: (entry.text, entry.view) for entry in pack.entries}
 
 
 ASKED = ContextItem("u", ItemKind.USER_TURN, "When do we meet?")
@@ -56,13 +66,150 @@ def test_an_item_stays_that_is_as_new_says_the_same_or_is_of_another_scope() -> 
     assert reasons(compiled(items, *facts)) == {}
 
 
-def test_an_item_with_a_fact_still_in_force_stays() -> None:
-    items = [remembered("two", "tz=UTC; seat=12A"), remembered("new", "tz=CET"), ASKED]
-    assert reasons(compiled(items)) == {}
+@pytest.mark.parametrize(
+    ("stated", "shown"),
+    [
+        ("tz=UTC; seat=12A", "… 1 outdated: tz …; seat=12A"),
+        ("seat=12A; tz=UTC", "seat=12A; … 1 outdated: tz …"),
+        ("tz=UTC\nseat=12A", "… 1 outdated: tz …\nseat=12A"),
+        ("Seat: 12A\n\nTZ: UTC\n", "Seat: 12A\n\n… 1 outdated: tz …\n"),
+        ('{"tz": "UTC", "seat": "12A"}', '{… 1 outdated: tz …, "seat": "12A"}'),
+        (
+            '{"seat": ["a,}", {"tz": 1}],"tz":"UTC"}',
+            '{"seat": ["a,}", {"tz": 1}],… 1 outdated: tz …}',
+        ),
+        ("tz=UTC; meal=veg; seat=12A", "… 2 outdated: tz, meal …; seat=12A"),
+        ("tz=UTC; seat=12A; meal=veg", "… 1 outdated: tz …; seat=12A; … 1 outdated: meal …"),
+    ],
+)
+def test_of_an_item_that_states_several_facts_those_with_newer_values_leave(
+    stated: str, shown: str
+) -> None:
+    pack = compiled([remembered("some", stated), remembered("new", "tz=CET; meal=fish"), ASKED])
+    assert reasons(pack) == {}
+    assert texts(pack)["some"] == (shown, "current")
+    assert f"fact: {shown}" in pack.prompt
+    assert "UTC" not in pack.prompt
+    assert pack.stats.shortened_count == 1
+
+
+def test_outdated_facts_leave_the_messages_of_every_provider() -> None:
+    items = [remembered("some", "tz=UTC; seat=12A"), remembered("new", "tz=CET"), ASKED]
+    pack = compiled(items)
+    for provider in PROVIDERS:
+        sent = json.dumps(request(pack, provider), ensure_ascii=False)
+        assert "UTC" not in sent
+        assert "… 1 outdated: tz …; seat=12A" in sent
+        assert "tz=CET" in sent
+
+
+def test_a_fact_that_was_said_since_makes_one_line_of_an_item_outdated() -> None:
+    items = [remembered("some", "user_timezone=UTC\nseat=12A"), ASKED]
+    pack = compiled(items, known("user_timezone", "CET", 3, "u"))
+    assert texts(pack)["some"][0] == "… 1 outdated: user_timezone …\nseat=12A"
+
+
+def test_an_item_leaves_whole_once_all_that_it_states_is_outdated() -> None:
+    items = [
+        remembered("some", "tz=UTC; seat=12A"),
+        remembered("zone", "tz=CET"),
+        remembered("seat", "seat=1C"),
+        ASKED,
+    ]
+    pack = compiled(items)
+    assert reasons(pack) == {"some": ("superseded", "by what zone says")}
+
+
+def test_of_two_values_within_one_item_the_later_stands() -> None:
+    pack = compiled([remembered("some", "tz=UTC\nseat=12A\ntz=CET"), ASKED])
+    assert texts(pack)["some"][0] == "… 1 outdated: tz …\nseat=12A\ntz=CET"
+
+
+def test_the_item_that_withdraws_a_fact_says_so() -> None:
+    items = [
+        remembered("old", '{"tz": "UTC", "seat": "12A"}'),
+        remembered("gone", '{"tz": null, "meal": "veg"}'),
+        ASKED,
+    ]
+    pack = compiled(items, known("tz", "", 3, "gone"))
+    assert texts(pack)["old"][0] == '{… 1 outdated: tz …, "seat": "12A"}'
+    assert texts(pack)["gone"] == ('{"tz": null, "meal": "veg"}', "whole")
+
+
+def test_a_withdrawal_is_outdated_once_there_is_a_value_again() -> None:
+    items = [remembered("gone", "tz=null; seat=12A"), remembered("new", "tz=CET"), ASKED]
+    assert texts(compiled(items))["gone"][0] == "… 1 outdated: tz …; seat=12A"
+
+
+def test_what_is_no_fact_stays_beside_outdated_ones() -> None:
+    more = "".join(f"; k{n}=old" for n in range(60))
+    newer = "; ".join(f"k{n}=new" for n in range(60))
+    items = [remembered("some", f"door code token: none{more}"), remembered("new", newer), ASKED]
+    shown = texts(compiled(items))["some"][0]
+    assert shown.startswith("door code token: none; … 60 outdated: k0, k1, ")
+    assert "old" not in shown
+
+
+def test_an_item_stays_of_which_not_all_is_read() -> None:
+    items = [remembered("some", "a=1\nb=2\n" * 3_000), remembered("new", "a=3; b=4"), ASKED]
+    assert texts(compiled(items))["some"][1] == "parts"
+
+
+def test_long_values_that_differ_at_their_ends_are_other_values() -> None:
+    same = "x" * 300
+    items = [remembered("some", f"a={same}1; b=2"), remembered("new", f"a={same}2"), ASKED]
+    assert texts(compiled(items))["some"][0] == "… 1 outdated: a …; b=2"
+    told = known("a", same[:200], 9, "new")
+    assert (
+        texts(compiled([remembered("some", f"a={same}; b=2"), ASKED], told))["some"][1] == "whole"
+    )
+
+
+def test_an_item_that_is_cut_states_only_what_is_in_force() -> None:
+    """What of it is shown in a small budget is chosen of what is left."""
+    lines = [f"key_{n}=value {n} of a long list of settings" for n in range(80)]
+    newer = remembered("new", "\n".join(f"key_{n}=other" for n in range(0, 80, 2)))
+    items = [remembered("some", "\n".join(lines)), newer, ASKED]
+    request = CompileRequest(Phase.ANSWER, "key_3 and key_41 settings", budget=900)
+    view = ListView(items)
+    made = compile_pack(view, request)
+    text, shown_as = texts(made.pack)["some"]
+    assert shown_as == "parts"
+    assert not any(f"key_{n}=value" in text for n in range(0, 80, 2))
+    assert any(f"key_{n}=value" in text for n in range(1, 80, 2))
+    again = reproduce(made.audit, view)
+    assert again.identical, again.reasons
+    assert again.selection == SAME
+
+
+def test_a_prompt_without_outdated_facts_is_reproduced_from_its_record() -> None:
+    view = ListView([remembered("some", "tz=UTC; seat=12A"), remembered("new", "tz=CET"), ASKED])
+    made = compile_pack(view, CompileRequest(Phase.ANSWER))
+    stored = msgspec.json.decode(msgspec.json.encode(made.audit), type=CompileAudit)
+    again = reproduce(stored, view)
+    assert again.identical, again.reasons
+    assert again.selection == SAME
+
+
+@pytest.mark.parametrize("value", ["", "The customer was called on Wednesday"])
+def test_a_remark_leaves_that_is_forgotten_or_corrected_by_its_key(value: str) -> None:
+    said = remembered("a", "The customer waits for a long call until Monday")
+    mended = remembered("b", f"note={value}", key="note_customer_waits_long_call", value=value)
+    assert reasons(compiled([said, mended, ASKED])) == {"a": ("superseded", "by what b says")}
+
+
+def test_a_remark_leaves_that_was_forgotten_elsewhere() -> None:
+    said = remembered("a", "The customer waits for a long call until Monday")
+    key = "note_customer_waits_long_call"
+    assert reasons(compiled([said, ASKED], known(key, "", 5, "x"))) == {
+        "a": ("superseded", "by what x says")
+    }
+    other = known(key, "The customer waits for a long call until Friday", 5, "x")
+    assert reasons(compiled([said, ASKED], other)) == {}
 
 
 def test_a_remark_is_no_newer_value_of_one_that_begins_like_it() -> None:
-    text = "The customer waits for a call on"
+    text = "The customer waits for a long call until"
     items = [remembered("a", f"{text} Monday"), remembered("b", f"{text} Tuesday"), ASKED]
     assert reasons(compiled(items)) == {}
 
@@ -103,3 +250,22 @@ def test_a_stable_prompt_states_no_fact_that_has_another_value_since() -> None:
     assert "tz=UTC" in first.pack.prompt
     assert "tz=UTC" not in again.prompt
     assert "tz=CET" in again.prompt
+
+
+def test_the_prefix_of_a_stable_prompt_ends_before_a_fact_that_became_outdated() -> None:
+    items = [
+        turn("first", "Good morning."), remembered("some", "tz=UTC; seat=12A"), turn("then", "Go."),
+    ]  # fmt: skip
+    before = model(*items)
+    first = compile_pack(before.view("t", "s"), CompileRequest(Phase.ANSWER))
+    assert "tz=UTC" in first.pack.prompt
+    request = CompileRequest(Phase.ANSWER, stable_from=first.audit.id)
+    since = model(*items, remembered("new", "tz=CET"))
+    second = compile_pack(since.view("t", "s"), request, base=first.audit)
+    assert "tz=UTC" not in second.pack.prompt
+    assert "… 1 outdated: tz …; seat=12A" in second.pack.prompt
+
+    later = model(*items, remembered("new", "tz=CET"), turn("last", "And now?"))
+    request = CompileRequest(Phase.ANSWER, stable_from=second.audit.id)
+    third = compile_pack(later.view("t", "s"), request, base=second.audit).pack
+    assert third.prompt.startswith(second.pack.prompt)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from weft.client.parking import Parked, refused
 from weft.client.spool import Spool, Spooled
-from weft_schemas.errors import Unavailable
+from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 
 
@@ -32,7 +33,12 @@ class Log:
         first = self.settled - len(items)
         return [ContextItem(f"u{first + at}", one.kind, one.text) for at, one in enumerate(items)]
 
-    async def publish(self, items: Sequence[ContextItem]) -> None:
+    async def publish(self, items: Sequence[ContextItem]) -> list[Parked]:
+        return await refused(items, self._take)
+
+    async def _take(self, items: Sequence[ContextItem]) -> None:
+        if any(item.text == "refused" for item in items):
+            raise InvalidInput("one of these is refused")
         for item in items:
             if self.dies_after == 0:
                 self.dies_after = -1
@@ -101,12 +107,12 @@ async def test_one_process_sends_at_a_time(spool: Spool, tmp_path: Path) -> None
     log, other = Log(), Spool(tmp_path / "spool", "acme", "s1")
     spool.add(spooled("a"))
 
-    async def publish(items: Sequence[ContextItem]) -> None:
+    async def publish(items: Sequence[ContextItem]) -> list[Parked]:
         with pytest.raises(Unavailable, match="another process sends"):
             await other.send(log.settle, log.publish)
         if not log.items:
             other.add(spooled("b"))
-        await log.publish(items)
+        return await log.publish(items)
 
     await spool.send(log.settle, publish)
     assert "".join(log.items.values()) == "ab"
@@ -117,3 +123,28 @@ def test_each_session_has_its_own_and_nobody_else_may_read_it(tmp_path: Path) ->
     one.add(spooled("secret"))
     assert other.is_empty()
     assert {path.stat().st_mode & 0o77 for path in tmp_path.iterdir()} == {0}
+
+
+async def test_what_is_refused_is_parked_and_the_rest_is_sent_in_order(spool: Spool) -> None:
+    log = Log()
+    for text in ("refused", "a", "b", "refused", "c", "refused"):
+        spool.add(spooled(text))
+    parked = await spool.send(log.settle, log.publish)
+    assert list(log.items.values()) == ["a", "b", "c"]
+    assert [one.item.id for one in parked] == ["u0", "u3", "u5"]
+    assert spool.parking.parked() == tuple(parked)
+    assert spool.is_empty()
+
+
+async def test_a_sender_that_dies_while_it_parks_parks_each_item_once(spool: Spool) -> None:
+    for dies_after in range(3):
+        log = Log()
+        log.dies_after = dies_after
+        for text in ("a", "refused", "b", "c"):
+            spool.add(spooled(text))
+        with pytest.raises(Died):
+            await spool.send(log.settle, log.publish)
+        await spool.send(log.settle, log.publish)
+        assert list(log.items.values()) == ["a", "b", "c"]
+        assert [one.item.id for one in spool.parking.parked()] == ["u1"]
+        spool.parking.replace([])

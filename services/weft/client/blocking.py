@@ -16,9 +16,10 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from weft.client.absence import OnUnavailable
 from weft.client.client import Client, connect
+from weft.client.offline import OnUnavailable
 from weft.client.pack import Pack
+from weft.client.parking import Parked
 from weft.client.session import Session
 from weft.log.record import LogRecord
 from weft.messages.reading import Format
@@ -202,6 +203,11 @@ class SyncSession:
         """The place in the log up to which this session has published."""
         return self._session.after
 
+    @property
+    def parked(self) -> tuple[Parked, ...]:
+        """As `Session.parked`."""
+        return self._session.parked
+
     def add(self, *messages: Any, format: Format = "auto") -> None:
         """As `Session.add`."""
         self._session.add(*messages, format=format)
@@ -212,6 +218,7 @@ class SyncSession:
 
     publish = _of_session(Session.publish)
     flush = _of_session(Session.flush)
+    send_parked = _of_session(Session.send_parked)
     compile = _of_session(Session.compile)
     request = _of_session(Session.request)
     run = _of_session(Session.run)

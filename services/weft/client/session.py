@@ -28,16 +28,18 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from weft.adapters.drafting import compact
-from weft.client.absence import (
+from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
+from weft.client.event_check import checked
+from weft.client.histories import OnEdit, PublishedMessages
+from weft.client.offline import (
     OnUnavailable,
     OwnHistory,
     Spooling,
     UnavailableWarning,
     waited,
 )
-from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
-from weft.client.histories import OnEdit, PublishedMessages
 from weft.client.pack import Pack
+from weft.client.parking import Parked
 from weft.client.spool import Spool
 from weft.messages.definitions import merged, name_in
 from weft.messages.plain import plain
@@ -98,6 +100,17 @@ class Session:
         """The place in the log up to which this session has published."""
         return max(self._after, self._spooling.sequence if self._spooling is not None else 0)
 
+    @property
+    def parked(self) -> tuple[Parked, ...]:
+        """What was spooled while the server was away and then refused by it: what came behind was
+        sent without. Each was told by a `ParkedWarning`."""
+        return self._spooling.parked if self._spooling is not None else ()
+
+    async def send_parked(self) -> tuple[Parked, ...]:
+        """Publish what is parked, when what was wrong is mended; gives what is still refused. Each
+        stands behind what was published since. Raises `Unavailable`."""
+        return await self._spooling.send_parked() if self._spooling is not None else ()
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -113,6 +126,7 @@ class Session:
         """
         for message in messages:
             if isinstance(message, ContextItem):
+                checked(message)
                 self._added.append(_Added((message,), False))
             else:
                 self._added.append(_Added(draft([message], format).items))

@@ -2,7 +2,7 @@
 
 Three files for each session: what was spooled, what is on its way, and the same with its final ids.
 Ids are written down before anything is sent, so that a process that dies in between sends the same
-ids again, which changes nothing.
+ids again, which changes nothing. A fourth holds what a server refused.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import fcntl
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import msgspec
 
+from weft.client.files import decoded_lines, write_durably
+from weft.client.parking import Parked, Parking
 from weft_schemas.errors import Unavailable
 from weft_schemas.ids import digest
 from weft_schemas.items import ContextItem
@@ -31,9 +33,9 @@ class Spooled(msgspec.Struct, frozen=True):
     """Each with parents among its own."""
 
 
-T = TypeVar("T")
 Settle = Callable[[Sequence[Spooled]], Awaitable[list[ContextItem]]]
-Publish = Callable[[Sequence[ContextItem]], Awaitable[object]]
+Publish = Callable[[Sequence[ContextItem]], Awaitable[Sequence[Parked]]]
+"""Gives the items that the server refused."""
 
 
 class Spool:
@@ -48,6 +50,7 @@ class Spool:
         self._ready = folder / f"{name}.ready"
         self._lock = folder / f"{name}.lock"
         self._sender = folder / f"{name}.sender"
+        self.parking = Parking(folder / f"{name}.parked")
 
     def is_empty(self) -> bool:
         return not any(path.exists() for path in (self._spooled, self._sending, self._ready))
@@ -58,50 +61,47 @@ class Spool:
         # The break in front ends a line that a crash cut off.
         line = b"\n" + msgspec.json.encode(one) + b"\n"
         with _locked(self._lock):
-            _write(self._spooled, line, os.O_APPEND)
+            write_durably(self._spooled, line, os.O_APPEND)
 
-    async def send(self, settle: Settle, publish: Publish) -> None:
-        """Publish all that is spooled, in order. `settle` gives it its ids. Raises as these do, and
-        `Unavailable` while another process sends; what is not sent stays."""
+    async def send(self, settle: Settle, publish: Publish) -> list[Parked]:
+        """Publish all that is spooled, in order, and park what is refused, which it gives. `settle`
+        gives items their ids. Raises as these do, and `Unavailable` while another process sends;
+        what is not sent stays."""
+        refused: list[Parked] = []
         if self.is_empty():
-            return
+            return refused
         with _locked(self._sender, wait=False):
             while not self.is_empty():
                 if not self._ready.exists():
                     self._make_ready(await settle(self._take()))
                 self._sending.unlink(missing_ok=True)
-                await publish(_decoded(self._ready, ContextItem))
+                now = await publish(decoded_lines(self._ready, ContextItem))
+                if now:
+                    self.parking.replace([*self.parking.parked(), *now])
+                    refused.extend(now)
                 self._ready.unlink()
+        return refused
+
+    async def send_parked(self, publish: Publish) -> None:
+        """Publish what is parked, and park what is still refused. Raises as `publish` does, and
+        `Unavailable` while another process sends."""
+        parked = self.parking.parked()
+        if parked:
+            with _locked(self._sender, wait=False):
+                self.parking.replace(await publish([one.item for one in parked]))
 
     def _take(self) -> list[Spooled]:
         """What a sender that died has left, else what was spooled since."""
         with _locked(self._lock):
             if not self._sending.exists():
                 self._spooled.rename(self._sending)
-        return _decoded(self._sending, Spooled)
+        return decoded_lines(self._sending, Spooled)
 
     def _make_ready(self, items: Sequence[ContextItem]) -> None:
         making = self._ready.with_suffix(".making")
         making.unlink(missing_ok=True)
-        _write(making, b"".join(msgspec.json.encode(item) + b"\n" for item in items))
+        write_durably(making, b"".join(msgspec.json.encode(item) + b"\n" for item in items))
         making.rename(self._ready)
-
-
-def _write(path: Path, content: bytes, flags: int = 0) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(descriptor)
-
-
-def _decoded(path: Path, kind: type[T]) -> list[T]:
-    """The lines, but for one that a crash cut off: it was never acknowledged."""
-    found = []
-    for line in path.read_bytes().splitlines(keepends=True):
-        with contextlib.suppress(msgspec.MsgspecError):
-            found.append(msgspec.json.decode(line, type=kind))
-    return found
 
 
 @contextlib.contextmanager

@@ -12,7 +12,13 @@ from functools import partial
 import msgspec
 
 from weft.compiler.candidates.closure import Group, close
-from weft.compiler.candidates.facts import stated, superseded
+from weft.compiler.candidates.facts import (
+    NOTHING_STATED,
+    Outdated,
+    Stated,
+    stated,
+    superseded,
+)
 from weft.compiler.candidates.find import Candidates, find_candidates
 from weft.compiler.candidates.flags import Flags, apply_actions, flags_among
 from weft.compiler.candidates.phase_rules import showable, within_limits
@@ -29,6 +35,7 @@ from weft.compiler.rendering.entries import entry
 from weft.compiler.rendering.memory import frozen_header, is_current, memory_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
 from weft.compiler.rendering.tools import parameter_names, tools_entry
+from weft.compiler.renditions.in_force import in_force, text_in_force
 from weft.compiler.renditions.rendition import (
     COMPACT,
     REDACTED,
@@ -57,7 +64,7 @@ from weft_schemas.policy import ContextPolicy, phase_rule, shown_up_to
 OTHERS = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
 """Kinds that hold what others wrote, whatever the policy says: always in a fence."""
 
-CODE_VERSION = "12"
+CODE_VERSION = "14"
 """Changes whenever the same view and request would give another selection."""
 
 
@@ -95,6 +102,8 @@ class State(msgspec.Struct):
     prefix: Prefix = Prefix()
     """What of the base stays."""
     flags: Flags = {}
+    stated: Stated = NOTHING_STATED
+    """What the items say of facts."""
 
 
 def compile_pack(
@@ -197,10 +206,21 @@ def _withheld_groups(
 
 def _apply_phase_rules(state: State) -> None:
     """Kinds that the phase does not show, and plans and facts that newer ones have replaced, are
-    dropped."""
+    dropped; of an item that gives more facts, those."""
     phase = state.request.phase
-    rule, replaced = phase_rule(state.policy, phase), superseded(state.view, state.groups)
-    state.groups = showable(state.groups, phase, rule, state.ledger, replaced)
+    state.stated = stated(state.view, state.groups)
+    replaced = superseded(state.view, state.groups, state.stated)
+    rule = phase_rule(state.policy, phase)
+    kept = showable(state.groups, phase, rule, state.ledger, replaced)
+    state.groups = tuple(_in_force(state, group, replaced.get(group.key)) for group in kept)
+
+
+def _in_force(state: State, group: Group, outdated: Outdated | None) -> Group:
+    if outdated is None:
+        return group
+    row, count = group.rows[0], counter(state.view.encoding)
+    made = in_force(row, outdated.numbers, count(text_in_force(row, outdated.numbers)))
+    return msgspec.structs.replace(group, rows=(made,))
 
 
 def _rank(state: State) -> None:
@@ -253,7 +273,7 @@ def _renditions(state: State) -> Choice:
         groups=state.groups,
         scores=Scores(
             state.scores,
-            state.candidates.passages,
+            _passages(state, rows),
             frozenset(state.question.terms),
             arguments_used(rows),
         ),
@@ -268,6 +288,13 @@ def _renditions(state: State) -> Choice:
         budget=state.budget,
         is_all=state.ledger.total >= state.view.item_count(),
     )
+
+
+def _passages(state: State, rows: Sequence[ItemRow]) -> Mapping[int, Mapping[int, float]]:
+    """What answers, by passages of the texts as they are shown."""
+    found = state.candidates.passages
+    others = {row.sequence for row in rows if row.outdated}.intersection(found)
+    return {at: one for at, one in found.items() if at not in others} if others else found
 
 
 def _shape(state: State, row: ItemRow, again: frozenset[int]) -> Shape:
@@ -313,13 +340,12 @@ def _above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[PackEnt
     base = state.base if state.prefix.shown else None
     header = frozen_header(state.view, base, state.policy) if base is not None else None
     room = int(state.budget * share)
-    stating = stated(state.view, state.groups)
-    if header is not None and not is_current(header, state.view, stating):
+    if header is not None and not is_current(header, state.view, state.stated):
         header = None
     if header is None or sum(count(one.text + "\n") for one in header) > room:
         told = frozenset[str]() if PROFILES[state.request.phase].repeats else _told(state, rows)
         header = memory_header(
-            state.view, state.question, state.policy, state.budget, count, told, stating
+            state.view, state.question, state.policy, state.budget, count, told, state.stated
         )
     tools = tools_entry(state.view, state.request, state.budget, count)
     return (*header, *([tools] if tools else []))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from weft.compiler.renditions.rendition import SUMMARY, Rendition
+from weft.compiler.renditions.rendition import SUMMARY, Rendition, lacking
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack, ManifestEntry, PackEntry
 from weft_schemas.ids import digest
@@ -19,7 +19,7 @@ def manifest_of(
             item_id=entry.item_id,
             sequence=entry.sequence,
             version=_version(rows[entry.sequence], shown[entry.sequence]) if entry.item_id else 0,
-            view=_view(entry, shown),
+            view=_view(entry, rows, shown),
             digest=digest(entry.text),
         )
         for entry in entries
@@ -30,11 +30,11 @@ def _version(row: ItemRow, shown: Rendition) -> int:
     return row.summary_version if shown.view == SUMMARY and row.envelope is None else row.version
 
 
-def _view(entry: PackEntry, shown: Mapping[int, Rendition]) -> str:
+def _view(entry: PackEntry, rows: Mapping[int, ItemRow], shown: Mapping[int, Rendition]) -> str:
     if not entry.item_id:
         return entry.view
     one = shown[entry.sequence]
-    return f"{one.view} {one.recipe}".rstrip()
+    return f"{one.view} {one.recipe}".rstrip() + lacking(rows[entry.sequence])
 
 
 def audit_of(

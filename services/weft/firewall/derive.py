@@ -16,7 +16,7 @@ from weft.firewall.detect import Detected, Form, detect
 from weft.firewall.facts import facts_of
 from weft.firewall.leaves import Leaf, leaves
 from weft.firewall.scan import Scanned, scan
-from weft.firewall.seal import sealed_level
+from weft.firewall.slice_hmac import sealed_level
 from weft.firewall.status import status_of
 from weft.firewall.summarise import summarise
 from weft.firewall.summarise.binary import binary_type, summarise_binary

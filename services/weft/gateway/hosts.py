@@ -48,6 +48,12 @@ class Host:
         self.sender: ServerSession | None = None
         """Where notifications go that belong to no request."""
         self.subscribed: set[str] = set()
+        self.log_level = ""
+        """The least that it wants to hear of servers' logs; without one, what they choose."""
+
+    def hears(self, level: str) -> bool:
+        """Whether it wants log messages of a level."""
+        return not self.log_level or is_as_high(level, self.log_level)
 
 
 class HostCall:
@@ -87,13 +93,29 @@ class HostCall:
             return able.roots is not None
         return able.sampling is not None
 
-    def wants_log(self, level: str) -> bool:
-        """Whether this request of the current protocol asked for log messages of a level."""
+    @property
+    def log_level(self) -> str:
+        """The least that is to be heard of servers' logs; of the current protocol each request
+        says so, and wants none without it."""
+        if not self.host.is_modern:
+            return self.host.log_level
         wanted = (self.context.meta or {}).get(LOG_LEVEL_META)
-        return wanted in _LEVELS and _LEVELS.index(level) >= _LEVELS.index(str(wanted))
+        return wanted if wanted in LEVELS else ""
+
+    def hears(self, level: str) -> bool:
+        """Whether this request of the current protocol asked for log messages of a level."""
+        wanted = self.log_level
+        return bool(wanted) and is_as_high(level, wanted)
 
 
-_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""Of log messages, the least important first."""
+
+
+def is_as_high(level: str, other: str) -> bool:
+    return LEVELS.index(level) >= LEVELS.index(other)
+
+
 _ANSWERS: dict[type, Any] = {
     types.ElicitRequest: types.ElicitResult,
     types.ListRootsRequest: types.ListRootsResult,
@@ -114,6 +136,12 @@ class Hosts:
 
     def __iter__(self) -> Any:
         return iter(list(self._known.values()))
+
+    @property
+    def log_level(self) -> str:
+        """The least that any host of the handshake era wants to hear; empty where none said so."""
+        wanted = [host.log_level for host in self if host.log_level]
+        return min(wanted, key=LEVELS.index, default="")
 
     def of(self, context: Context) -> Host:
         """The host of a request."""

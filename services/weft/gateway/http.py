@@ -33,7 +33,9 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 class _BoundedTransport(httpx2.AsyncHTTPTransport):
-    """Ends an answer that is too long; event streams have no end and are bounded by event."""
+    """Ends an answer that is too long; event streams have no end and are bounded by event. Of a
+    session that a server does not know any more the status is told alone: what a server writes
+    beside it differs, and the SDK would take it for the answer."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -41,6 +43,9 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
+        if response.status_code == 404 and "mcp-session-id" in request.headers:
+            await response.aclose()
+            return httpx2.Response(404)
         if "event-stream" not in response.headers.get("content-type", ""):
             response.stream = _Bounded(response.stream, self._most)
         return response

@@ -25,7 +25,7 @@ from weft.firewall.bounds import Bounds
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
 from weft.firewall.scan import scan
 from weft.firewall.unwrap import unwrap
-from weft.gateway.shortening import shortened
+from weft.gateway.result_limit import shortened
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import Origin
 from weft_schemas.items import ContextItem

@@ -20,6 +20,7 @@ from weft.gateway.config import ServerSpec
 from weft.gateway.http import http_server
 from weft.gateway.manifest import Manifest, learned
 from weft.gateway.stdio import StdioServer
+from weft.gateway.wire import Wire, is_forgotten, own_error
 from weft.secrets.scanning import without_secrets
 from weft_schemas.errors import Unavailable
 
@@ -74,10 +75,13 @@ class Upstream:
         self._closing = asyncio.Event()
         self._relearn = asyncio.Event()
         self._stdio: StdioServer | None = None
+        self._wire: Wire | None = None
         self._next_start = 0.0
         self.subscribed: set[str] = set()
         """Addresses of resources that hosts want to hear of."""
         self._resubscribe = asyncio.Event()
+        self.log_level = ""
+        """The least that any host wants to hear of its log."""
 
     @property
     def name(self) -> str:
@@ -121,6 +125,12 @@ class Upstream:
         try:
             return await work(client)
         except MCPError as error:
+            if is_forgotten(error):
+                await self._ended()
+                return await work(await self.client())
+            own = own_error(error)
+            if own is not None:
+                raise own from None
             if error.code == types.REQUEST_TIMEOUT:
                 if self._proving is None:
                     self._proving = asyncio.create_task(self._prove_alive(client))
@@ -128,11 +138,13 @@ class Upstream:
                     f"server {self.name!r} gave no answer in {self.spec.limits.call_seconds:g} s; "
                     "whether it did what was asked is unknown"
                 ) from None
-            if error.code == types.CONNECTION_CLOSED:
-                if self._owner is not None:
-                    await asyncio.wait([self._owner], timeout=PING_SECONDS)
-                raise Unavailable(self._gone()) from None
-            raise
+            await self._ended()
+            raise Unavailable(self._gone()) from None
+
+    async def _ended(self) -> None:
+        """Wait until a connection that carries nothing any more is put away."""
+        if self._owner is not None and self._wire is not None and self._wire.ended.is_set():
+            await asyncio.wait([self._owner], timeout=PING_SECONDS)
 
     async def close(self) -> None:
         """End it, and wait until it has ended."""
@@ -145,6 +157,24 @@ class Upstream:
         (self.subscribed.add if wanted else self.subscribed.discard)(uri)
         self._resubscribe.set()
 
+    async def set_log_level(self, level: str) -> None:
+        """How much it shall log: now where it runs, and whenever it is started again."""
+        self.log_level = level
+        if self._client is not None:
+            await self._tell_log_level(self._client)
+
+    async def _tell_log_level(self, client: Client) -> None:
+        """Servers of the handshake era are told; the others by each request."""
+        able = client.server_capabilities
+        is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if not self.log_level or is_modern or able is None or able.logging is None:
+            return
+        params = types.SetLevelRequestParams.model_validate({"level": self.log_level})
+        with contextlib.suppress(MCPError):  # it goes on with what it logs
+            await client.session.send_request(
+                types.SetLevelRequest(params=params), types.EmptyResult
+            )
+
     async def _live(self, ready: asyncio.Future[Client]) -> None:
         limits = self.spec.limits
         try:
@@ -153,6 +183,7 @@ class Upstream:
                     async with asyncio.timeout(limits.start_seconds):
                         client = await stack.enter_async_context(self._made())
                         manifest = await learned(client, self.spec)
+                        await self._tell_log_level(client)
                 except TimeoutError:
                     raise Unavailable(
                         f"it did not introduce itself in {limits.start_seconds:g} s{self._told()}"
@@ -176,6 +207,7 @@ class Upstream:
     def _made(self) -> Client:
         is_stdio = self.spec.transport == "stdio"
         self._stdio = StdioServer(self.spec, self._seen) if is_stdio else None
+        self._wire = Wire(self._stdio or http_server(self.spec))
 
         async def sample(
             context: ClientRequestContext, params: types.CreateMessageRequestParams
@@ -198,7 +230,7 @@ class Upstream:
                 await self._notified(self, message)
 
         return Client(
-            self._stdio or http_server(self.spec),
+            self._wire,
             read_timeout_seconds=self.spec.limits.call_seconds,
             sampling_callback=sample if self.spec.sampling else None,
             elicitation_callback=elicit,
@@ -216,7 +248,8 @@ class Upstream:
 
     async def _watch(self, client: Client) -> None:
         """Until it is closed or ends; learns anew what it says has changed."""
-        events = [self._closing, self._relearn]
+        assert self._wire is not None
+        events = [self._closing, self._relearn, self._wire.ended]
         if self._stdio is not None:
             events.append(self._stdio.ended)
         async with _listening(self, client):
@@ -230,8 +263,9 @@ class Upstream:
                         wait.cancel()
                 if self._closing.is_set():
                     return
-                if self._stdio is not None and self._stdio.ended.is_set():
-                    raise Unavailable(self._stdio.fault or f"it ended{self._told()}")
+                if any(event.is_set() for event in events[2:]):
+                    fault = self._stdio.fault if self._stdio else ""
+                    raise Unavailable(fault or f"it ended{self._told()}")
                 self._relearn.clear()
                 with contextlib.suppress(MCPError, Unavailable):
                     await self._learn(await learned(client, self.spec))

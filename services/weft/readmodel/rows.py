@@ -55,6 +55,9 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
     packed_tokens: int = 0
     packed_size: int = 0
     """Characters of the clean text."""
+    outdated: tuple[int, ...] = ()
+    """Of a `memory_fact`, by their numbers, what it gives and `text` does not say any more, since
+    newer values are known."""
 
     @property
     def is_complete(self) -> bool:

@@ -12,8 +12,8 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
+from weft.replay.copy_digest import CopyDigest
 from weft.replay.copying import finished
-from weft.replay.likeness import Likeness
 from weft.replay.portable import Body, Chunk, End, Line, Start, line_of, written
 from weft.replay.references import body_of
 from weft.replay.renaming import Name
@@ -47,7 +47,7 @@ async def export(
 ) -> Exported:
     """Write a session, or all of a tenant, as it stands now. Raises `NotFound` for nothing."""
     last = await last_sequence(connection)
-    likeness, bodies, missing = Likeness(), 0, []
+    likeness, bodies, missing = CopyDigest(), 0, []
     seen: set[str] = set()
     async with Publisher(connection) as publisher:
         store = Bodies(connection, publisher, tenant)

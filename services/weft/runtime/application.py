@@ -21,11 +21,11 @@ from faststream.asgi import AsgiFastStream, AsgiResponse, get
 from weft.log.connection import connect
 from weft.runtime.deployment import required
 from weft.runtime.logs import fields, set_up_logging
-from weft.runtime.parent import die_with_parent
+from weft.runtime.parent_death import die_with_parent
 from weft.runtime.process import Process, Service
-from weft.runtime.roll import answer_roll_calls
+from weft.runtime.roll_call import answer_roll_calls
 from weft.runtime.settings import Settings
-from weft.runtime.waiting import until_log_answers
+from weft.runtime.wait_for_leader import until_log_answers
 from weft_schemas.errors import ConfigurationError
 
 _logger = logging.getLogger(__name__)

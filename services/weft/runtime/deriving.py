@@ -13,7 +13,7 @@ import msgspec
 
 from weft.log.message import Message, event_headers
 from weft.log.record import LogRecord
-from weft.runtime.lane import Lane
+from weft.runtime.subprocess_worker import SubprocessWorker
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import Event, Origin, encode_event
 from weft_schemas.ids import derived_key, derived_message_id
@@ -52,7 +52,7 @@ class WorkContext:
         worker: Worker,
         record: LogRecord,
         policy: tuple[int, ContextPolicy],
-        lane: Lane,
+        subprocess_worker: SubprocessWorker,
         untrusted_at: Callable[[int], tuple[ItemKind, ...]],
         run: str = "",
     ) -> None:
@@ -63,7 +63,7 @@ class WorkContext:
         self._run = run
         self._worker = worker
         self.record = record
-        self._lane = lane
+        self._subprocess_worker = subprocess_worker
 
     def is_untrusted(self, item: ContextItem, sequence: int = 0) -> bool:
         """Whether an item, this event's unless `sequence` names another's, gets an envelope: what
@@ -87,7 +87,7 @@ class WorkContext:
         """`work(*args)`: here for an ordinary event, in the subprocess where it is huge (`size` in
         bytes) or was delivered so often that it may be what took a worker down."""
         if size > HUGE_BYTES or self.record.deliveries >= SUSPECT_DELIVERIES:
-            return await self._lane.run(work, *args, **kwargs)
+            return await self._subprocess_worker.run(work, *args, **kwargs)
         return work(*args, **kwargs)
 
 

@@ -15,10 +15,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import ParamSpec, Self, TypeVar
 
-from weft.runtime.lane import Lane, TookTooLong, WorkDied, WorkFailed
+from weft.runtime.fair_queueing import Shares
+from weft.runtime.fork_server import ForkServer
 from weft.runtime.logs import fields
-from weft.runtime.nursery import Nursery
-from weft.runtime.shares import Shares
+from weft.runtime.subprocess_worker import SubprocessWorker, TookTooLong, WorkDied, WorkFailed
 from weft_schemas.errors import Overloaded, TooCostly, WeftError
 
 P = ParamSpec("P")
@@ -42,11 +42,11 @@ _log = logging.getLogger(__name__)
 class Pool:
     """The processes of one service; `async with` ends them."""
 
-    def __init__(self, nursery: Nursery, processes: int, seconds: float) -> None:
-        """`nursery` gives the processes; `seconds`: longest that one request may take."""
-        self._nursery = nursery
+    def __init__(self, fork_server: ForkServer, processes: int, seconds: float) -> None:
+        """`fork_server` gives the processes; `seconds`: longest that one request may take."""
+        self._fork_server = fork_server
         self._seconds = seconds
-        self._idle = [Lane(self._nursery.fork, seconds) for _ in range(processes)]
+        self._idle = [SubprocessWorker(self._fork_server.fork, seconds) for _ in range(processes)]
         # One is always left to the others, as long as there are two.
         own = max(1, processes - 1)
         self._shares = Shares(processes, own, own, WAITING)
@@ -57,9 +57,9 @@ class Pool:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for lane in self._idle:
-            lane.close()
-        self._nursery.close()
+        for subprocess_worker in self._idle:
+            subprocess_worker.close()
+        self._fork_server.close()
 
     async def start(self) -> None:
         """Start one process, so that the first request need not wait for it."""
@@ -86,11 +86,11 @@ class Pool:
                     f"heavy requests of tenant {tenant!r} wait for one another, this one for over "
                     f"{TURN_SECONDS:g} s; ask for fewer at a time, and try again"
                 ) from None
-            lane = self._idle.pop()
+            subprocess_worker = self._idle.pop()
             try:
-                yield Turn(lane, self._seconds)
+                yield Turn(subprocess_worker, self._seconds)
             finally:
-                self._idle.append(lane)
+                self._idle.append(subprocess_worker)
 
     def is_apart(self, tenant: str, crowds: bool = False) -> bool:
         """Whether a tenant's work is to be done in a process, though it looks small: some of it
@@ -119,15 +119,15 @@ class Pool:
 class Turn:
     """A process, for as long as it is one request's."""
 
-    def __init__(self, lane: Lane, seconds: float) -> None:
-        self._lane = lane
+    def __init__(self, subprocess_worker: SubprocessWorker, seconds: float) -> None:
+        self._subprocess_worker = subprocess_worker
         self._seconds = seconds
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """`work(*args)`; function, arguments and result are picklable. Raises weft's errors as the
         work raised them, and `TooCostly` where it was ended."""
         try:
-            return await self._lane.run(work, *args, **kwargs)
+            return await self._subprocess_worker.run(work, *args, **kwargs)
         except TookTooLong:
             raise TooCostly(
                 f"this request took more than {self._seconds:g} s and was ended; ask for fewer "

@@ -18,7 +18,7 @@ from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import snapshot
 from weft.runtime.background_reader import BackgroundReader
-from weft.runtime.shares import Turns
+from weft.runtime.fair_queueing import Turns
 from weft_schemas.errors import Unavailable, WeftError
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from typing import IO
 import msgspec
 
 from weft.runtime.logs import fields
-from weft.runtime.parent import VARIABLE as PARENT_VARIABLE
+from weft.runtime.parent_death import VARIABLE as PARENT_VARIABLE
 
 _log = logging.getLogger(__name__)
 

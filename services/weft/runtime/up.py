@@ -13,7 +13,7 @@ from typing import IO, cast
 import msgspec
 from msgspec.structs import replace
 
-from weft.log.adopting import adopt
+from weft.log.body_migration import adopt
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.server import Durability, EmbeddedServer

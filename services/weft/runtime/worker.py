@@ -27,9 +27,9 @@ from weft.runtime.crashpoints import crash_point
 from weft.runtime.deriving import Worker
 from weft.runtime.events import EventSubscriber
 from weft.runtime.logs import fields, safe_error
-from weft.runtime.making import Maker
 from weft.runtime.policies import following_policies
 from weft.runtime.process import Process
+from weft.runtime.record_processor import RecordProcessor
 from weft.runtime.tracing import continued
 from weft.runtime.watchdog import Watchdog
 from weft_schemas.errors import (
@@ -64,8 +64,8 @@ async def run_worker(process: Process, worker: Worker) -> None:
         watchdog = Watchdog(process, worker.name, worker.filter)
         # Its consumer may have been deleted while no process of this worker ran.
         await watchdog.look()
-        maker = Maker(worker, connection, policies)
-        loop = WorkerLoop(process, worker.name, publisher, maker)
+        processor = RecordProcessor(worker, connection, policies)
+        loop = WorkerLoop(process, worker.name, publisher, processor)
         subscriber = process.broker.events(worker.name, worker.filter, Event)
         subscriber(loop.take)
         # Modules and encodings stay: no collection needs to walk through them again.
@@ -74,7 +74,7 @@ async def run_worker(process: Process, worker: Worker) -> None:
             await _together(process, subscriber, loop, watchdog, policies.following)
         finally:
             await subscriber.stop()
-            maker.close()
+            processor.close()
 
 
 async def _together(
@@ -112,10 +112,12 @@ class WorkerLoop:
     """One worker in one process. An ordinary event is worked in the loop itself and settled by the
     answer to its publish; a task is made only for what has to wait."""
 
-    def __init__(self, process: Process, name: str, publisher: Publisher, maker: Maker) -> None:
+    def __init__(
+        self, process: Process, name: str, publisher: Publisher, processor: RecordProcessor
+    ) -> None:
         self._process = process
         self._publisher = publisher
-        self._maker = maker
+        self._processor = processor
         self._tasks: asyncio.TaskGroup
         self._tracing = process.tracing
         self._spans: dict[int, Any] = {}
@@ -172,7 +174,7 @@ class WorkerLoop:
         """Wait for the policies that stand before an event, however long nobody tells of them."""
         while not self._process.stopping.is_set():
             try:
-                await self._maker.reach(sequence)
+                await self._processor.reach(sequence)
             except Unavailable as error:
                 self._process.health.report("policies", str(error))
                 await asyncio.sleep(PUBLISH_PAUSE)
@@ -190,7 +192,7 @@ class WorkerLoop:
             delivery.record = continued(delivery.record, span)
         record = delivery.record
         try:
-            messages = self._maker.at_once(record)
+            messages = self._processor.at_once(record)
         except Exception as error:
             self._failed(delivery, record, error, begun)
         else:
@@ -203,8 +205,8 @@ class WorkerLoop:
         """The same for an event that has to wait for something."""
         record = source = delivery.record
         try:
-            source = await self._maker.source(record)
-            messages = await self._maker.messages(source)
+            source = await self._processor.source(record)
+            messages = await self._processor.messages(source)
         except Exception as error:
             self._failed(delivery, source, error, begun)
         else:
@@ -216,7 +218,7 @@ class WorkerLoop:
         record = delivery.record
         self._process.health.failed(f"event {source.sequence}: {safe_error(error)}")
         if parking.is_final(error, record.deliveries):
-            messages = [self._maker.parked(source, error, record.sequence)]
+            messages = [self._processor.parked(source, error, record.sequence)]
             self._publish(delivery, messages, "parked", begun)
         else:
             self._put_off(delivery, error)
@@ -291,7 +293,7 @@ class WorkerLoop:
                 if outcome == "parked":
                     raise
                 record = delivery.record
-                messages = [self._maker.parked(record, error, record.sequence)]
+                messages = [self._processor.parked(record, error, record.sequence)]
                 outcome = "parked"
             else:
                 self._process.health.report("publishing", None)

@@ -9,7 +9,8 @@ from types import MappingProxyType
 import msgspec
 
 from weft.compiler.candidates.closure import Group
-from weft.facts.given import facts_named
+from weft.facts.keys import MAX_VALUE
+from weft.facts.memory_fact import facts_named, remark
 from weft.readmodel.rows import FactRow, ItemRow, SessionView
 from weft_schemas.items import ItemKind
 
@@ -29,42 +30,88 @@ Stated = Mapping[tuple[str, str], Statement]
 NOTHING_STATED: Stated = MappingProxyType({})
 
 
+class Outdated(msgspec.Struct, frozen=True):
+    """What an item gives although newer values are known."""
+
+    numbers: tuple[int, ...]
+    """Of what it gives, from 0, in order of its text."""
+    is_all: bool
+    """Nothing else of it is a fact."""
+    source: str
+    """Of a newer value: an item's id."""
+
+
 def stated(view: SessionView, groups: Iterable[Group]) -> Stated:
     """What these groups' `memory_fact` items state, the newest of each scope and key."""
     found: dict[tuple[str, str], Statement] = {}
     for row in _facts_among(groups):
-        for name, value in _of(view, row).items():
-            found[name] = Statement(row.sequence, value, row.id)
+        scope = _scope(view, row)
+        for one in facts_named(row.metadata, row.whole):
+            if one.key:
+                found[scope, one.key] = Statement(row.sequence, one.value, row.id)
     return found
 
 
-def superseded(view: SessionView, groups: Iterable[Group]) -> dict[int, str]:
-    """The items all of whose facts have a newer, other value: sequence → the newer one's source."""
+def superseded(view: SessionView, groups: Iterable[Group], known: Stated) -> dict[int, Outdated]:
+    """By sequence, the items that give a fact with a newer, other value; `known` is what the items
+    of these groups state."""
     rows = _facts_among(groups)
     if not rows:
         return {}
-    newest = dict(stated(view, groups))
-    for fact in view.facts(view.scopes()):
-        name = (fact.scope, fact.key)
-        if name not in newest or newest[name].sequence < fact.sequence:
-            source = fact.sources[0] if fact.sources else fact.session
-            newest[name] = Statement(fact.sequence, fact.value, source)
+    newest = _newest(known, _remembered(view))
     found = {}
     for row in rows:
-        newer = [
-            newest[name]
-            for name, value in _of(view, row).items()
-            if newest[name].sequence > row.sequence and newest[name].value != value
-        ]
-        if newer and len(newer) == len(_of(view, row)):
-            found[row.sequence] = newer[0].source
+        outdated = _outdated(view, row, newest)
+        if outdated is not None:
+            found[row.sequence] = outdated
     return found
+
+
+def _newest(known: Stated, remembered: Stated) -> Stated:
+    """Of each fact the newest value; of equally new ones what its own item says."""
+    later = {
+        name: one
+        for name, one in remembered.items()
+        if name not in known or known[name].sequence < one.sequence
+    }
+    return {**known, **later}
+
+
+def _remembered(view: SessionView) -> Stated:
+    """What was derived, but remarks: each stands by itself, until it is withdrawn."""
+    return {
+        (fact.scope, fact.key): Statement(
+            fact.sequence, fact.value, fact.sources[0] if fact.sources else fact.session
+        )
+        for fact in view.facts(view.scopes())
+        if not fact.value or fact.key != remark(fact.value).key
+    }
+
+
+def _outdated(view: SessionView, row: ItemRow, newest: Stated) -> Outdated | None:
+    given, scope = facts_named(row.metadata, row.whole) or [remark(row.whole)], _scope(view, row)
+    numbers, newer = [], []
+    for number, one in enumerate(given):
+        known = newest.get((scope, one.key))
+        if known and known.sequence >= row.sequence and not _is_same(known.value, one.value):
+            numbers.append(number)
+            newer.append(known.source)
+    if not numbers:
+        return None
+    return Outdated(tuple(numbers), len(numbers) == len(given), newer[0])
+
+
+def _is_same(known: str, given: str) -> bool:
+    """What was derived is cut."""
+    return known == given or (len(known) == MAX_VALUE and given.startswith(known))
 
 
 def outdated(fact: FactRow, known: Stated) -> bool:
     """Whether an item states a newer value."""
     one = known.get((fact.scope, fact.key))
-    return one is not None and one.sequence > fact.sequence and one.value != fact.value
+    if one is None or one.sequence <= fact.sequence:
+        return False
+    return not _is_same(fact.value, one.value)
 
 
 def _facts_among(groups: Iterable[Group]) -> list[ItemRow]:
@@ -73,7 +120,6 @@ def _facts_among(groups: Iterable[Group]) -> list[ItemRow]:
     return sorted((row for row in rows if row.envelope is None), key=lambda row: row.sequence)
 
 
-def _of(view: SessionView, row: ItemRow) -> dict[tuple[str, str], str]:
+def _scope(view: SessionView, row: ItemRow) -> str:
     named = row.metadata.get("scope")
-    scope = named if isinstance(named, str) and named else f"session:{view.session}"
-    return {(scope, key): value for key, value in facts_named(row.metadata, row.whole)}
+    return named if isinstance(named, str) and named else f"session:{view.session}"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from weft.compiler.candidates.closure import Group
+from weft.compiler.candidates.facts import Outdated
 from weft.compiler.ledger import Ledger
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import Phase, PhaseRule
@@ -20,10 +21,10 @@ def showable(
     phase: Phase,
     rule: PhaseRule,
     ledger: Ledger,
-    superseded: Mapping[int, str] = MappingProxyType({}),
+    superseded: Mapping[int, Outdated] = MappingProxyType({}),
 ) -> tuple[Group, ...]:
-    """Without the kinds that the phase does not show, and without replaced plans and facts: those
-    `superseded`, by sequence, with the source of the newer value."""
+    """Without the kinds that the phase does not show, and without replaced plans and items all of
+    whose facts are `superseded`, by sequence."""
     shown = frozenset(rule.kinds)
     kept = []
     for group in _current(groups, superseded, ledger):
@@ -65,9 +66,11 @@ def within_limits(
     return tuple(group for group in groups if group.key in kept)
 
 
-def _current(groups: Sequence[Group], superseded: Mapping[int, str], ledger: Ledger) -> list[Group]:
-    """Without the plans that a newer plan of the same author has replaced, and without facts of
-    which newer values are known."""
+def _current(
+    groups: Sequence[Group], superseded: Mapping[int, Outdated], ledger: Ledger
+) -> list[Group]:
+    """Without the plans that a newer plan of the same author has replaced, and without items of
+    all of whose facts newer values are known."""
     newest: dict[object, str] = {}
     kept = []
     for group in reversed(groups):
@@ -78,8 +81,9 @@ def _current(groups: Sequence[Group], superseded: Mapping[int, str], ledger: Led
                 ledger.drop([row], "superseded", f"by plan {newest[author]}")
                 continue
             newest[author] = row.id
-        if row.sequence in superseded:
-            ledger.drop([row], "superseded", f"by what {superseded[row.sequence]} says")
+        outdated = superseded.get(row.sequence)
+        if outdated is not None and outdated.is_all:
+            ledger.drop([row], "superseded", f"by what {outdated.source} says")
             continue
         kept.append(group)
     return kept[::-1]

@@ -15,7 +15,7 @@ from weft.compiler.rendering.counting import MESSAGE, Count, message_tokens, pro
 from weft.compiler.rendering.entries import undated
 from weft.compiler.rendering.legend import FENCES, HANDLES, OMISSIONS, OPENING, legend
 from weft.compiler.rendering.prompt import block, label
-from weft.compiler.renditions.rendition import PARTS, STUB, Rendition
+from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB, Rendition
 from weft.days import day_of, written
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
@@ -203,7 +203,7 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
         day_of(made.occurred_at),
         made.item_id,
         made.parent_id,
-        made.view in (PARTS, STUB),
+        made.view in (PARTS, STUB, CURRENT),
         "<data:" in made.text,
         "[art:" in made.text,
     )

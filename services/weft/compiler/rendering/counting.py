@@ -10,7 +10,7 @@ from string import ascii_letters, digits
 from typing import Any
 
 from weft import tokens
-from weft.adapters import anthropic, openai
+from weft.adapters import anthropic, gemini, openai, responses
 from weft.adapters.conversation import conversation
 from weft.adapters.drafting import compact
 from weft.compiler.rendering.prompt import blocks
@@ -80,7 +80,9 @@ def message_tokens(entries: Sequence[PackEntry], count: Count) -> dict[str, int]
     talk = conversation(entries)
     return {
         "openai": _openai(openai.written(talk), count),
+        "openai-responses": _responses(responses.written(talk), count),
         "anthropic": _anthropic(anthropic.written(talk), count),
+        "gemini": _gemini(gemini.written(talk), count),
     }
 
 
@@ -92,6 +94,15 @@ def _openai(request: Mapping[str, Any], count: Count) -> int:
         for call in message.get("tool_calls") or ():
             function = call["function"]
             total += count(call["id"]) + count(function["name"]) + count(function["arguments"])
+    return total
+
+
+def _responses(request: Mapping[str, Any], count: Count) -> int:
+    """Each call and each output is a message of its own."""
+    total = count(request.get("instructions") or "")
+    for item in request["input"]:
+        said = (value for key, value in item.items() if key not in ("type", "role"))
+        total += MESSAGE + sum(map(count, said))
     return total
 
 
@@ -117,3 +128,20 @@ def _block(block: Mapping[str, Any], count: Count) -> int:
             return count(block["tool_use_id"]) + count(block["content"]) + failed
         case _:
             return count(block["text"])
+
+
+def _gemini(request: Mapping[str, Any], count: Count) -> int:
+    total = count(request["config"].get("system_instruction") or "")
+    for content in request["contents"]:
+        total += MESSAGE + sum(_part(part, count) for part in content["parts"])
+    return total
+
+
+def _part(part: Mapping[str, Any], count: Count) -> int:
+    match part:
+        case {"function_call": {"name": name, "args": arguments}}:
+            return count(name) + count(compact(arguments))
+        case {"function_response": {"name": name, "response": response}}:
+            return count(name) + sum(map(count, response.values()))
+        case _:
+            return count(part["text"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.compiler.renditions.rendition import PARTS, STUB
+from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
@@ -19,7 +19,7 @@ def legend(entries: Sequence[PackEntry], omitted: bool) -> PackEntry | None:
     """The block, None where nothing has to be explained. `omitted` tells of items that are left
     out."""
     told = []
-    if omitted or any(one.view in (PARTS, STUB) for one in entries):
+    if omitted or any(one.view in (PARTS, STUB, CURRENT) for one in entries):
         told.append(OMISSIONS)
     if any("<data:" in one.text for one in entries if one.item_id):
         told.append(FENCES)

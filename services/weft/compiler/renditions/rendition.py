@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from weft.compiler.renditions.assembling import assembled
+from weft.compiler.renditions.in_force import in_force
 from weft.passages.json_text import unquoted
 from weft.readmodel.calls import call_arguments
 from weft.readmodel.rows import ItemRow
@@ -18,6 +19,7 @@ from weft_schemas.items import ItemKind
 
 WHOLE, PARTS, SUMMARY, STUB = "whole", "parts", "summary", "stub"
 COMPACT, REFERENCE, REDACTED = "compact", "reference", "redacted"
+CURRENT = "current"
 
 
 class Rendition(msgspec.Struct, frozen=True):
@@ -40,6 +42,8 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
         return Rendition(SUMMARY, _with_facts(row))
     if row.kind is ItemKind.TOOL_RESULT and not row.whole.strip():
         return Rendition(STUB, "(empty)")
+    if row.outdated:
+        return Rendition(CURRENT, row.whole)
     is_call = row.kind is ItemKind.TOOL_CALL and not row.metadata.get(MASKED)
     return Rendition(WHOLE, row.whole, call_arguments(row.text, row.metadata) if is_call else None)
 
@@ -47,7 +51,7 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
 def compact(row: ItemRow) -> Rendition:
     """All that the item says, JSON without the quotes that it can do without."""
     outline = row.parts
-    if outline is None or not outline.is_json or row.kind is ItemKind.TOOL_CALL:
+    if outline is None or not outline.is_json or row.outdated or row.kind is ItemKind.TOOL_CALL:
         return whole(row)
     return Rendition(COMPACT, unquoted(row.whole))
 
@@ -125,8 +129,12 @@ def reread(row: ItemRow, view: str, recipe: str) -> Rendition:
 
     Raises `InvalidInput` for a view that this release does not make.
     """
+    outdated = lacks(recipe)
+    if outdated != row.outdated:
+        row = in_force(row, outdated)
+    recipe = recipe.partition(LACKING)[0].rstrip()
     match view:
-        case "whole":
+        case "whole" | "current":
             return whole(row)
         case "redacted":
             return whole(row, True)
@@ -143,6 +151,20 @@ def reread(row: ItemRow, view: str, recipe: str) -> Rendition:
         case "stub":
             return stub(row)
     raise InvalidInput(f"item {row.id!r}: view {view!r} is unknown; reproduce it with its release")
+
+
+def lacking(row: ItemRow) -> str:
+    """How a manifest writes which facts a row lacks that its item gives; empty for none."""
+    return f" {LACKING}{ranges(row.outdated)}" if row.outdated else ""
+
+
+def lacks(recipe: str) -> tuple[int, ...]:
+    """The inverse, of a whole recipe."""
+    return tuple(sorted(places(recipe.partition(LACKING)[2])))
+
+
+LACKING = "!"
+"""Before their numbers."""
 
 
 def _with_facts(row: ItemRow) -> str:

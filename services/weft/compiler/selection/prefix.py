@@ -28,6 +28,7 @@ from weft.compiler.renditions.rendition import (
     REDACTED,
     SUMMARY,
     Rendition,
+    lacks,
     reread,
 )
 from weft.compiler.selection.select import (
@@ -87,6 +88,8 @@ def _again(one: ManifestEntry, row: ItemRow, redacted: frozenset[int]) -> Rendit
     of_summary = name == SUMMARY and row.envelope is None
     version = row.summary_version if of_summary else row.version
     if version != one.version or (name == REDACTED) != (row.sequence in redacted):
+        return None
+    if lacks(recipe) != row.outdated:
         return None
     return reread(row, name, recipe)
 

@@ -23,6 +23,7 @@ from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import PromptCost, Shown
 from weft.compiler.renditions.rendition import (
     COMPACT,
+    CURRENT,
     PARTS,
     STUB,
     WHOLE,
@@ -143,7 +144,7 @@ def _grown_from(base: Shown, choice: Choice, groups: Sequence[Group]) -> dict[in
     shapes = dict(choice.shapes)
     for row in (row for group in groups for row in group.rows):
         shown = base.get(row.sequence)
-        if shown is not None and shown.view in (WHOLE, COMPACT, PARTS):
+        if shown is not None and shown.view in (WHOLE, COMPACT, PARTS, CURRENT):
             held = shown_parts(row, shown)
             required = shapes[row.sequence].required.union(held)
             shapes[row.sequence] = msgspec.structs.replace(

@@ -1,0 +1,41 @@
+"""An item that gives several facts, without those of which newer values are known: each stretch of
+its text that gives one is a mark that says so, and the rest is exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import msgspec
+
+from weft.compiler.renditions.assembling import MOST_NAMED
+from weft.facts.memory_fact import Given, facts_named
+from weft.passages.part import packed
+from weft.passages.splitting import outline_of
+from weft.readmodel.rows import ItemRow
+
+
+def in_force(row: ItemRow, outdated: Sequence[int], tokens: int = -1) -> ItemRow:
+    """The row without the facts of these numbers, counted from 0 in order of its text; `tokens` is
+    what is left of it."""
+    text = text_in_force(row, outdated)
+    return msgspec.structs.replace(
+        row, text=text, tokens=tokens, outline=packed(outline_of(text)), outdated=tuple(outdated)
+    )
+
+
+def text_in_force(row: ItemRow, outdated: Sequence[int]) -> str:
+    """Its text, with a mark for each run of outdated facts."""
+    given, pieces, at = facts_named(row.metadata, row.whole), list[str](), 0
+    for _, run in groupby(enumerate(sorted(outdated)), lambda pair: pair[1] - pair[0]):
+        facts = [given[number] for _, number in run]
+        pieces += [row.whole[at : facts[0].start], _mark(facts)]
+        at = facts[-1].end
+    return "".join([*pieces, row.whole[at:]])
+
+
+def _mark(facts: Sequence[Given]) -> str:
+    """`… 2 outdated: tz, seat …`."""
+    names = [fact.key for fact in facts[:MOST_NAMED]]
+    more = [f"{len(facts) - MOST_NAMED} more"] if len(facts) > MOST_NAMED else []
+    return f"… {len(facts)} outdated: {', '.join([*names, *more])} …"

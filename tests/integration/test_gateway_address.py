@@ -1,0 +1,81 @@
+"""Servers at an address that refuse, end in a call and come back: clear errors, and the gateway
+connects again by itself."""
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.gateway import QUICK, called, gateway, host, text_of
+from tests.gateway_http_server import at_port
+
+from weft.gateway.config import ServerSpec
+from weft.log.connection import Connection
+from weft.log.ports import Port
+from weft.log.server import EmbeddedServer
+
+
+def small(port: int, **limits: Any) -> ServerSpec:
+    return ServerSpec(
+        name="small",
+        transport="http",
+        url=f"http://127.0.0.1:{port}/mcp",
+        limits=msgspec.structs.replace(QUICK, **limits),
+    )
+
+
+@pytest.mark.parametrize("code", [-32000, -32001])
+async def test_its_own_error_is_no_lost_connection_whatever_its_code(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, code: int
+) -> None:
+    port = Port().number
+    async with (
+        at_port(port),
+        gateway(server.url, tmp_path, small(port)) as running,
+        host(running) as client,
+    ):
+        refused = text_of(await called(client, "small:refuses", code=code))
+        assert refused == "small:refuses: the quota is used up"
+        assert running.upstreams["small"].failures == 0
+
+
+@pytest.mark.parametrize("era", ["current", "handshake"])
+async def test_one_that_ends_in_a_call_and_comes_back_is_connected_again(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, era: str
+) -> None:
+    port = Port().number
+    async with (
+        at_port(port, era),
+        gateway(server.url, tmp_path, small(port, backoff_seconds=0)) as running,
+        host(running) as client,
+    ):
+        first = text_of(await called(client, "small:process"))
+        ended = await called(client, "small:dies")
+        assert ended.is_error
+        assert "whether it did what was asked is unknown" in text_of(ended)
+        away = await called(client, "small:process")
+        assert away.is_error
+        assert "server 'small' " in text_of(away)
+        async with at_port(port, era):
+            again = text_of(await called(client, "small:process"))
+            assert again.isdecimal()
+            assert again != first
+
+
+@pytest.mark.parametrize("era", ["current", "handshake"])
+async def test_one_that_was_started_again_between_two_calls_answers_the_second(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, era: str
+) -> None:
+    port = Port().number
+    made = gateway(server.url, tmp_path, small(port))
+    async with contextlib.AsyncExitStack() as open_first:
+        await open_first.enter_async_context(at_port(port, era))
+        async with made as running, host(running) as client:
+            assert (running.upstreams["small"].manifest.protocol < "2026") == (era == "handshake")
+            first = text_of(await called(client, "small:process"))
+            await open_first.aclose()
+            async with at_port(port, era):
+                again = text_of(await called(client, "small:process"))
+                assert again.isdecimal()
+                assert again != first
