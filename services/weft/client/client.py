@@ -490,9 +490,11 @@ class Client:
         asked = DrilldownRequest(handle, view, args, max_tokens)
         return await self._ask(TENANT_SESSION, "drilldown", asked, DrilldownReply)
 
-    async def status(self, session: str | None = None) -> StatusReply:
-        """What a replica has folded of a session, or of the whole tenant."""
-        return await self._ask(session or TENANT_SESSION, "status", StatusRequest(), StatusReply)
+    async def status(self, session: str | None = None, *, ids: Sequence[str] = ()) -> StatusReply:
+        """What a replica has folded of a session, or of the whole tenant; of up to 1,000 `ids` of a
+        session's items their `places`."""
+        asked = StatusRequest(ids=tuple(ids))
+        return await self._ask(session or TENANT_SESSION, "status", asked, StatusReply)
 
     async def sessions(self, *, beyond: str = "", limit: int = LISTED) -> SessionsReply:
         """The tenant's sessions by name, a page of them; `reply.next` is the `beyond` of the

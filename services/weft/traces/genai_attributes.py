@@ -99,12 +99,15 @@ def _tool(span: Span) -> Exchange:
     return Exchange(called, (Message("tool", results=(result,)),))
 
 
-_ROLES = {
+MESSAGES = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
     "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",
 }
+"""Events of the older form that tell of one message, and whose it is."""
+CHOICES = frozenset({"gen_ai.choice"})
+"""Those that tell what a model answered."""
 
 
 def _events(span: Span) -> Exchange | None:
@@ -112,9 +115,9 @@ def _events(span: Span) -> Exchange | None:
     inputs: list[Message] = []
     outputs: list[Message] = []
     for event in span.events:
-        if event.name in _ROLES:
-            inputs.append(_message({"role": _ROLES[event.name], **_body(span, event)}))
-        elif event.name == "gen_ai.choice":
+        if event.name in MESSAGES:
+            inputs.append(_message({"role": MESSAGES[event.name], **_body(span, event)}))
+        elif event.name in CHOICES:
             body = _body(span, event)
             said = _parsed(body.get("message", body))
             inner = said if isinstance(said, dict) else {"content": said}
