@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from weft.traces.genai_attributes import CHOICES, DETAILS, MESSAGES
 from weft.traces.otlp import LogRecord, Span, SpanEvent
-from weft.traces.saying import CHOICES, DETAILS, MESSAGES
 
 MOST_BYTES = 32 * 1024 * 1024
 """Of what is remembered, as JSON; the calls that were heard of least recently go."""
