@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from statistics import median
 from time import process_time
 from types import ModuleType
 from typing import Any
@@ -23,8 +24,8 @@ QUADRATIC = 1.5
 _LEAST_SECONDS = 0.002
 """Below this a time says nothing: 4,000 characters take a linear pattern a tenth of it."""
 _MOST_SECONDS = 1.0
-_TIMES = 20
-"""The most that one text is measured."""
+_TIMES = 9
+"""That a text is measured whose growth looks quadratic at first."""
 SIZES = (4_000, 16_000)
 """Characters of a pattern's texts."""
 LONG = (40_000, 160_000)
@@ -123,19 +124,20 @@ def growth(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
     """The exponent with which the time grows on so many of `unit`, with an end that fits nothing; 0
     where it is too quick to tell, infinite where it does not end.
 
-    What else the machine does only ever adds to a time: what looks quadratic is measured again,
-    and each size counts by its shortest time."""
-    shortest = [math.inf, math.inf]
+    What looks quadratic at first is measured again, and the median of each size counts: beside
+    other load a process is charged now more, now less than it took."""
+    texts = [unit * (size // len(unit)) + "\x01" for size in sizes]
+    taken: tuple[list[float], list[float]] = ([], [])
     exponent = math.inf
-    for _ in range(_TIMES):
-        for place, size in enumerate(sizes):
-            taken = _seconds(work, unit * (size // len(unit)) + "\x01")
-            shortest[place] = min(shortest[place], taken)
-            if shortest[0] < _LEAST_SECONDS:
-                return 0.0
-            if shortest[place] == math.inf:
-                return math.inf
-        exponent = math.log(max(shortest[1], 1e-9) / shortest[0], sizes[1] / sizes[0])
+    for again in (1, _TIMES - 1):
+        for _ in range(again):
+            for text, times in zip(texts, taken, strict=True):
+                times.append(_seconds(work, text))
+                if times[-1] == math.inf:
+                    return math.inf
+                if median(taken[0]) < _LEAST_SECONDS:
+                    return 0.0
+        exponent = math.log(max(median(taken[1]), 1e-9) / median(taken[0]), sizes[1] / sizes[0])
         if exponent <= QUADRATIC:
             break
     return exponent
