@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.crash.killing import COUNTS, Report, kill
 from tests.crash.lives import settled
 from tests.crash.test_random_kills import seed
-from weft.audit.verifying import verify
+from weft.audit.verify import verify
 from weft.client import Client
 from weft.log.connection import Connection, connect
 from weft.readmodel.generations import Reader

@@ -16,7 +16,7 @@ from tests.integration.processes import PATIENCE, Running, started
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
-from weft.runtime.asking import ask
+from weft.runtime.request_client import ask
 from weft_schemas.compile import (
     CompileAudit,
     CompileRequest,

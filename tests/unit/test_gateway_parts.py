@@ -10,17 +10,17 @@ from mcp_types import CallToolResult, ImageContent, ResourceLink, TextContent, T
 from tests.gateway_server import KEY
 
 from weft import tokens
+from weft.gateway.argument_validation import faults
 from weft.gateway.arguments import Reference, filled, part_of, references
 from weft.gateway.config import config_from, read_config
-from weft.gateway.naming import named, split, with_names
 from weft.gateway.recording import call_item, result_item
+from weft.gateway.resource_names import named, split, with_names
+from weft.gateway.result_limit import shortened
 from weft.gateway.results import Guard, logged_text, passed, safe_value
 from weft.gateway.rules import rule_of
 from weft.gateway.service import opened_schema
-from weft.gateway.shortening import shortened
 from weft.gateway.tools import MOST_NAME, gateway_tool, passed_names
 from weft.gateway.trust import Pin, approved, judge
-from weft.gateway.validating import faults
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.policy import FirewallRules
 from weft_schemas.routing import Effect

@@ -8,8 +8,8 @@ import msgspec
 import nats.errors
 
 from weft.log.connection import Connection
-from weft.log.patience import done_within
-from weft.log.replies import Reply
+from weft.log.request_replies import Reply
+from weft.log.timeouts import done_within
 from weft_schemas.errors import (
     ConfigurationError,
     Conflict,

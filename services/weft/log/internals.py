@@ -21,6 +21,7 @@ from nats.errors import ProtocolError
 from nats.protocol.parser import AWAITING_CONTROL_LINE, AWAITING_MSG_PAYLOAD
 from nats.protocol.parser import Parser as Base
 
+from weft.log.connect_errors import PlainError
 from weft.log.connection import (
     CANCEL_SECONDS,
     FLUSH_SECONDS,
@@ -29,8 +30,7 @@ from weft.log.connection import (
     Handler,
     Listener,
 )
-from weft.log.patience import done_within
-from weft.log.refusal import PlainError
+from weft.log.timeouts import done_within
 
 FIELDS = (
     "_ps",

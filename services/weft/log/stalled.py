@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.patience import pause
+from weft.log.timeouts import pause
 from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
 

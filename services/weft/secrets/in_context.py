@@ -24,7 +24,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         "sql_password",
         "password",
         r"(?i)\b(?:with|encrypted|set|user|role|login)\s+password\s*"
-        r"(?:=\s*|for\s+[^=\n]{1,80}=\s*)?[\"']([^\"'\n]{1,200})[\"']",
+        r"(?:=\s*|for\s+[^=\n]{1,80}=\s*)?[\"']([^\"'\s,:;][^\"'\n]{0,199})[\"']",
         1,
         check="shown",
     ),
@@ -71,6 +71,13 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     ),
     rule(
         "command_password",
+        "psexec paexec winexe",
+        r"(?i)\b(?:psexec|paexec|winexe)\b[^\n]{0,200}?\s-u\s{0,2}\S{1,100}\s+-p\s{0,2}[\"']?([^\s'\"%$-][^\s'\"]{2,100})",
+        1,
+        check="shown",
+    ),
+    rule(
+        "command_password",
         "redis-cli",
         r"\bredis-cli\b[^\n|;]{0,200}?\s-a\s+[\"']?([^\s'\"]{1,200})",
         1,
@@ -103,8 +110,8 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     ),
     rule(
         "password_hash",
-        "$apr1$ $1$ $2a$ $2b$ $2y$ $5$ $6$ $y$ $argon2",
-        r"\$(?:apr1|1|2[abxy]|5|6|y|argon2(?:id?|d))\$[./A-Za-z0-9$=,+]{16,200}",
+        "$apr1$ $1$ $2a$ $2b$ $2y$ $5$ $6$ $8$ $y$ $argon2",
+        r"\$(?:apr1|1|2[abxy]|5|6|8|y|argon2(?:id?|d))\$[./A-Za-z0-9$=,+]{16,200}",
     ),
     rule(
         "default_password",
@@ -185,8 +192,8 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "told_password",
         "password passphrase passcode",
-        r"(?i)\b(?:password|passphrase|passcode)\s*(?:\w+\s+){0,2}(?:is|was|to|:)\s*"
-        r"[\"`]([^\"`\s]{4,100})[\"`]",
+        r"(?i)\b(?:password|passphrase|passcode)\s*(?:[\w\"'-]+\s+){0,5}(?:is|was|to|:)\s*"
+        r"[\"'`]([^\"'`\s]{4,100})[\"'`]",
         1,
         check="word",
     ),
@@ -194,7 +201,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         "told_password",
         "password passphrase passcode passwd pwd pw",
         r"(?i)\b(?:password|passphrase|passcode|passwd|pwd|pw)s?"
-        r"(?:\s{1,4}|\s?\(|\)\s?|\s[-=]+>?\s|/)"
+        r"(?:\s{1,4}|\s?\(|\)\s?|\s{1,20}[-=]{1,10}>?\s{1,20}|/)"
         r"(?:\w{1,20}[/:])?[\"'`]?([^\s\"'`<>,;()=:/{}\[\]]{6,100})",
         1,
         check="mixed",
@@ -208,7 +215,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     ),
     rule(
         "told_password",
-        "the password the passphrase",
+        "password passphrase",
         r"(?i)([^\s\"'`<>,;()]{6,100})[\"'`]?\s+(?:is|was)\s+(?:the|my|your|our)"
         r"\s+(?:new\s+)?pass(?:word|phrase)\b",
         1,
@@ -221,6 +228,13 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         r"\s{0,4}[ (][\"'`]?([A-Za-z0-9+/_.~-]{12,300}={0,2})",
         1,
         doubtful=True,
+    ),
+    rule(
+        "told_secret",
+        "heroku snyk postmark jenkins sauce",
+        r"(?i)\b(?:heroku|snyk|postmark|jenkins|sauce)[ _.-]?(?:api[ _-]?)?(?:key|token)\W{1,12}"
+        r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b",
+        1,
     ),
     rule(
         "url_secret",
