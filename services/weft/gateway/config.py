@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ from weft.gateway.rules import Rule
 from weft_schemas.errors import ConfigurationError
 
 Mode = Literal["pass", "search", "auto"]
+Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -32,6 +33,16 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Of one message from it; more ends the connection."""
     backoff_seconds: float = 60.0
     """Most between two starts of one that keeps failing."""
+    idle_seconds: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """After its last call until it is ended; the next call starts it again. 0 leaves it running, as
+    one needs that keeps a state between calls."""
+    memory_bytes: Whole = 0
+    """Address space of each of its processes, as the three here for one that is started; 0 sets no
+    limit."""
+    cpu_seconds: Whole = 0
+    """Of processor time of each of its processes, from its start on."""
+    open_files: Whole = 0
+    """Of each of its processes, pipes and connections among them."""
 
 
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +85,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Servers that may ask the host's model."""
     limits: Limits = Limits()
     servers: dict[str, Limits] = {}
-    """Server → limits of its own."""
+    """Server → limits of its own; what they do not say is as in `limits`."""
     catalog: str = "gateway"
     """The catalogue's name in the log."""
 
@@ -128,9 +139,15 @@ def config_from(
             f"{source}: names no servers; give them under `mcpServers`, or `servers` as VS Code"
         )
     try:
-        options = msgspec.convert(content.get("weft", {}), Options)
+        options = _options(content.get("weft", {}))
     except msgspec.ValidationError as error:
         raise ConfigurationError(f"{source}: weft: {error}") from None
+    for name in (*options.servers, *options.sampling):
+        if name not in named:
+            raise ConfigurationError(
+                f"{source}: weft: there is no server {name!r} in the file; its servers are "
+                f"{', '.join(map(repr, named))}"
+            )
     servers, left_out = dict[str, ServerSpec](), list[str]()
     variables = _Variables(environ, folder or Path.cwd())
     for name, entry in named.items():
@@ -146,6 +163,14 @@ def config_from(
         else:
             servers[name] = spec
     return GatewayConfig(servers=servers, options=options, left_out=tuple(left_out))
+
+
+def _options(content: Any) -> Options:
+    """Raises `msgspec.ValidationError`."""
+    options = msgspec.convert(content, Options)
+    limits, own = content.get("limits", {}), content.get("servers", {})
+    merged = {name: msgspec.convert(limits | held, Limits) for name, held in own.items()}
+    return msgspec.structs.replace(options, servers=merged)
 
 
 def _servers(content: Any) -> dict[str, Any] | None:
