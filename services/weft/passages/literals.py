@@ -25,7 +25,7 @@ _QUOTED = re.compile(
     r"(?<![\w\\])(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|\"([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\")(?!\w)"
 )
 """As most languages write a string on one line; an apostrophe within a word opens none."""
-_ESCAPE = re.compile(r"\\(?:(r\\n)|u([0-9a-fA-F]{4})|(.))")
+_ESCAPE = re.compile(r"\\(?:(r\\n)|(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))|(.))")
 _PLAIN = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 
 
@@ -115,14 +115,15 @@ def _holds_text(string: str) -> bool:
 
 def _unescaped(string: str) -> str:
     """A string as it reads, as far as that cannot hide or end anything: line breaks, tabs, quotes,
-    backslashes, and letters beyond ASCII. Other escapes stay as they are written."""
+    backslashes, and what is seen beyond ASCII. Other escapes stay as they are written."""
     return _ESCAPE.sub(_read, string)
 
 
 def _read(found: re.Match[str]) -> str:
     if found[1]:
         return "\n"
-    if found[2]:
-        char = chr(int(found[2], 16))
-        return char if char > "\xa0" and unicodedata.category(char)[0] in "LMNP" else found[0]
-    return _PLAIN.get(found[3], found[0])
+    if found[2] or found[3]:
+        char = chr(int(found[2] or found[3], 16))
+        kind = unicodedata.category(char)
+        return char if char >= "\xa0" and (kind[0] in "LMNPS" or kind == "Zs") else found[0]
+    return _PLAIN.get(found[4], found[0])
