@@ -55,7 +55,7 @@ def decoded(text: str) -> Decoded:
 
 def _decoded(text: str, depth: int) -> Decoded:
     form = _form(text)
-    if "\\" not in text or depth == DEEPEST:
+    if depth == DEEPEST or ("\\" not in text and form != "text"):
         return Decoded(text, form)
     found = list(_strings(text, form))
     if form == "text" and not _is_wrapped(text, found):
@@ -77,7 +77,7 @@ def _decoded(text: str, depth: int) -> Decoded:
 def _is_wrapped(text: str, found: Sequence[tuple[int, int]]) -> bool:
     """Whether most of a text is in its strings, and few of its line breaks are real ones."""
     inside = sum(end - start for start, end in found)
-    return 2 * inside >= len(text) and text.count("\\n") > 4 * text.count("\n")
+    return 2 * inside >= len(text) and text.count("\\n") >= 4 * text.count("\n")
 
 
 def _form(text: str) -> str:
@@ -110,7 +110,7 @@ def _strings(text: str, form: str) -> Iterator[tuple[int, int]]:
 
 def _holds_text(string: str) -> bool:
     """Whether a string holds lines, or JSON, of its own."""
-    return string.count("\\n") >= LEAST_BREAKS or (string[:1] in ("{", "[") and '\\"' in string)
+    return string.count("\\n") >= LEAST_BREAKS or (string[:1] in ("{", "[") and '"' in string)
 
 
 def _unescaped(string: str) -> str:
