@@ -27,7 +27,7 @@ def held_up(found: Measured) -> dict[str, tuple[float, float]]:
     return slow
 
 
-async def test_heavy_requests_of_one_tenant_hold_nobody_else_up(tmp_path: Path, capsys):
+async def test_heavy_requests_of_one_tenant_hold_nobody_else_up(tmp_path: Path, tell):
     settings = Settings(data_dir=tmp_path)
     with (tmp_path / "weft.log").open("wb") as log_file:
         async with (
@@ -44,11 +44,10 @@ async def test_heavy_requests_of_one_tenant_hold_nobody_else_up(tmp_path: Path, 
             restarts = {state.name: state.restarts for state in up.supervisor.states()}
     quiet, beside = found.compile_p99(found.quiet), found.compile_p99(found.beside)
     longest = max(found.live_longest(found.beside, service) for service in found.services)
-    with capsys.disabled():
-        print(
-            f"\na small compile beside heavy requests: p99 {beside * 1e3:.0f} ms, quiet "
-            f"{quiet * 1e3:.0f} ms; the longest /live {longest * 1e3:.0f} ms"
-        )
+    tell(
+        f"a small compile beside heavy requests: p99 {beside * 1e3:.0f} ms, quiet "
+        f"{quiet * 1e3:.0f} ms; the longest /live {longest * 1e3:.0f} ms"
+    )
     assert slow == {}
     for service, seconds in huge.items():
         assert seconds <= max(LIVE_SECONDS, MOST * found.live_longest(found.quiet, service)), huge

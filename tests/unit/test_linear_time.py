@@ -26,6 +26,7 @@ BOUNDED = {
     "weft.secrets.finding._AFTER_KEY": "searches the 24 bytes before a finding",
     "weft.passages.json_text._TOKEN": "reads what was decoded as JSON: every string has its end",
     "weft.passages.json_text._STRING": "the same",
+    "weft.passages.literals._STRING": "the same",
     "weft.facts.memory_fact._SIGN": "the same",
     "weft.router.hydration._FORMATS['email']": "matches whole values, of 120 characters at most",
     "weft.router.hydration._FORMATS['uri']": "matches whole values, of 120 characters at most",

@@ -20,16 +20,16 @@ CONTENT = b"a body of some bytes" * 50
 
 def export() -> list[bytes]:
     items = [ContextItem(f"i{n}", ItemKind.USER_TURN, f"turn {n}") for n in range(4)]
-    likeness, lines = CopyDigest(), []
+    copy_digest, lines = CopyDigest(), []
     for record in records_of(items, "t", "s"):
-        likeness.take(record, Name("t", "s"))
+        copy_digest.take(record, Name("t", "s"))
         lines.append(written(line_of(record)))
     sha256 = hashlib.sha256(CONTENT).hexdigest()
     encoded = Chunk("YSBib2R5IG9mIHNvbWUgYnl0ZXM=")
     body = [written(Body(sha256, len(CONTENT))), *[written(encoded)] * 50]
     return [
         written(Start("t", "s", 9, {})), *lines[:2], *body, *lines[2:],
-        written(End(4, 1, likeness.hexdigest())),
+        written(End(4, 1, copy_digest.hexdigest())),
     ]  # fmt: skip
 
 

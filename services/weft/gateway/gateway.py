@@ -44,8 +44,8 @@ LEARN_SECONDS = 20.0
 """How long a list waits for servers that were never seen before."""
 AT_ONCE = 4
 """Servers that are started at a time to be learned."""
-THREAD_CHARACTERS = 50_000
-"""Of a result that is judged in a thread, so that others are not held up."""
+THREAD_CHARACTERS = 150_000
+"""Of a result that is judged in a thread, so that others are not held up much longer than 10 ms."""
 MOST_SHOWN = 4_000
 """Tokens of one look into a result."""
 
@@ -328,6 +328,7 @@ class Gateway:
         text, content_type = logged_text(result)
         item = result_item(logged, text, is_error=result.is_error, content_type=content_type)
         publishing = asyncio.create_task(self._kept(host, item))
+        await asyncio.sleep(0)  # it is on its way to the log while it is judged
         try:
             behind = await self.log()
             guard = self._guard(behind, host.session)

@@ -12,7 +12,7 @@ from weft.bm25 import scores
 from weft.compiler.renditions.assembling import assembled
 from weft.compiler.renditions.rendition import OF_PARTS, OF_WHOLE
 from weft.passages.part import Outline, leaves, passage_texts
-from weft.passages.splitting import outline_of
+from weft.passages.splitting import outline_of, readable
 from weft.readmodel.terms import analyse
 
 MOST_OUTLINED = 2_000_000
@@ -38,18 +38,19 @@ def shortened(
     outline = outline_of(text, content_type) if len(text) <= MOST_OUTLINED else None
     if outline is None:
         return _beginning(summary or text, limit, encoding)
+    told = readable(text, outline)
     head = f"{OF_WHOLE}\n{summary}\n{OF_PARTS}\n" if summary else ""
     if tokens.count(head, encoding) * _SHARE > limit:
         head = ""
     left = limit - tokens.count(head, encoding)
     allowed = left * _CHARACTERS
-    units = _units(text, outline, allowed)
+    units = _units(told, outline, allowed)
     order = _by_worth(units, query, allowed)
     for _ in range(_TRIES):
         chosen = _taken(units, order, allowed)
         if not chosen:
             break
-        shown = assembled(text, outline, chosen)
+        shown = assembled(told, outline, chosen)
         count = tokens.count(shown, encoding)
         if count <= left:
             return head + shown

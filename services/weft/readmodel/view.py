@@ -69,7 +69,7 @@ class _Begin(NamedTuple):
     words: int
     """their length."""
     envelope: int
-    """The newest envelope's version, as `kept.Newest` wants it."""
+    """The newest envelope's version, as `row_cache.Newest` wants it."""
     summary: int
     """The newest summary's, or level's."""
     tombstone: int

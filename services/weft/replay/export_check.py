@@ -30,7 +30,7 @@ class _Export:
     def __init__(self) -> None:
         self._start: Start | None = None
         self._end: End | None = None
-        self._likeness = CopyDigest()
+        self._copy_digest = CopyDigest()
         self._last = 0
         self._bodies = 0
         self._body: Body | None = None
@@ -48,12 +48,12 @@ class _Export:
     def end(self) -> None:
         if self._start is None or self._end is None:
             raise InvalidInput(f"the export has no last line: it is not whole; {_MEND}")
-        if (self._end.records, self._end.bodies) != (self._likeness.count, self._bodies):
+        if (self._end.records, self._end.bodies) != (self._copy_digest.count, self._bodies):
             raise InvalidInput(
-                f"the export holds {self._likeness.count} events and {self._bodies} bodies, its "
+                f"the export holds {self._copy_digest.count} events and {self._bodies} bodies, its "
                 f"last line says {self._end.records} and {self._end.bodies}; {_MEND}"
             )
-        if self._end.digest != self._likeness.hexdigest():
+        if self._end.digest != self._copy_digest.hexdigest():
             raise InvalidInput(f"the export was changed: its digest is another; {_MEND}")
 
     def _line(self, text: bytes, number: int) -> None:
@@ -85,7 +85,7 @@ class _Export:
         self._last = line.sequence
         record, name = record_of(line, self._start.tenant)
         record.address()
-        self._likeness.take(record, name)
+        self._copy_digest.take(record, name)
 
     def _finish_body(self, number: int) -> None:
         body, self._body = self._body, None

@@ -180,12 +180,12 @@ class _Import:
         self._stored += 1
 
     async def _read_back(self) -> str:
-        likeness = CopyDigest()
+        copy_digest = CopyDigest()
         names = {(name.tenant, name.session): name for name in self._names.values()}
         one = next(iter(names.values())) if len(names) == 1 else None
         subjects = stored_filter(self._tenant, one.session if one else None)
         async for record in read_matching(self._connection, subjects):
             if record.message_id in self._ids:
                 address = record.address()
-                likeness.take(record, names[address.tenant, address.session])
-        return likeness.hexdigest()
+                copy_digest.take(record, names[address.tenant, address.session])
+        return copy_digest.hexdigest()

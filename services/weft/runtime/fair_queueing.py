@@ -1,8 +1,8 @@
-"""Fair shares and turns: how much of a service one tenant and one of its sessions can take at a
-time, and who is next where only one can be.
+"""Fair queueing: how many requests of one tenant and one session a service handles at a time, and
+whose request is next where only one can run.
 
-Who has taken its share waits at its own door and holds no place at the others', so that no number
-of requests keeps another tenant's from being begun.
+A tenant that has used its share waits in a queue of its own and holds no place in the others', so
+that no number of requests can keep another tenant's from starting.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ABOUT_SECONDS = 5.0
 
 
 class Shares:
-    """Places of one service, in all, for a tenant and for a session."""
+    """Limits of one service on requests at a time: in all, of a tenant and of a session."""
 
     def __init__(self, everybody: int, tenant: int, session: int, waiting: int) -> None:
         """`waiting`: requests of one tenant that may wait besides those in work."""
@@ -32,7 +32,7 @@ class Shares:
         self._doors: dict[tuple[str, ...], _Door] = {}
 
     def would_wait(self, tenant: str, session: str) -> bool:
-        """Whether a request would not be begun at once."""
+        """Whether a request would have to wait."""
         doors = (self._doors.get((tenant,)), self._doors.get((tenant, session)))
         return self._everybody.locked() or any(door and door.room.locked() for door in doors)
 
@@ -47,7 +47,7 @@ class Shares:
         async with AsyncExitStack() as stack:
             stack.enter_context(own)
             theirs = stack.enter_context(self._door((tenant, session), self._limits[1]))
-            # From the narrowest: who waits there takes nobody's place meanwhile.
+            # The narrowest limit first: a request that waits there takes nobody else's place.
             for door in (theirs.room, own.room, self._everybody):
                 await stack.enter_async_context(door)
             yield
@@ -60,7 +60,8 @@ class Shares:
 
 
 class Turns:
-    """One at a time. However many of a tenant's wait, another tenant's comes after one of them."""
+    """One request at a time, tenants in turn: however many of one tenant wait, another tenant's
+    comes after at most one of them."""
 
     def __init__(self) -> None:
         self._is_taken = False
@@ -71,7 +72,7 @@ class Turns:
         """The last two tenants that came, and when."""
 
     def crowds(self, tenant: str) -> bool:
-        """Whether many of a tenant's wait while others are about."""
+        """Whether many requests of a tenant wait while other tenants are active."""
         if len(self._waiting.get(tenant, ())) < CROWD:
             return False
         other = self._other if self._newest[0] == tenant else self._newest
@@ -98,7 +99,7 @@ class Turns:
             await mine
         except asyncio.CancelledError:
             if mine.done() and not mine.cancelled():
-                self._pass_on()  # it was given the turn all the same
+                self._pass_on()  # it had been given the turn before the cancellation
             raise
 
     def _pass_on(self) -> None:
@@ -114,7 +115,7 @@ class Turns:
 
 
 class _Door:
-    """Forgotten when nobody is there."""
+    """One queue; forgotten when it is empty."""
 
     def __init__(self, places: int, forget: Callable[[], object]) -> None:
         self.room = asyncio.Semaphore(places)

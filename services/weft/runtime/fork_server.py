@@ -1,8 +1,8 @@
-"""A process that others are forked from: it has loaded and tried out what they need, so that each
-begins within milliseconds, however often one is ended, and they share its memory.
+"""A process from which others are forked. It has loaded what they need, so that each of them starts
+within milliseconds and shares its memory.
 
-It has neither threads nor an event loop, which a fork would copy with locks that nobody releases:
-so it is forked from the service before that has any, or spawned where that is no longer so.
+It has neither threads nor an event loop, since a fork would copy their locks without the threads
+that release them. So it is forked from the service before the service has any, or spawned later.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from weft_schemas.errors import Unavailable
 T = TypeVar("T")
 
 NICENESS = 10
-"""A tenth of an ordinary process's share where cores are short: small requests go first."""
+"""About a tenth of a normal process's share when the processor is busy: small requests go first."""
 
 
 class ForkServer:
-    """One such process, started when first needed and again after it was lost."""
+    """Started when first needed, and again after it died."""
 
     def __init__(self, warm: Callable[[], None]) -> None:
         """`warm` loads what the work needs, once; picklable."""
@@ -43,8 +43,8 @@ class ForkServer:
 
     @classmethod
     def first(cls, warm: Callable[[], None]) -> Self:
-        """Started at once, from this process, which is to have neither threads nor an event loop
-        yet: nothing is loaded twice, and most memory is shared with this process, too."""
+        """Forked at once from this process, which must not have threads or an event loop yet:
+        nothing is loaded twice, and most memory is shared with this process."""
         fork_server, parent = cls(warm), os.getpid()
         warm()
         fork_server._commands, theirs = multiprocessing.Pipe()
@@ -61,7 +61,7 @@ class ForkServer:
         return fork_server
 
     async def fork(self) -> Forked:
-        """Another process. Raises `Unavailable` where none can be started."""
+        """A new process. Raises `Unavailable` if none can be started."""
         async with self._turn:
             for _ in range(2):
                 try:
@@ -72,13 +72,13 @@ class ForkServer:
         raise Unavailable("no process could be started for this request; try again")
 
     def end(self, pid: int) -> None:
-        """End one of its processes, whatever it does."""
+        """Kill one of its processes."""
         commands = self._commands
         if commands is not None:
             self._thread.submit(commands.send, pid)
 
     def close(self) -> None:
-        """End it, and all of its processes with it."""
+        """Kill it, and all of its processes with it."""
         self._lose()
         self._thread.shutdown(wait=False)
 
@@ -143,11 +143,11 @@ class Forked:
 
 def _serve(commands: Connection, parent: int, warm: Callable[[], None]) -> None:
     die_with_parent(parent)
-    # Ctrl-C reaches the whole group; the service decides when its processes end.
+    # Ctrl-C is sent to the whole process group; the service decides when its processes end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warm()
-    os.nice(NICENESS)  # from now on: whoever waits for the first of them need not wait longer
-    gc.freeze()  # else a collection would write to every page, which is shared until then
+    os.nice(NICENESS)  # only now, so that the start itself is not slowed down
+    gc.freeze()  # a collection would write to every page, which would no longer be shared
     commands.send(None)
     while True:
         try:

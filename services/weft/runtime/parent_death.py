@@ -1,4 +1,4 @@
-"""A child that dies with its parent, however the parent ended: nothing is left running."""
+"""Ends a child process when its parent dies, however that happens: nothing is left running."""
 
 from __future__ import annotations
 

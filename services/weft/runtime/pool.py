@@ -1,8 +1,8 @@
-"""Heavy requests leave the event loop: what takes longer than some milliseconds is done in one of a
-few processes, which is ended at a deadline, in fair turns between tenants.
+"""A process pool for heavy requests: what takes longer than some milliseconds runs in one of a few
+processes, with a deadline, and with fair turns between tenants.
 
-Threads would not do: they share the interpreter's lock with the loop that answers everybody else,
-and nobody can end one.
+Threads would not help: they share the interpreter's lock with the event loop, and a thread cannot
+be killed.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 TURN_SECONDS = 5.0
-"""Longest that a request waits for its turn; who asks waits no longer for a whole answer."""
+"""Longest that a request waits for its turn; the client waits no longer than this for a reply."""
 WAITING = 500
 """Requests of one tenant that may wait; as many may be in work in one service."""
 HELD_SECONDS = 0.05
-"""Processor time from which work in the loop has held it too long: some ten ordinary compiles."""
+"""Processor time from which work has blocked the event loop for too long: some ten ordinary
+compiles."""
 APART_SECONDS = 60.0
-"""How long the work of a tenant that held the loop is done in the processes, whatever it is."""
+"""For how long all work of a tenant that blocked the loop is done in the pool."""
 CROWDING_SECONDS = 30.0
-"""The same of one that had more requests in the loop than others could stand."""
+"""The same for a tenant whose many requests crowded out others."""
 _MOST_APART = 10_000
 
 _log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ class Pool:
         self._fork_server = fork_server
         self._seconds = seconds
         self._idle = [SubprocessWorker(self._fork_server.fork, seconds) for _ in range(processes)]
-        # One is always left to the others, as long as there are two.
+        # If there are two or more, one is always left to other tenants.
         own = max(1, processes - 1)
         self._shares = Shares(processes, own, own, WAITING)
         self._apart: OrderedDict[str, float] = OrderedDict()
@@ -75,8 +76,8 @@ class Pool:
 
     @asynccontextmanager
     async def turn(self, tenant: str, session: str) -> AsyncIterator[Turn]:
-        """A process for one request, when it is its turn. Raises `Overloaded` where too many of the
-        tenant's wait, or it has waited too long."""
+        """A process for one request, when its turn has come. Raises `Overloaded` if too many of the
+        tenant's requests wait, or this one has waited too long."""
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(TURN_SECONDS):
@@ -93,8 +94,8 @@ class Pool:
                 self._idle.append(subprocess_worker)
 
     def is_apart(self, tenant: str, crowds: bool = False) -> bool:
-        """Whether a tenant's work is to be done in a process, though it looks small: some of it
-        held the loop a short while ago, or there is so much of it that it `crowds` others out."""
+        """Whether small work of a tenant is to be done in the pool as well: its work blocked the
+        loop a short while ago, or it sends so much that it `crowds` out others."""
         if crowds:
             self._keep_apart(tenant, CROWDING_SECONDS)
         until = self._apart.get(tenant)
@@ -102,8 +103,8 @@ class Pool:
 
     @contextmanager
     def noted(self, tenant: str) -> Iterator[None]:
-        """Around work of a tenant in the loop: if it holds it too long, what comes after it in the
-        next while is done in the processes."""
+        """Wraps work of a tenant in the event loop: if it blocks the loop for too long, the
+        tenant's next requests go to the pool."""
         begun = time.thread_time()
         yield
         if time.thread_time() - begun > HELD_SECONDS:

@@ -1,4 +1,4 @@
-"""What is to be published for a record: what a worker derives of it, or that it is parked."""
+"""What to publish for a record: the events that a worker derives from it, or that it is parked."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ class RecordProcessor:
         self._worker = worker
         self._connection = connection
         self._policies = policies
-        self._lane = SubprocessWorker()
+        self._subprocess_worker = SubprocessWorker()
         self._after_decode = crash_point(f"{worker.name}.after_decode")
         self._after_work = crash_point(f"{worker.name}.after_work")
 
     async def reach(self, sequence: int) -> None:
-        """Return when what stands at or before a sequence can be made, under the policy there.
-        Raises `Unavailable` and `Forbidden`."""
+        """Return when the policies that hold for records up to a sequence are known. Raises
+        `Unavailable` and `Forbidden`."""
         await self._policies.reach(sequence)
 
     def close(self) -> None:
-        self._lane.close()
+        self._subprocess_worker.close()
 
     def at_once(self, record: LogRecord) -> list[Message] | None:
-        """What is to be published for a record, None where that cannot be known without waiting.
-        What was delivered before goes the longer way, where it can take nobody down."""
+        """The messages for a record, None if they cannot be made without waiting. Redelivered
+        records take the longer way, on which they cannot kill the process."""
         if record.deliveries > 1 or record.settled or record.subject.endswith(".revived"):
             return None
         taken = self._read(record)
@@ -56,8 +56,8 @@ class RecordProcessor:
         return None if derived is None else self._made(record, derived, context)
 
     async def source(self, record: LogRecord) -> LogRecord:
-        """What is to be worked: the record, or the parked source that it revives for this worker,
-        with the deliveries of the reviving."""
+        """The record to process: this one, or the parked source that it revives for this worker,
+        with this one's number of deliveries."""
         if not record.subject.endswith(".revived"):
             return record
         try:
@@ -75,7 +75,7 @@ class RecordProcessor:
         return msgspec.structs.replace(source, deliveries=record.deliveries)
 
     async def messages(self, source: LogRecord) -> list[Message]:
-        """What is to be published for a source. Raises what makes that impossible."""
+        """The messages for a source. Raises if it cannot be processed."""
         if self._worker.name in source.settled.split(","):
             return []
         worn_out = parking.worn_out(source)
@@ -89,8 +89,8 @@ class RecordProcessor:
         return self._made(source, derived, context)
 
     def parked(self, source: LogRecord, error: Exception, delivered: int) -> Message:
-        """`delivered` is the sequence of the record that brought it: a source that is parked again
-        after it was revived needs another message id."""
+        """The message that parks a source. `delivered` is the sequence of the record that caused
+        the attempt: a source that is parked again after a revival needs another message id."""
         event = parking.parked_event(source, error, self._worker.name, self._worker.version)
         _log.warning(
             "an event is parked",
@@ -105,7 +105,7 @@ class RecordProcessor:
         return self._message(source, Derived(parking.parked_subject(source), event, part), 0)
 
     def _read(self, record: LogRecord) -> tuple[Stored, Event, WorkContext] | None:
-        """None for what cannot be read and is another worker's to report."""
+        """None if it cannot be read and another worker reports that."""
         try:
             address, event = record.address(), record.event()
         except InvalidInput:
@@ -115,7 +115,11 @@ class RecordProcessor:
         self._after_decode()
         policy = self._policies.of(address.tenant, address.session, record.sequence)
         untrusted = partial(self._policies.untrusted_kinds, address.tenant, address.session)
-        return address, event, WorkContext(self._worker, record, policy, self._lane, untrusted)
+        return (
+            address,
+            event,
+            WorkContext(self._worker, record, policy, self._subprocess_worker, untrusted),
+        )
 
     def _made(
         self, record: LogRecord, derived: list[Derived], context: WorkContext

@@ -1,4 +1,4 @@
-"""One request to a service and its reply, every failure as one of weft's errors."""
+"""One request to a service and its reply; every failure is one of weft's errors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from weft_schemas.errors import ERROR_HEADER, InvalidInput, Unavailable, error_f
 from weft_schemas.subjects import request_subject
 
 ANSWER_SECONDS = 5.0
-"""What a service may take besides the time that a request allows it to wait."""
+"""How long a service may take, in addition to the time that the request allows it to wait."""
 ABSENT_SECONDS = 5.0
-"""How long at most, of the time that a request may wait, nobody needs to be there: after a server's
-restart a service is back within a second, and who asks may be back before it."""
+"""For how long a request is retried while no service answers: after a server's restart a service
+reconnects within a second, and the client may be back before it."""
 AGAIN_SECONDS = 0.1
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
@@ -33,9 +33,9 @@ async def ask(
     wait: float = 0.0,
     principal: str = "",
 ) -> Reply:
-    """Ask the service at `(tenant, session, service)` and wait up to `wait` seconds longer than it
-    may take; as a `principal`, where one is given. Raises what the service refuses with,
-    `Forbidden`, and `Unavailable`."""
+    """Ask the service at `(tenant, session, service)`, as `principal` if one is given, and wait up
+    to `wait` seconds beyond `ANSWER_SECONDS`. Raises the service's error, `Forbidden`, and
+    `Unavailable`."""
     service = address[2]
     try:
         payload = msgspec.json.encode(request)

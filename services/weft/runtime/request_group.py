@@ -1,7 +1,7 @@
-"""When a replica's process takes requests: it joins the request group once its read model has
-caught up with the log, and leaves it to others while it has not.
+"""Membership of a replica's process in the queue group for requests: it joins once its read model
+has caught up with the log, and leaves while it lags behind and another replica can answer.
 
-What it answers then is never older than `LOOK_SECONDS`, as far as another replica can do better.
+So an answer is never older than `LOOK_SECONDS`, unless no replica has newer data.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from weft.runtime.roll_call import call_roll
 from weft_schemas.errors import Unavailable, WeftError
 
 JOINING_SECONDS = 0.1
-"""Between two looks while it does not take requests."""
+"""Between two checks while it takes no requests."""
 LOOK_SECONDS = 1.0
 """The same while it does."""
 LEAVING_LOOKS = 5
-"""Without what the log held so many looks ago, it leaves the requests to another replica."""
+"""It leaves if it has not yet folded what the log held this many checks ago."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class RequestGroup:
         """The log's last sequence at each of the looks before, the newest last."""
 
     async def keep(self) -> None:
-        """Look for ever."""
+        """Check for ever."""
         while True:
             await self._look()
             await asyncio.sleep(LOOK_SECONDS if self._process.answers else JOINING_SECONDS)
@@ -55,7 +55,7 @@ class RequestGroup:
         try:
             last = await last_sequence(self._process.connection)
         except WeftError as error:
-            # Nobody can tell what is new, so what it holds is as good as any replica's.
+            # The log cannot be asked, so this replica is as good as any other.
             self._process.health.report("replica", str(error))
             return
         self._process.behind(max(0, last - folded))

@@ -26,17 +26,17 @@ from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, WeftErro
 from weft_schemas.subjects import parse_request
 
 AT_ONCE = 1_000
-"""Requests of one service in work in one process, most of them waiting for `after`; others wait."""
+"""Requests of one service that one process handles at a time, most of them waiting for `after`."""
 OF_TENANT = 500
-"""Of these, of one tenant at most; so many more of it may wait before it is refused."""
+"""Most of these for one tenant; as many more of it may wait before it is refused."""
 OF_SESSION = 250
 MOST_WAITING = 128 * 1024 * 1024
-"""Bytes of all that wait; a request that would be more is refused."""
+"""Bytes of all waiting requests; a request beyond this is refused."""
 _ROOM_FOR_HEADERS = 1_024
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 Handler = Callable[[Asked[Any]], Awaitable[msgspec.Struct | msgspec.Raw]]
-"""The reply, or its JSON where that was made in another process."""
+"""Returns the reply, or its JSON if another process encoded it."""
 
 _log = logging.getLogger(__name__)
 
@@ -45,8 +45,8 @@ class RequestServer:
     """The request/reply side of one process."""
 
     def __init__(self, process: Process, group: str, joins: bool = True) -> None:
-        """`group` is the queue group: each request goes to one process of it. Where it does not
-        join at once, requests go to the others until `join`."""
+        """`group` is the queue group: each request goes to one of its processes. Without `joins`,
+        requests go to the others until `join`."""
         process.answers = joins
         self._process = process
         self._group = group
@@ -119,7 +119,7 @@ class RequestServer:
 
     def _refusal(self, error: Exception) -> ErrorReply:
         if isinstance(error, WeftError):
-            # A message may quote what cannot be encoded, which is then the fault it tells of.
+            # The message may quote the very text that cannot be encoded.
             printable = str(error).encode("utf-8", "replace").decode()
             return ErrorReply(error.code, printable, error.retryable)
         _log.error("a request failed", exc_info=error)

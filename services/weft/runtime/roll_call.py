@@ -1,6 +1,6 @@
-"""The roll call: every process of weft says how it is, to whoever asks all of them at once.
+"""The roll call: one request, to which every process of weft answers with its state.
 
-One that is dead or held up does not answer; that is how it is told.
+A process that is dead or suspended does not answer, and is recognised by that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from weft_schemas.status import ProcessState
 from weft_schemas.subjects import request_subject
 
 if TYPE_CHECKING:
-    # Who asks may be a client without what a process needs.
+    # A client without the dependencies of a process may call the roll.
     from weft.runtime.process import Process
 
 ANSWER_SECONDS = 0.5
@@ -31,7 +31,7 @@ SUBJECT = f"weft-rpc.*.{TENANT_SESSION}.{_SERVICE}"
 
 
 def state_of(process: Process) -> ProcessState:
-    """How a process is by its own account."""
+    """The state of a process as it reports it itself."""
     complaint = process.complaint()
     return ProcessState(
         service=process.name,
@@ -58,8 +58,8 @@ async def answer_roll_calls(process: Process) -> Listener:
 
 
 async def call_roll(connection: Connection, tenant: str) -> tuple[ProcessState, ...]:
-    """Every process that answers in time, by service, host and process number; none at once where
-    none is there. A credential needs leave to ask `weft-rpc.<tenant>.@tenant.processes`."""
+    """Every process that answers in time, by service, host and process number; returns at once if
+    there is none. The credential needs permission for `weft-rpc.<tenant>.@tenant.processes`."""
     found: dict[tuple[str, str, int], ProcessState] = {}
     first = asyncio.get_running_loop().create_future()
 
@@ -68,7 +68,7 @@ async def call_roll(connection: Connection, tenant: str) -> tuple[ProcessState, 
             state = msgspec.json.decode(payload, type=ProcessState)
             found[state.service, state.host, state.pid] = state
         if not first.done():
-            # Without a payload it is the server's word that nobody listens.
+            # An empty message is the server's status that nobody listens.
             first.set_result(bool(payload))
 
     inbox = connection.new_inbox()

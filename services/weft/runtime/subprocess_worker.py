@@ -1,8 +1,8 @@
-"""A subprocess for work that must not hold others up, or must not take the process down with it.
+"""A subprocess for work that must not delay other work, or that might kill the process.
 
-A worker's huge items go here, and every redelivered one: if the work kills its process, exactly one
-message is to blame, since the process takes one at a time. Heavy requests go to a pool of them
-(`runtime/pool.py`).
+A worker's huge items run here, and those that were delivered several times: if the work kills the
+subprocess, exactly one message is to blame, since it takes one at a time. Heavy requests go to a
+pool of them (`runtime/pool.py`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 NICENESS = 5
-"""A third of an ordinary process's share where cores are short: small items go first."""
-LANE_SECONDS = 60.0
-"""Longest that one piece of work may take: far above the slowest real body (a few seconds), far
-below a human's patience with a stuck worker."""
+"""About a third of a normal process's share when the processor is busy: small items go first."""
+WORK_SECONDS = 60.0
+"""Longest that one piece of work may take: far above the slowest real body (a few seconds)."""
 
 
 class WorkDied(WeftError):
@@ -55,16 +54,16 @@ class Child(Protocol):
         """To send calls and receive their outcomes."""
 
     def kill(self) -> None:
-        """End it, whatever it does."""
+        """Kill it."""
 
 
 class SubprocessWorker:
-    """One subprocess, started when first needed and again after it was lost."""
+    """One subprocess, started when first needed and again after it died."""
 
     def __init__(
         self,
         start: Callable[[], Awaitable[Child]] | None = None,
-        seconds: float = LANE_SECONDS,
+        seconds: float = WORK_SECONDS,
     ) -> None:
         """`start` gives the process, by default a spawned one; `seconds`: longest that one piece of
         work may take."""
@@ -72,7 +71,7 @@ class SubprocessWorker:
         self._seconds = seconds
         self._child: Child | None = None
         self._turn = asyncio.Lock()
-        # Of its own: asyncio's few are for everybody, and this one waits as long as the work takes.
+        # A thread of its own: it waits as long as the work takes, and asyncio's few are shared.
         self._thread = ThreadPoolExecutor(1, "subprocess")
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -89,7 +88,7 @@ class SubprocessWorker:
             try:
                 done, _ = await asyncio.wait([call], timeout=self._seconds)
             except asyncio.CancelledError:
-                self._end()  # else the next to come would be given this one's outcome
+                self._end()  # otherwise the next call would receive this one's result
                 await asyncio.gather(call, return_exceptions=True)
                 raise
             if not done:
@@ -107,7 +106,7 @@ class SubprocessWorker:
         return cast(T, outcome)
 
     def close(self) -> None:
-        """End the subprocess, whatever it does."""
+        """Kill the subprocess."""
         self._end()
         self._thread.shutdown(wait=False)
 
@@ -147,7 +146,7 @@ def _ask(pipe: Connection, call: object) -> object:
 def _serve(pipe: Connection, parent: int) -> None:
     die_with_parent(parent)
     os.nice(NICENESS)
-    # Ctrl-C reaches the whole group; the worker decides when its subprocess ends.
+    # Ctrl-C is sent to the whole process group; the worker decides when its subprocess ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve_calls(pipe)
 
@@ -164,6 +163,6 @@ def serve_calls(pipe: Connection) -> None:
         except WeftError as error:
             outcome = error
         except Exception as error:
-            # Its place in the code is lost on the way back, so it is written down here.
+            # Pickling loses the traceback, so the location is noted here.
             outcome = WorkFailed(safe_error(error))
         pipe.send(outcome)

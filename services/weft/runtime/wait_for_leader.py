@@ -1,5 +1,5 @@
-"""A process that starts while the log has no leader waits for one: to end and be started again
-would cost more than the election, and each time a longer pause."""
+"""A process that starts while the stream has no leader waits for one: exiting and being restarted,
+with longer pauses each time, would take longer than the election."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
 ELECTION_SECONDS = 30.0
-"""Then the service tries, and says what is wrong; an election takes 4 to 10."""
+"""After this the service starts anyway and reports what is wrong; an election takes 4 to 10."""
 _ASK_SECONDS = 2.0
 _PAUSE_SECONDS = 0.2
 
