@@ -327,6 +327,8 @@ class Upstream:
             return f"{self.spec.command!r} is not installed here; mend `command` in the file"
         if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
             return f"it ended{self._told()}"
+        if isinstance(error, MCPError) and self._wire is not None and self._wire.fault:
+            return self._wire.fault
         return f"{str(error) or type(error).__name__}{self._told()}"
 
     def _gone(self) -> str:
