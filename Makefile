@@ -30,15 +30,18 @@ $(STAMP): requirements/dev.txt pyproject.toml
 demo: $(STAMP)
 	$(BIN)/weft demo
 
-# The proofs under load run alone and print their seeds. Most other tests wait, for servers that
-# start, die and elect; so several files run at once. Hypothesis' own profile `ci` gives the same
-# examples every time and lets each take as long as it needs; without it they are new each time.
+# The tests start hundreds of processes: each reads modules that are compiled, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
+
+# What holds times against each other runs alone. Most other tests wait, for servers that start, die
+# and elect; so several files run at once, the long proofs first and the short tests last. Seeds and
+# counts are printed at the end. Hypothesis' own profile `ci` gives the same examples every time and
+# lets each take as long as it needs; without it they are new each time.
 PYTEST := $(BIN)/python -m pytest -q -m "not slow" --hypothesis-profile=ci
-PROOFS := tests/crash tests/integration/test_attack.py tests/unit/test_linear_time.py \
-  $(wildcard tests/integration/test_hostile_*.py tests/integration/test_scale_*.py)
+ALONE := tests/integration/test_hostile_load.py
 test: $(STAMP) lint
-	$(PYTEST) $(PROOFS)
-	$(PYTEST) -n 3 --dist loadfile $(PROOFS:%=--ignore=%)
+	$(PYTEST) $(ALONE)
+	$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(ALONE:%=--ignore=%)
 
 # The frameworks in an environment of their own: 0.9 GB, which is why `make test` leaves them out.
 FRAMEWORKS := .venv-frameworks

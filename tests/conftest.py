@@ -1,7 +1,33 @@
-"""The deployment that the processes of all tests belong to."""
+"""The deployment that the processes of all tests belong to, and what tests tell beside passing."""
 
 import os
+from collections.abc import Callable
+
+import pytest
 
 from tests.audited import KEY
 
 os.environ.setdefault("WEFT_FINGERPRINT_KEY", KEY.decode())
+
+TOLD = "told"
+
+
+@pytest.fixture
+def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Has a line printed at the end of the run, from whichever process: a seed, what was counted
+    or measured."""
+    return lambda line: record_property(TOLD, line)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    calls = [
+        report
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call"
+    ]
+    lines = [value for call in calls for name, value in call.user_properties if name == TOLD]
+    if lines:
+        terminalreporter.section("told")
+        for line in lines:
+            terminalreporter.write_line(str(line))

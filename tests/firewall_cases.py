@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import random
 import string
+from collections.abc import Callable
 
 from weft_eval.guards import Span
 
@@ -52,6 +53,63 @@ def _url(rng: random.Random) -> str:
     return f"{scheme}://{body(rng, LETTERS, 6)}:{body(rng, ALNUM, 14)}@db.internal:5432/app"
 
 
+def _of_vendor(prefix: str, alphabet: str, length: int, end: str = "") -> Callable[..., str]:
+    """A key of one service; its prefix is written here in two pieces."""
+    return lambda r: prefix.replace(" ", "") + body(r, alphabet, length) + end
+
+
+def _uuid(rng: random.Random) -> str:
+    return "-".join(body(rng, HEX, length) for length in (8, 4, 4, 4, 12))
+
+
+LOWER = string.ascii_lowercase + string.digits
+_VENDORS = {
+    "adafruit_key": _of_vendor("ai o_", ALNUM, 28),
+    "artifactory_key": _of_vendor("AK Cp", ALNUM, 69),
+    "atlassian_token": _of_vendor("ATA TT3xFf", URLSAFE, 180),
+    "aws_appsync_key": _of_vendor("da 2-", LOWER, 26),
+    "aws_mws_token": lambda r: "amzn" + ".mws." + _uuid(r),
+    "azure_devops_token": lambda r: body(r, ALNUM, 76) + "AZ" + "DO" + body(r, ALNUM, 4),
+    "braintree_token": lambda r: (
+        "access_token" + "$production$" + body(r, LOWER, 16) + "$" + body(r, HEX, 32)
+    ),
+    "circleci_token": lambda r: "CCI" + "PAT_" + body(r, ALNUM, 22) + "_" + body(r, HEX, 40),
+    "contentful_token": _of_vendor("CF PAT-", URLSAFE, 43),
+    "defined_key": lambda r: "dn" + "key-" + body(r, LOWER, 26) + "-" + body(r, LOWER, 52),
+    "duffel_token": _of_vendor("duffel_ live_", URLSAFE, 43),
+    "dynatrace_token": lambda r: "dt0" + "c01." + body(r, UPPER, 24) + "." + body(r, UPPER, 64),
+    "easypost_key": _of_vendor("EZ AK", ALNUM, 54),
+    "firecrawl_key": _of_vendor("f c-", HEX, 32),
+    "flutterwave_key": _of_vendor("FLW SECK-", ALNUM, 32, "-X"),
+    "google_refresh_token": _of_vendor("1/ /0", URLSAFE, 60),
+    "grafana_key": _of_vendor("eyJ rIjoi", ALNUM, 80),
+    "hubspot_token": lambda r: "pat" + "-na1-" + _uuid(r),
+    "langsmith_key": lambda r: "lsv2" + "_pt_" + body(r, HEX, 32) + "_" + body(r, HEX, 10),
+    "launchdarkly_key": lambda r: "sd" + "k-" + _uuid(r),
+    "mailgun_key": _of_vendor("ke y-", HEX, 32),
+    "mapbox_token": lambda r: "sk" + ".eyJ" + body(r, ALNUM, 80) + "." + body(r, ALNUM, 22),
+    "maxmind_key": lambda r: body(r, ALNUM, 6) + "_" + body(r, ALNUM, 29) + "_m" + "mk",
+    "netlify_token": _of_vendor("nf p_", ALNUM, 36),
+    "newrelic_key": _of_vendor("NR AK-", UPPER, 27),
+    "newrelic_licence": _of_vendor("", HEX, 36, "NR" + "AL"),
+    "nuget_key": _of_vendor("oy 2", LOWER, 43),
+    "nvidia_key": _of_vendor("nv api-", URLSAFE, 64),
+    "openshift_token": _of_vendor("sha 256~", URLSAFE, 43),
+    "pinecone_key": _of_vendor("pc sk_", ALNUM, 64),
+    "pixie_key": lambda r: "px" + "-api-" + _uuid(r),
+    "plaid_token": lambda r: "access" + "-production-" + _uuid(r),
+    "prefect_key": _of_vendor("pn u_", ALNUM, 36),
+    "pulumi_token": _of_vendor("pu l-", HEX, 40),
+    "readme_key": _of_vendor("rd me_", LOWER, 70),
+    "brevo_key": lambda r: "xkey" + "sib-" + body(r, HEX, 64) + "-" + body(r, ALNUM, 16),
+    "salesforce_token": lambda r: "00" + "D" + body(r, ALNUM, 12) + "!" + body(r, ALNUM + "._", 96),
+    "sonar_token": _of_vendor("sq u_", HEX, 40),
+    "sourcegraph_token": _of_vendor("sg p_", HEX, 40),
+    "tailscale_key": _of_vendor("ts key-auth-", ALNUM, 40),
+    "typeform_token": _of_vendor("tf p_", ALNUM, 59),
+    "yandex_token": _of_vendor("AQ VN", URLSAFE, 36),
+    "zoho_token": lambda r: "10" + "00." + body(r, HEX, 32) + "." + body(r, HEX, 32),
+}
 _MAKERS = {
     "aws_access_key": lambda r: r.choice(("AK", "AS")) + "IA" + body(r, UPPER, 16),
     "aws_secret_key": lambda r: "aws_secret_access_key = " + body(r, ALNUM + "+/", 39) + "a",
@@ -99,6 +157,7 @@ _MAKERS = {
         + r.choice((": ", "=", " = "))
         + body(r, ALNUM, 32)
     ),
+    **_VENDORS,
 }  # fmt: skip
 SECRETS = tuple(_MAKERS)
 

@@ -11,8 +11,8 @@ import msgspec
 from mcp import Client
 from mcp_types import CallToolResult
 
-from weft.gateway.behind import Behind
 from weft.gateway.config import GatewayConfig, Limits, Options, ServerSpec
+from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.gateway import Gateway
 from weft.gateway.service import Service
 from weft.gateway.state import Folder
@@ -53,7 +53,7 @@ async def gateway(
     options.setdefault("mode", "search")
     settings = Settings(nats_url=url, tenant=TENANT, data_dir=folder, fingerprint_key="k" * 16)
     config = GatewayConfig(servers={one.name: one for one in servers}, options=Options(**options))
-    behind = Behind(settings, named=True)
+    behind = GatewayDeployment(settings, named=True)
     behind.is_own = True  # no firewall runs here that could tell a handle
     async with Gateway(config, behind, Folder(folder), session=SESSION) as made:
         await made.log()

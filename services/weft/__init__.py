@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from weft import testing as testing
     from weft.client import Client as Client
     from weft.client import connect as connect
-    from weft.client.absence import UnavailableWarning as UnavailableWarning
     from weft.client.blocking import SyncClient as SyncClient
     from weft.client.blocking import SyncSession as SyncSession
     from weft.client.blocking import connect_sync as connect_sync
-    from weft.client.confirming import Confirmation as Confirmation
+    from weft.client.confirmation import Confirmation as Confirmation
     from weft.client.drilldown import drilldown_tool as drilldown_tool
     from weft.client.drilldown import slice_item as slice_item
     from weft.client.histories import ChangedMessage as ChangedMessage
     from weft.client.histories import PublishedMessages as PublishedMessages
+    from weft.client.offline import UnavailableWarning as UnavailableWarning
     from weft.client.outgoing import PublishAck as PublishAck
     from weft.client.pack import Pack as Pack
     from weft.client.parking import Parked as Parked
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "connect": "weft.client",
     "Client": "weft.client",
-    "Confirmation": "weft.client.confirming",
+    "Confirmation": "weft.client.confirmation",
     "drilldown_tool": "weft.client.drilldown",
     "slice_item": "weft.client.drilldown",
     "ChangedMessage": "weft.client.histories",
     "PublishedMessages": "weft.client.histories",
     "Session": "weft.client.session",
     "firewall_result": "weft.firewall.result",
-    "UnavailableWarning": "weft.client.absence",
+    "UnavailableWarning": "weft.client.offline",
     "connect_sync": "weft.client.blocking",
     "SyncClient": "weft.client.blocking",
     "SyncSession": "weft.client.blocking",

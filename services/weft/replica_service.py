@@ -15,12 +15,12 @@ from weft.compiler.warm_up import rehearse, rehearse_recent
 from weft.firewall import service as firewall
 from weft.firewall.views.installed import registry
 from weft.log.publishing import Publisher
-from weft.runtime.answering import Answering
-from weft.runtime.attendance import Attendance
-from weft.runtime.nursery import Nursery
+from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
+from weft.runtime.request_group import RequestGroup
+from weft.runtime.request_server import RequestServer
 from weft_schemas.errors import Unavailable
 
 _log = logging.getLogger(__name__)
@@ -34,32 +34,32 @@ COLLECTED = (5_000, 20, 10)
 no collector; Python's 700 would look ten times in each, a twentieth of its time."""
 
 
-async def service(process: Process, nursery: Nursery | None = None) -> None:
-    """Run until the process stops, and answer what was asked until then. `nursery` was forked with
-    `warm`."""
+async def service(process: Process, fork_server: ForkServer | None = None) -> None:
+    """Run until the process stops, and answer what was asked until then. `fork_server` was forked
+    with `warm`."""
     settings = process.settings
-    if nursery is None:
+    if fork_server is None:
         rehearse(settings.encoding)
-        nursery = Nursery(partial(warm, settings.encoding))
+        fork_server = ForkServer(partial(warm, settings.encoding))
     async with (
         Replica(settings.data_dir) as replica,
-        Pool(nursery, settings.heavy_processes, settings.heavy_seconds) as pool,
+        Pool(fork_server, settings.heavy_processes, settings.heavy_seconds) as pool,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
     ):
         await _check(replica)
         await _rehearse_recent(replica)
-        answering = Answering(process, GROUP, joins=False)
-        await compiler.answer(process, replica, pool, publisher, answering)
-        await firewall.answer(process, replica, pool, publisher, answering)
+        request_server = RequestServer(process, GROUP, joins=False)
+        await compiler.answer(process, replica, pool, publisher, request_server)
+        await firewall.answer(process, replica, pool, publisher, request_server)
         gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
         gc.set_threshold(*COLLECTED)
         process.started()
-        watching = asyncio.create_task(Attendance(process, replica, answering).keep())
+        watching = asyncio.create_task(RequestGroup(process, replica, request_server).keep())
         await process.stopping.wait()
         replica.hurry()
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
-        await answering.drain()
+        await request_server.drain()
 
 
 def warm(encoding: str) -> None:

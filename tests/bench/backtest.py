@@ -17,7 +17,7 @@ import msgspec
 
 from tests.bench.indexer import Words
 from tests.bench.table import quantile, ratio, show
-from weft.audit.backtesting import Backtest, backtest_policy
+from weft.audit.backtest_from_log import Backtest, backtest_policy
 from weft.audit.history import Histories, fresh_model
 from weft.compiler.compile import Compilation, compile_pack
 from weft.log.connection import Connection, connect

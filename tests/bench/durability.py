@@ -13,7 +13,7 @@ from statistics import median, quantiles
 
 from tests.bench.publish import messages
 from tests.bench.table import show
-from weft.log.batching import BulkPublisher, best_mode
+from weft.log.bulk_publishing import BulkPublisher, best_mode
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher

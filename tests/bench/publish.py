@@ -14,7 +14,7 @@ from nats.js import JetStreamContext
 
 from tests.bench.table import ratio, show
 from weft.log.api import call
-from weft.log.batching import BulkPublisher, Mode
+from weft.log.bulk_publishing import BulkPublisher, Mode
 from weft.log.connection import Connection, connect
 from weft.log.message import Message
 from weft.log.publishing import WINDOW, Publisher

@@ -22,7 +22,7 @@ from tests.bench.table import ratio, show
 from tests.integration.indexer_process import indexer
 from weft import tokens
 from weft.indexer.rebuild import rebuild
-from weft.log.batching import BulkPublisher, best_mode
+from weft.log.bulk_publishing import BulkPublisher, best_mode
 from weft.log.connection import Connection, connect
 from weft.log.following import Follower
 from weft.log.message import Message

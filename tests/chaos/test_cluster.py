@@ -28,23 +28,21 @@ GAP_SECONDS = 60.0
 """No test waits longer for a cluster to find another leader."""
 
 
-async def test_leaders_and_processes_die_again_and_again_under_load(tmp_path: Path, capsys):
+async def test_leaders_and_processes_die_again_and_again_under_load(tmp_path: Path, tell):
     report = await kill_under_load(
         tmp_path, seed(), sessions=8, items=200, kills=16, pause=3.0, clustered=True
     )
-    with capsys.disabled():
-        print(f"\n{report}")
+    tell(str(report))
     assert report.faults == []
 
 
-async def test_leaders_are_cut_off_again_and_again_under_load(tmp_path: Path, capsys):
+async def test_leaders_are_cut_off_again_and_again_under_load(tmp_path: Path, tell):
     """Each comes back in the belief that it leads, and must store nothing on its own."""
     report = await kill_under_load(
         tmp_path, seed(), sessions=8, items=200, kills=4, pause=5.0, clustered=True, only=SERVER,
         cut_off=True,
     )  # fmt: skip
-    with capsys.disabled():
-        print(f"\ncut off, not killed: {report}")
+    tell(f"cut off, not killed: {report}")
     assert report.faults == []
 
 
@@ -88,7 +86,7 @@ async def test_a_process_that_starts_without_a_leader_waits_for_one(tmp_path: Pa
 
 
 @pytest.mark.parametrize("way", ["killed", "cut off"])
-async def test_the_gap_that_a_lost_leader_leaves(tmp_path: Path, capsys, way: str):
+async def test_the_gap_that_a_lost_leader_leaves(tmp_path: Path, tell, way: str):
     """Seconds without a publish and without a compile are printed; that both come back is
     asserted."""
     settings = Settings(data_dir=tmp_path, tenant="acme")
@@ -112,11 +110,8 @@ async def test_the_gap_that_a_lost_leader_leaves(tmp_path: Path, capsys, way: st
                 gaps.append((published, time.perf_counter() - begun))
                 leader.send_signal(signal.SIGCONT)
                 await asyncio.sleep(6)
-    with capsys.disabled():
-        for published, compiled in gaps:
-            print(
-                f"\nleader {way}: publish after {published:.1f} s, compile after {compiled:.1f} s"
-            )
+    for published, compiled in gaps:
+        tell(f"leader {way}: publish after {published:.1f} s, compile after {compiled:.1f} s")
 
 
 async def first_compile(client: Client) -> None:

@@ -39,7 +39,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-async def test_a_full_disk_refuses_and_keeps_and_passes(tmp_path: Path, small_disk: Path, capsys):
+async def test_a_full_disk_refuses_and_keeps_and_passes(tmp_path: Path, small_disk: Path, tell):
     ballast = small_disk / "ballast"
     attempts: list[Attempt] = []
     refusals: list[WeftError] = []
@@ -76,11 +76,10 @@ async def test_a_full_disk_refuses_and_keeps_and_passes(tmp_path: Path, small_di
             with Reader(tmp_path) as reader:
                 await settled(c.connection, reader)
                 found = faults(attempts, held_in(reader.model().db))
-    with capsys.disabled():
-        told = [attempt.outcome for attempt in attempts]
-        print(f"\n{told.count('acknowledged')} acknowledged, then refused:")
-        for error, seconds in zip(refusals, waited, strict=True):
-            print(f"after {seconds:.1f} s: {error}")
+    told = [attempt.outcome for attempt in attempts]
+    tell(f"{told.count('acknowledged')} acknowledged, then refused:")
+    for error, seconds in zip(refusals, waited, strict=True):
+        tell(f"after {seconds:.1f} s: {error}")
     assert folded
     assert compiled
     assert found == []

@@ -69,12 +69,11 @@ def missing(reader: Reader, *sessions: str) -> list[str]:
     return faults(sent, held_in(reader.model().db))
 
 
-async def test_the_server_is_killed_again_and_again_under_load(tmp_path: Path, capsys):
+async def test_the_server_is_killed_again_and_again_under_load(tmp_path: Path, tell):
     report = await kill_under_load(
         tmp_path, seed(), sessions=12, items=300, kills=8, pause=2.5, only=SERVER
     )
-    with capsys.disabled():
-        print(f"\n{report}")
+    tell(str(report))
     assert report.faults == []
 
 

@@ -48,7 +48,7 @@ async def next_death(hit: list[str]) -> None:
 
 
 async def test_a_crash_at_every_point_leaves_the_read_model_of_an_undisturbed_run(
-    server, log: Connection, tmp_path: Path, capsys
+    server, log: Connection, tmp_path: Path, tell
 ):
     undisturbed = await digest_of_a_run(server.url, log, tmp_path / "undisturbed", {})
     await empty(log)
@@ -56,6 +56,5 @@ async def test_a_crash_at_every_point_leaves_the_read_model_of_an_undisturbed_ru
     planned = deaths()
     assert sorted(point for points in planned.values() for point in points) == sorted(POINTS)
     crashed = await digest_of_a_run(server.url, log, tmp_path / "crashed", planned)
-    with capsys.disabled():
-        print(f"\n{len(POINTS)} crash points, each passed and died at; digest {crashed[:12]}")
+    tell(f"{len(POINTS)} crash points, each passed and died at; digest {crashed[:12]}")
     assert crashed == undisturbed

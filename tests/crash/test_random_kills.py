@@ -15,20 +15,18 @@ def seed() -> int:
     return int(os.environ.get("WEFT_SEED") or random.SystemRandom().randrange(1_000_000))
 
 
-async def test_random_kills_under_load_lose_double_and_invent_nothing(tmp_path: Path, capsys):
+async def test_random_kills_under_load_lose_double_and_invent_nothing(tmp_path: Path, tell):
     report = await kill_under_load(tmp_path, seed(), sessions=12, items=250, kills=10, pause=0.7)
-    with capsys.disabled():
-        print(f"\n{report}")
+    tell(str(report))
     assert report.faults == []
     assert len(report.attempts) == 3_000
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("round", range(5))
-async def test_minutes_of_random_kills(tmp_path: Path, capsys, round: int):
+async def test_minutes_of_random_kills(tmp_path: Path, tell, round: int):
     report = await kill_under_load(
         tmp_path, seed() + round, sessions=24, items=500, kills=40, pause=1.5
     )
-    with capsys.disabled():
-        print(f"\n{report}")
+    tell(str(report))
     assert report.faults == []

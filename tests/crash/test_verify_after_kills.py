@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.crash.killing import COUNTS, Report, kill
 from tests.crash.lives import settled
 from tests.crash.test_random_kills import seed
-from weft.audit.verifying import verify
+from weft.audit.verify import verify
 from weft.client import Client
 from weft.log.connection import Connection, connect
 from weft.readmodel.generations import Reader
@@ -81,7 +81,7 @@ async def erase_in_parts(log: Connection, session: str) -> None:
 
 
 async def test_after_kills_and_erasures_the_auditor_finds_no_fault(
-    tmp_path: Path, capsys, monkeypatch
+    tmp_path: Path, tell, monkeypatch
 ) -> None:
     monkeypatch.setattr("weft.replay.erasing.REPLICA_SECONDS", 5.0)
     report, chance = Report(seed()), random.Random()
@@ -101,9 +101,8 @@ async def test_after_kills_and_erasures_the_auditor_finds_no_fault(
                 await settled(log, reader)
             done = await verify(log, tmp_path, settings.encoding)
             await log.close()
-    with capsys.disabled():
-        notes = [finding.kind for finding in done.findings if finding.note]
-        counted = {kind: notes.count(kind) for kind in sorted(set(notes))}
-        print(f"\nseed {report.seed}: {report.kills}; notes of the auditor: {counted}")
+    notes = [finding.kind for finding in done.findings if finding.note]
+    counted = {kind: notes.count(kind) for kind in sorted(set(notes))}
+    tell(f"seed {report.seed}: {report.kills}; notes of the auditor: {counted}")
     assert done.compared
     assert done.faults == []

@@ -96,7 +96,7 @@ def _service(pid: int) -> str:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
     except OSError:
         return "gone"
-    return words[words.index("work") + 1] if "work" in words else "lane"
+    return words[words.index("work") + 1] if "work" in words else "subprocess"
 
 
 async def _ready(running: Running) -> int:

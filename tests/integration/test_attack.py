@@ -141,7 +141,7 @@ async def cross(server: EmbeddedServer, attacker: Attacker) -> None:
                     break
 
 
-async def test_no_agent_hurts_reads_or_deceives_another(tmp_path: Path, capsys):
+async def test_no_agent_hurts_reads_or_deceives_another(tmp_path: Path, tell):
     async with platform(tmp_path) as (server, running), AsyncExitStack() as stack:
         victim = await stack.enter_async_context(agent(server, "acme"))
         admin = await stack.enter_async_context(signed_in(server, "admin"))
@@ -224,13 +224,12 @@ async def test_no_agent_hurts_reads_or_deceives_another(tmp_path: Path, capsys):
         logs = [str(line) for one in running.values() for line in one.log]
     under.sort()
     leaks = sum(SECRET.encode() in one for one in attacker.seen)
-    with capsys.disabled():
-        print(
-            f"\nseed {SEED}: {attacker.tries} tries, {attacker.refused} refused in words, {leaks} "
-            f"leaks; acme's compile quiet p50 {quiet[10] * 1000:.0f} ms, beside the attack p50 "
-            f"{under[len(under) // 2] * 1000:.0f} ms, longest {under[-1] * 1000:.0f} ms "
-            f"({len(under)} compiles)"
-        )
+    tell(
+        f"seed {SEED}: {attacker.tries} tries, {attacker.refused} refused in words, {leaks} "
+        f"leaks; acme's compile quiet p50 {quiet[10] * 1000:.0f} ms, beside the attack p50 "
+        f"{under[len(under) // 2] * 1000:.0f} ms, longest {under[-1] * 1000:.0f} ms "
+        f"({len(under)} compiles)"
+    )
     assert leaks == 0
     assert not any(SECRET in line for line in logs)
     assert all(alive.values()), alive

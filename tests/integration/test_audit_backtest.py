@@ -6,7 +6,7 @@ from tests.audited import KEY, SESSION
 from tests.integration.command_line import weft
 from tests.integration.logged import publish, publish_raw
 
-from weft.audit.backtesting import backtest_policy
+from weft.audit.backtest_from_log import backtest_policy
 from weft.audit.history import Histories, fresh_model
 from weft.compiler.compile import compile_pack
 from weft.log.connection import Connection

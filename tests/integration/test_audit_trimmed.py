@@ -7,10 +7,10 @@ from tests.integration.logged import publish, until, until_finished
 from tests.integration.test_audit_backtest import compile_and_record
 from tests.integration.test_worker_services import working
 
-from weft.audit.backtesting import backtest_policy
+from weft.audit.backtest_from_log import backtest_policy
 from weft.audit.compiles import all_compiles
-from weft.audit.reproducing import reproduce_compile
-from weft.audit.verifying import verify
+from weft.audit.reproduce_from_log import reproduce_compile
+from weft.audit.verify import verify
 from weft.indexer.rebuild import rebuild
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection

@@ -12,9 +12,8 @@ from tests.integration.folding import folding
 from tests.integration.logged import publish, publish_raw, until, until_finished
 from tests.integration.test_worker_services import working
 
-from weft.audit import verifying
 from weft.audit.checks import Finding
-from weft.audit.verifying import Verification, verify
+from weft.audit.verify import Verification, verify
 from weft.log import erasing
 from weft.log.api import call as ask_server
 from weft.log.bodies import Bodies
@@ -44,7 +43,7 @@ from weft_schemas.subjects import STREAM, derived_subject, item_subject
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted faults do not pass by waiting."""
-    monkeypatch.setattr(verifying, "SETTLE_SECONDS", 0.3)
+    monkeypatch.setattr("weft.audit.verify.SETTLE_SECONDS", 0.3)
 
 
 @pytest.fixture

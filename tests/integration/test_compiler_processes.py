@@ -22,11 +22,11 @@ from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import records_of
 from weft.readmodel.store import open_writer, snapshot
 from weft.replica_service import warm
-from weft.runtime.answering import Asked
-from weft.runtime.nursery import Nursery
+from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
+from weft.runtime.request_server import Asked
 from weft.runtime.settings import Settings
 from weft_schemas.compile import CompileRequest, ContextPack, ExplainReply
 from weft_schemas.errors import NotFound
@@ -65,7 +65,7 @@ async def compiling(
     async with (
         Replica(data_dir) as replica,
         Publisher(process.connection) as publisher,
-        Pool(Nursery(partial(warm, "cl100k_base")), 1, 60.0) as pool,
+        Pool(ForkServer(partial(warm, "cl100k_base")), 1, 60.0) as pool,
     ):
         yield service.Compiler(process, replica, pool, publisher), pool
     await process.connection.close()

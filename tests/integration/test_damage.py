@@ -5,8 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import NamedTuple
 
+import pytest
+import pytest_asyncio
 from tests.integration.command_line import services, weft
 from tests.integration.logged import PATIENCE
 
@@ -16,6 +22,17 @@ from weft_schemas.errors import Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 
 SESSIONS = 20
+REPLICA = ("--firewall", "0", "--summarizer", "0", "--memory", "0", "--router", "0")
+"""Nothing but a user's turns is published: an indexer and a compiler have all the work."""
+
+
+class Filled(NamedTuple):
+    """A folder on which nothing runs, the last sequence in its log, and the prompts of all
+    sessions."""
+
+    folder: Path
+    last: int
+    before: list[str]
 
 
 def turns(session: int) -> list[ContextItem]:
@@ -27,9 +44,30 @@ def turns(session: int) -> list[ContextItem]:
     ]
 
 
-async def filled(client: library.Client) -> int:
-    acks = [await client.publish(f"s{number}", turns(number)) for number in range(SESSIONS)]
-    return acks[-1].sequence
+@asynccontextmanager
+async def replica(folder: Path) -> AsyncIterator[tuple[library.Client, str]]:
+    """A client of the services on a folder, and the server's address."""
+    async with services(folder, *REPLICA) as url, library.connect(url, tenant="acme") as client:
+        yield client, url
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def template(tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    folder = tmp_path_factory.mktemp("filled") / "up"
+    async with replica(folder) as (client, _):
+        acks = [await client.publish(f"s{number}", turns(number)) for number in range(SESSIONS)]
+        last = acks[-1].sequence
+        before = await prompts(client, last, PATIENCE / 2)
+    assert "unavailable" not in before
+    assert not any("deadbeef" in prompt for prompt in before)
+    return Filled(folder, last, before)
+
+
+@pytest.fixture
+def filled(template: Filled, tmp_path: Path) -> Filled:
+    """A copy of the test's own."""
+    shutil.copytree(template.folder, tmp_path / "up")
+    return template._replace(folder=tmp_path / "up")
 
 
 async def prompts(client: library.Client, after: int = 0, timeout: float = 2.0) -> list[str]:
@@ -79,7 +117,7 @@ def falsify(path: Path) -> bool:
     return True
 
 
-async def until_as_before(client: library.Client, before: list[str], after: int) -> None:
+async def until_as_before(client: library.Client, before: list[str]) -> None:
     """Every answer on the way is the right one, or that there is none now."""
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -91,62 +129,44 @@ async def until_as_before(client: library.Client, before: list[str], after: int)
 
 
 async def test_damage_while_it_runs_is_answered_with_nothing_wrong_and_mended(
-    tmp_path: Path,
+    filled: Filled,
 ) -> None:
-    folder = tmp_path / "up"
-    async with services(folder) as url, library.connect(url, tenant="acme") as client:
-        last = await filled(client)
-        await prompts(client, last, PATIENCE / 2)
-    async with services(folder) as url, library.connect(url, tenant="acme") as client:
-        before = await prompts(client, last, PATIENCE / 2)
-        assert "unavailable" not in before
-        damaged = current(folder)
+    async with replica(filled.folder) as (client, url):
+        assert await prompts(client, filled.last, PATIENCE / 2) == filled.before
+        damaged = current(filled.folder)
         damage(damaged)
-        await until_as_before(client, before, last)
-        assert current(folder) != damaged
+        await until_as_before(client, filled.before)
+        assert current(filled.folder) != damaged
         told = await weft("status", "--tenant", "acme", url=url)
     assert "built anew: generation-" in told.err
     assert "is damaged" in told.err
 
 
-async def test_words_that_changed_in_the_file_are_never_answered(tmp_path: Path) -> None:
-    folder = tmp_path / "up"
-    async with services(folder) as url, library.connect(url, tenant="acme") as client:
-        last = await filled(client)
-        await prompts(client, last, PATIENCE / 2)
-    async with services(folder) as url, library.connect(url, tenant="acme") as client:
-        before = await prompts(client, last, PATIENCE / 2)
-        assert not any("deadbeef" in prompt for prompt in before)
+async def test_words_that_changed_in_the_file_are_never_answered(filled: Filled) -> None:
+    async with replica(filled.folder) as (client, _):
+        assert await prompts(client, filled.last, PATIENCE / 2) == filled.before
         async with asyncio.timeout(PATIENCE):
-            while not falsify(current(folder)):
+            while not falsify(current(filled.folder)):
                 await asyncio.sleep(0.2)
-        await until_as_before(client, before, last)
+        await until_as_before(client, filled.before)
         assert "is damaged" in str((await client.status()).rebuilt)
 
 
 async def test_damage_while_nothing_runs_is_found_before_anything_is_answered(
-    tmp_path: Path,
+    filled: Filled,
 ) -> None:
-    folder = tmp_path / "up"
-    async with services(folder) as url, library.connect(url, tenant="acme") as client:
-        last = await filled(client)
-        before = await prompts(client, last, PATIENCE / 2)
-    damage(current(folder))
-    async with services(folder) as url, library.connect(url, tenant="acme") as client:
-        await until_as_before(client, before, last)
+    damage(current(filled.folder))
+    async with replica(filled.folder) as (client, _):
+        await until_as_before(client, filled.before)
         assert "is damaged" in str((await client.status()).rebuilt)
 
 
-async def test_damage_without_a_trace_is_found_soon(tmp_path: Path) -> None:
-    folder = tmp_path / "up"
-    async with services(folder) as url, library.connect(url, tenant="acme") as client:
-        last = await filled(client)
-        await prompts(client, last, PATIENCE / 2)
-    async with services(folder) as url, library.connect(url, tenant="acme") as client:
-        await client.compile("s0", "answer", after=last, timeout=PATIENCE / 2)
-        damaged = current(folder)
+async def test_damage_without_a_trace_is_found_soon(filled: Filled) -> None:
+    async with replica(filled.folder) as (client, _):
+        await client.compile("s0", "answer", after=filled.last, timeout=PATIENCE / 2)
+        damaged = current(filled.folder)
         damage(damaged, traceless=True)
         async with asyncio.timeout(PATIENCE):
-            while not list(folder.rglob("mended")):
+            while not list(filled.folder.rglob("mended")):
                 await asyncio.sleep(0.1)
-        assert current(folder) != damaged
+        assert current(filled.folder) != damaged

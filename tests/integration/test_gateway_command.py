@@ -12,8 +12,8 @@ from mcp import Client, StdioServerParameters
 from tests.gateway import called, odd_server, text_of
 from tests.integration.command_line import weft
 
-from weft.gateway.behind import Behind
-from weft.gateway.own import OwnService
+from weft.gateway.deployment import GatewayDeployment
+from weft.gateway.weft_server import WeftServer
 from weft.log.server import EmbeddedServer
 from weft.runtime.settings import Settings
 from weft.runtime.up import running
@@ -76,9 +76,9 @@ async def test_weft_as_a_server_remembers_from_session_to_session(tmp_path: Path
         )
         counts = {"firewall": 1, "memory": 1, "indexer": 1, "compiler": 1}
         async with running(settings, counts, embedded=False):
-            behind = Behind(settings, named=True)
+            behind = GatewayDeployment(settings, named=True)
             async with behind:
-                first = OwnService(behind, "user:ada", "first").server()
+                first = WeftServer(behind, "user:ada", "first").server()
                 async with Client(first, cache=None) as client:
                     names = [tool.name for tool in (await client.list_tools()).tools]
                     assert names == [
@@ -96,7 +96,7 @@ async def test_weft_as_a_server_remembers_from_session_to_session(tmp_path: Path
                     assert "sequence" in text_of(await client.call_tool("publish", said))
                     compiled = await client.call_tool("compile", {"query": "harbour"})
                     assert "The harbour opens at six." in text_of(compiled)
-                second = OwnService(behind, "user:ada", "second").server()
+                second = WeftServer(behind, "user:ada", "second").server()
                 async with Client(second, cache=None) as client:
                     with anyio.fail_after(60):
                         while "HAM" not in (told := await recalled(client)):
@@ -105,7 +105,7 @@ async def test_weft_as_a_server_remembers_from_session_to_session(tmp_path: Path
                     assert "aisle" not in told
                     wrong = await client.call_tool("remember", {"key": "seat"})
                     assert "'value' is a required property" in text_of(wrong)
-                other = OwnService(behind, "user:bob", "third").server()
+                other = WeftServer(behind, "user:bob", "third").server()
                 async with Client(other, cache=None) as client:
                     assert "HAM" not in await recalled(client)
 

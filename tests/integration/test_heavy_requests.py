@@ -16,7 +16,7 @@ from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.status import Artifact
 from weft.readmodel.store import open_writer
 from weft.router.service import Hydrating, Place, encoded_hydration, experience, hydration
-from weft.runtime.nursery import Nursery
+from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.replica import apart
 from weft_schemas.compile import DrilldownRequest
@@ -34,7 +34,7 @@ def warm() -> None:
 
 @pytest.fixture
 async def pool() -> AsyncIterator[Pool]:
-    async with Pool(Nursery(warm), 1, 60.0) as made:
+    async with Pool(ForkServer(warm), 1, 60.0) as made:
         yield made
 
 

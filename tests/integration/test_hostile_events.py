@@ -51,7 +51,7 @@ async def publish_all(log: Connection, messages: list[Message]) -> list[Ack]:
     return [outcome for outcome in outcomes if isinstance(outcome, Ack)]
 
 
-async def test_thousands_of_hostile_events_touch_no_other_session(tmp_path: Path, capsys):
+async def test_thousands_of_hostile_events_touch_no_other_session(tmp_path: Path, tell):
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
         async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
@@ -74,11 +74,10 @@ async def test_thousands_of_hostile_events_touch_no_other_session(tmp_path: Path
                 known = db.execute("SELECT count(*) FROM faults").fetchone()[0]
             after = await c.compile("good", "answer", query="disk")
             states = {state.name: state.restarts for state in up.supervisor.states()}
-    with capsys.disabled():
-        print(
-            f"\nseed {SEED}: {len(messages)} hostile events, {len(stored)} stored by the server, "
-            f"{known} faults in the read model, {parked} parked, restarts: {sum(states.values())}"
-        )
+    tell(
+        f"seed {SEED}: {len(messages)} hostile events, {len(stored)} stored by the server, "
+        f"{known} faults in the read model, {parked} parked, restarts: {sum(states.values())}"
+    )
     assert not any(states.values()), states
     assert after.prompt == before.prompt
     sent = [Attempt(one, item, "acknowledged") for one in ("good", "good-after") for item in GOOD]

@@ -29,7 +29,7 @@ def held_up(found: Measured) -> dict[str, tuple[float, float]]:
 
 
 @pytest.mark.parametrize("load", LOADS)
-async def test_heavy_work_of_one_tenant_holds_nobody_else_up(load: str, tmp_path: Path, capsys):
+async def test_heavy_work_of_one_tenant_holds_nobody_else_up(load: str, tmp_path: Path, tell):
     """Heavy requests; or results of up to 50 MB, and compiles from them."""
     settings = Settings(data_dir=tmp_path)
     with (tmp_path / "weft.log").open("wb") as log_file:
@@ -45,10 +45,9 @@ async def test_heavy_work_of_one_tenant_holds_nobody_else_up(load: str, tmp_path
             restarts = {state.name: state.restarts for state in up.supervisor.states()}
     quiet, beside = found.compile_p99(found.quiet), found.compile_p99(found.beside)
     longest = max(found.live_longest(found.beside, service) for service in found.services)
-    with capsys.disabled():
-        print(
-            f"\na small compile beside heavy work ({load}): p99 {beside * 1e3:.0f} ms, quiet "
-            f"{quiet * 1e3:.0f} ms; the longest /live {longest * 1e3:.0f} ms"
-        )
+    tell(
+        f"a small compile beside heavy work ({load}): p99 {beside * 1e3:.0f} ms, quiet "
+        f"{quiet * 1e3:.0f} ms; the longest /live {longest * 1e3:.0f} ms"
+    )
     assert slow == {}
     assert not any(restarts.values()), restarts

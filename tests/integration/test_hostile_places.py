@@ -92,7 +92,7 @@ async def latency(client: Client, session: str) -> float:
     return statistics.median(taken)
 
 
-async def test_no_byte_of_a_subject_or_a_header_holds_anybody_up(tmp_path: Path, capsys):
+async def test_no_byte_of_a_subject_or_a_header_holds_anybody_up(tmp_path: Path, tell):
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
         async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
@@ -118,10 +118,7 @@ async def test_no_byte_of_a_subject_or_a_header_holds_anybody_up(tmp_path: Path,
             await until_answering(c)
             again = await c.compile("good", "answer", query="disk")
             assert again.prompt == before.prompt
-    with capsys.disabled():
-        print(
-            f"\nseed {SEED}: {len(messages)} hostile places, {stored} stored, {len(parked)} parked"
-        )
+    tell(f"seed {SEED}: {len(messages)} hostile places, {stored} stored, {len(parked)} parked")
     assert not any(states.values()), states
     assert stored > len(messages) * 0.9
     assert len([one for one in parked if one.session == UNREADABLE]) > 500

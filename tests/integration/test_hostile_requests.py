@@ -94,7 +94,7 @@ async def ask(client: nats.NATS, subject: str, payload: bytes) -> tuple[str, str
     return code, error.message
 
 
-async def test_three_thousand_hostile_requests_get_one_clear_error_each(tmp_path: Path, capsys):
+async def test_three_thousand_hostile_requests_get_one_clear_error_each(tmp_path: Path, tell):
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
         async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
@@ -123,9 +123,8 @@ async def test_three_thousand_hostile_requests_get_one_clear_error_each(tmp_path
             assert (await c.route("logs", "c")).cards[0].name == "logs"
             restarts = {state.name: state.restarts for state in up.supervisor.states()}
     codes = Counter(code or "answered" for _, code, _ in answers)
-    with capsys.disabled():
-        told = ", ".join(f"{count} {code}" for code, count in codes.most_common())
-        print(f"\nseed {SEED}: {len(answers)} hostile requests: {told}")
+    told = ", ".join(f"{count} {code}" for code, count in codes.most_common())
+    tell(f"seed {SEED}: {len(answers)} hostile requests: {told}")
     unclear = [answer for answer in answers if answer[1] and answer[1] not in CODES]
     assert unclear == []
     assert all(text for _, code, text in answers if code)

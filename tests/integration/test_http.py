@@ -19,8 +19,11 @@ from tests.integration.serving import everything, serving
 
 from weft.client import Client
 from weft.http.operations import OPERATIONS
+from weft.http.tracing import Published, Telemetry
+from weft.log.api import call
 from weft.runtime.settings import Settings
 from weft_schemas.routing import Catalog, SelectableItem
+from weft_schemas.subjects import STREAM
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -136,6 +139,18 @@ async def test_an_idempotency_key_gives_the_first_answer_again_and_takes_no_othe
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_key")
     elsewhere = await http.post("/v1/sessions/keyed/compile", json=asked)
     assert elsewhere.json()["pack"]["id"] != at_once[0].json()["pack"]["id"]
+
+
+async def test_an_idempotency_key_does_not_apply_to_a_compile_as_a_stream(http):
+    """As the document says: each is made anew, whatever came under the key before."""
+    await publish(http, "unkeyed", item("m1"))
+    headers = {"Idempotency-Key": "k2", "Accept": "text/event-stream"}
+    for query in ("one question", "another question"):
+        asked = {"phase": "answer", "query": query}
+        reply = await http.post("/v1/sessions/unkeyed/compile", json=asked, headers=headers)
+        assert reply.status_code == 200
+        assert "idempotency-replayed" not in reply.headers
+        assert events_of(reply.text)[-1]["event"] == "compiled"
 
 
 async def test_a_compile_as_a_stream_tells_what_it_waits_for_and_then_the_context(http):
@@ -339,14 +354,38 @@ class Orders(BaseHTTPRequestHandler):
         pass
 
 
-async def test_an_instrumented_agent_has_its_log_by_its_exporters_address(http, tmp_path):
-    """The program of docs/traces.md as it stands, twice: the SDK, its exporter and an
-    instrumentation are OpenTelemetry's own."""
-    text = (ROOT / "docs" / "traces.md").read_text()
-    (code,) = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
-    settings = dict(re.findall(r"^(OTEL_[A-Z_]+)=(\S+)", text, re.M))
-    settings["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = f"{http.base_url}/v1/traces"
-    del settings["OTEL_EXPORTER_OTLP_TRACES_HEADERS"]
+def traced_agent() -> tuple[str, dict[str, str]]:
+    """The program of docs/traces.md as it stands, and its settings."""
+    spans, _ = (ROOT / "docs" / "traces.md").read_text().split("## Events as logs")
+    (code,) = programs(spans)
+    return code, settings_of(spans)
+
+
+def logged_agent() -> tuple[str, dict[str, str]]:
+    """The same with the other beginning that the page gives for logs, cut into small requests."""
+    spans, logs = (ROOT / "docs" / "traces.md").read_text().split("## Events as logs")
+    (code,), (setup,) = programs(spans), programs(logs)
+    at = code.index("client = OpenAI()")
+    return setup + code[at:], settings_of(logs) | {"OTEL_BLRP_MAX_EXPORT_BATCH_SIZE": "3"}
+
+
+def programs(page: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
+
+
+def settings_of(page: str) -> dict[str, str]:
+    return dict(re.findall(r"^(OTEL_[A-Z_]+)=(\S+)", page, re.M))
+
+
+@pytest.mark.parametrize("agent", [traced_agent, logged_agent])
+async def test_an_instrumented_agent_has_its_log_by_its_exporters_address(http, agent):
+    """Twice: the SDK, its exporter and an instrumentation are OpenTelemetry's own."""
+    code, settings = agent()
+    told = {
+        name: value.replace("http://127.0.0.1:8080", str(http.base_url).rstrip("/"))
+        for name, value in settings.items()
+        if not name.endswith("_HEADERS")
+    }
     model = ThreadingHTTPServer(("127.0.0.1", 0), Orders)
     Thread(target=model.serve_forever, daemon=True).start()
     environ = {
@@ -357,7 +396,7 @@ async def test_an_instrumented_agent_has_its_log_by_its_exporters_address(http, 
     for _ in range(2):
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", code),
-            env=os.environ | settings | environ,
+            env=os.environ | told | environ,
             stderr=asyncio.subprocess.PIPE,
         )
         _, complaint = await asyncio.wait_for(process.communicate(), 60)
@@ -365,20 +404,21 @@ async def test_an_instrumented_agent_has_its_log_by_its_exporters_address(http, 
         assert b"Failed to export" not in complaint, complaint.decode()
     model.shutdown()
     model.server_close()
-    page = (await http.get("/v1/sessions/traced/events")).json()
+    session = re.search(r'"gen_ai.conversation.id"[,:] "(\w+)"', code)[1]
+    page = (await http.get(f"/v1/sessions/{session}/events")).json()
     told = [one["event"] for one in page["events"] if one["direction"] == "in"]
     assert [one["kind"] for one in told] == [
         *("policy", "user_turn", "tool_call", "tool_result", "agent_msg")
     ]
     assert told[3]["parent_id"] == told[2]["id"]
     asked = {"phase": "answer", "after": page["events"][-1]["sequence"], "timeout": 30}
-    prompt = (await http.post("/v1/sessions/traced/compile", json=asked)).json()["pack"]["prompt"]
-    assert "Which order was the largest?" in prompt
-    assert "2060.09" in prompt
+    reply = (await http.post(f"/v1/sessions/{session}/compile", json=asked)).json()
+    assert "Which order was the largest?" in reply["pack"]["prompt"]
+    assert "2060.09" in reply["pack"]["prompt"]
 
 
-async def test_traces_are_answered_in_the_form_they_came_in(http):
-    path = "/v1/traces"
+@pytest.mark.parametrize("path", ["/v1/traces", "/v1/logs"])
+async def test_telemetry_is_answered_in_the_form_it_came_in(http, path):
     empty = await http.post(path, json={})
     assert (empty.status_code, empty.json()) == (200, {})
     headers = {"Content-Type": "application/x-protobuf"}
@@ -389,6 +429,33 @@ async def test_traces_are_answered_in_the_form_they_came_in(http):
     assert (broken.status_code, broken.json()["code"]) == (400, "invalid_input")
     form = await http.post(path, content=b"", headers={"Content-Type": "text/plain"})
     assert form.status_code == 415
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def forgetful(nats_url) -> AsyncIterator[Client]:
+    """A client of a log that recognises a message id for a tenth of a second."""
+    async with Client(Settings(nats_url=nats_url)) as client:
+        stream = (await call(client.connection, f"STREAM.INFO.{STREAM}"))["config"]
+        short = stream | {"duplicate_window": 100_000_000}
+        await call(client.connection, f"STREAM.UPDATE.{STREAM}", short)
+        yield client
+        await call(client.connection, f"STREAM.UPDATE.{STREAM}", stream)
+
+
+async def test_what_this_process_forgot_is_not_published_again(forgetful: Client) -> None:
+    said = [{"role": "user", "content": text} for text in ("One?", "Two?", "Three?")]
+    held = {"session.id": "long-ago", "gen_ai.input.messages": json.dumps(said)}
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in held.items()]
+    span = {"traceId": "0a", "spanId": "0b", "name": "chat", "attributes": attributes}
+    export = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
+    published = Published(most=1)
+    for _ in range(3):
+        assert await Telemetry(published).take_traces(forgetful, export, "application/json")
+        records = [record async for record in forgetful.events("long-ago")]
+        await forgetful.confirm("long-ago", [record.event().id for record in records])
+        await asyncio.sleep(0.2)  # longer than the log recognises a message
+    assert len(published) == 1
+    assert [record.event().text for record in records] == ["One?", "Two?", "Three?"]
 
 
 async def test_a_compile_shows_memory_of_no_more_scopes_than_it_asks_for(http) -> None:

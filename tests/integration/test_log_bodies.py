@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 from tests.integration.indexer_process import publish
 
-from weft.log.adopting import adopt
 from weft.log.api import call
 from weft.log.bodies import Bodies
+from weft.log.body_migration import adopt
 from weft.log.connection import Connection
 from weft.log.erasing import erase
 from weft.log.publishing import Publisher

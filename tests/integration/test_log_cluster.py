@@ -10,7 +10,7 @@ from tests.integration.conftest import stored_payloads
 from tests.patience import PATIENCE, patiently
 
 from weft.log.api import call
-from weft.log.batching import BulkPublisher, Mode, best_mode
+from weft.log.bulk_publishing import BulkPublisher, Mode, best_mode
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import Connection, connect
 from weft.log.consuming import Consumer

@@ -14,7 +14,7 @@ from tests.integration.conftest import empty
 from weft.log import connection as connecting
 from weft.log import internals
 from weft.log.api import call
-from weft.log.batching import BulkPublisher, Mode
+from weft.log.bulk_publishing import BulkPublisher, Mode
 from weft.log.connection import Connection, connect, implementation
 from weft.log.consuming import Consumer
 from weft.log.internals import FastConnection, missing

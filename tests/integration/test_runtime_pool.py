@@ -13,7 +13,7 @@ import pytest
 from tests.patience import PATIENCE
 
 from weft.runtime import pool as module
-from weft.runtime.nursery import Nursery
+from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft_schemas.errors import InvalidInput, Overloaded, TooCostly, WeftError
 
@@ -42,7 +42,7 @@ async def gone(pid: int) -> None:
 
 
 async def test_work_is_done_in_one_process_after_the_other() -> None:
-    async with Pool(Nursery(warm), 1, 30.0) as pool:
+    async with Pool(ForkServer(warm), 1, 30.0) as pool:
         first = await pool.run("acme", "s", os.getpid)
         assert first != os.getpid()
         assert await pool.run("rival", "s", os.getpid) == first
@@ -55,14 +55,14 @@ async def test_work_is_done_in_one_process_after_the_other() -> None:
 
 
 async def test_what_takes_too_long_or_dies_is_ended_and_the_next_is_done() -> None:
-    async with Pool(Nursery(warm), 1, 30.0) as pool:
+    async with Pool(ForkServer(warm), 1, 30.0) as pool:
         first = await pool.run("acme", "s", os.getpid)
-        for lane in pool._idle:
-            lane._seconds = 0.2
+        for worker in pool._idle:
+            worker._seconds = 0.2
         with pytest.raises(TooCostly, match="WEFT_HEAVY_SECONDS"):
             await pool.run("acme", "s", time.sleep, 60)
-        for lane in pool._idle:
-            lane._seconds = 30.0
+        for worker in pool._idle:
+            worker._seconds = 30.0
         await gone(first)
         second = await pool.run("acme", "s", os.getpid)
         assert second != first
@@ -72,9 +72,9 @@ async def test_what_takes_too_long_or_dies_is_ended_and_the_next_is_done() -> No
 
 
 async def test_it_starts_again_when_all_its_processes_were_killed() -> None:
-    async with Pool(Nursery(warm), 1, 30.0) as pool:
+    async with Pool(ForkServer(warm), 1, 30.0) as pool:
         await pool.start()
-        process = pool._nursery._process
+        process = pool._fork_server._process
         assert process is not None
         assert process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
@@ -85,7 +85,7 @@ async def test_it_starts_again_when_all_its_processes_were_killed() -> None:
 
 
 async def test_a_tenant_leaves_a_process_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with Pool(Nursery(warm), 2, 30.0) as pool:
+    async with Pool(ForkServer(warm), 2, 30.0) as pool:
         await pool.start()
         asked = [asyncio.create_task(pool.run("acme", f"s{n}", time.sleep, 20)) for n in range(8)]
         await asyncio.sleep(0)
@@ -102,17 +102,17 @@ async def test_a_tenant_leaves_a_process_to_the_others(monkeypatch: pytest.Monke
 
 FORKED_FIRST = """
 import asyncio, os, sys
-from weft.runtime.nursery import Nursery
+from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 
 loaded = []
 
-async def main(nursery):
-    async with Pool(nursery, 1, 30.0) as pool:
-        print(await pool.run("acme", "s", os.getppid) == nursery._process.pid, len(loaded))
-        nursery._process.kill()
+async def main(fork_server):
+    async with Pool(fork_server, 1, 30.0) as pool:
+        print(await pool.run("acme", "s", os.getppid) == fork_server._process.pid, len(loaded))
+        fork_server._process.kill()
 
-asyncio.run(main(Nursery.first(lambda: loaded.append(1))))
+asyncio.run(main(ForkServer.first(lambda: loaded.append(1))))
 """
 
 

@@ -122,7 +122,7 @@ async def told_otherwise(client: Client, packs: list[Pack]) -> list[str]:
 
 
 async def test_replicas_and_firewalls_are_added_and_removed_under_load(
-    server, log: Connection, tmp_path: Path, capsys
+    server, log: Connection, tmp_path: Path, tell
 ):
     load = Load(server.url, chosen := seed())
     async with Fleet(server.url, tmp_path) as fleet, asyncio.timeout(MOST_SECONDS):
@@ -147,11 +147,10 @@ async def test_replicas_and_firewalls_are_added_and_removed_under_load(
             await fleet.remove("replica-a", signal.SIGTERM)
             await fleet.remove("replica-c", signal.SIGTERM)
             otherwise += await told_otherwise(client, packs)
-    with capsys.disabled():
-        told = Counter(attempt.outcome for attempt in load.attempts)
-        refused = Counter(str(error) for error in load.refusals)
-        print(f"\nseed {chosen}: {dict(told)}, {len(load.packs)} packs, {'; '.join(fleet.done)}")
-        print(f"refused and tried again: {dict(refused)}; MiB at most: {fleet.peaks}")
+    told = Counter(attempt.outcome for attempt in load.attempts)
+    refused = Counter(str(error) for error in load.refusals)
+    tell(f"seed {chosen}: {dict(told)}, {len(load.packs)} packs, {'; '.join(fleet.done)}")
+    tell(f"refused and tried again: {dict(refused)}; MiB at most: {fleet.peaks}")
     assert [found for _, found in ends] == [[], [], []]
     assert len({digest for digest, _ in ends}) == 1
     assert otherwise == []

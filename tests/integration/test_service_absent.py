@@ -7,7 +7,7 @@ import pytest
 from nats.aio.msg import Msg
 
 from weft.log.connection import Connection
-from weft.runtime.asking import ask
+from weft.runtime.request_client import ask
 from weft_schemas.errors import Unavailable
 from weft_schemas.routing import ChoiceReply, ChoiceRequest
 

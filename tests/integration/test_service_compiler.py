@@ -16,7 +16,7 @@ from tests.integration.processes import PATIENCE, Running, started
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
-from weft.runtime.asking import ask
+from weft.runtime.request_client import ask
 from weft_schemas.compile import (
     CompileAudit,
     CompileRequest,
@@ -240,7 +240,7 @@ async def test_without_a_read_model_it_says_what_to_start(server, log: Connectio
             await compiled(log, timeout=0.2)
 
 
-async def test_the_time_of_a_small_compile(replica, log: Connection, capsys):
+async def test_the_time_of_a_small_compile(replica, log: Connection, tell):
     """Printed, not asserted: it depends on the machine."""
     [ack] = await publish(log, "s1", [TURN])
     await compiled(log, after=ack.sequence)
@@ -250,8 +250,7 @@ async def test_the_time_of_a_small_compile(replica, log: Connection, capsys):
         await compiled(log, query=f"invoice {number}")
         seconds.append(time.perf_counter() - begun)
     cuts = statistics.quantiles(seconds, n=100)
-    with capsys.disabled():
-        print(
-            f"\ncompile of one item, audited, n=200: p50 {cuts[49] * 1e3:.1f} ms, "
-            f"p99 {cuts[98] * 1e3:.1f} ms"
-        )
+    tell(
+        f"compile of one item, audited, n=200: p50 {cuts[49] * 1e3:.1f} ms, "
+        f"p99 {cuts[98] * 1e3:.1f} ms"
+    )

@@ -13,7 +13,7 @@ from tests.integration.processes import started
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
-from weft.runtime.asking import ask
+from weft.runtime.request_client import ask
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from weft_schemas.events import encode_event

@@ -60,7 +60,7 @@ def is_back(up: Up, name: str) -> bool:
     return state.restarts > 0 and state.status == "running"
 
 
-async def test_a_session_goes_through_every_service_and_a_killed_worker(tmp_path: Path, capsys):
+async def test_a_session_goes_through_every_service_and_a_killed_worker(tmp_path: Path, tell):
     settings = Settings(data_dir=tmp_path / "data", tenant="acme")
     log_file = tmp_path / "weft.log"
     with log_file.open("ab") as log:
@@ -85,11 +85,10 @@ async def test_a_session_goes_through_every_service_and_a_killed_worker(tmp_path
     assert restarts.pop("firewall-1") == 1
     assert not any(restarts.values()), log_file.read_text()[-4_000:]
     cuts = statistics.quantiles(seconds, n=100)
-    with capsys.disabled():
-        print(
-            f"\npublish to compiled, 1 KB result, n={len(seconds)}: p50 {cuts[49] * 1e3:.1f} ms, "
-            f"p99 {cuts[98] * 1e3:.1f} ms"
-        )
+    tell(
+        f"publish to compiled, 1 KB result, n={len(seconds)}: p50 {cuts[49] * 1e3:.1f} ms, "
+        f"p99 {cuts[98] * 1e3:.1f} ms"
+    )
 
 
 async def latencies(client: Client) -> list[float]:

@@ -117,7 +117,7 @@ async def test_what_never_succeeds_is_parked_without_a_word_of_its_text(server, 
 
 
 async def test_work_that_kills_its_process_is_parked_and_others_live(server, log: Connection):
-    """The first attempts would take the worker down; from the third on it runs in the lane."""
+    """The first attempts would take the worker down; from the third on it runs in a process."""
     await publish(log, "s1", [result("deadly", "exit")])
     consumer = await log.jetstream().pull_subscribe_bind("firewall", STREAM)
     for _ in range(SUSPECT_DELIVERIES - 1):

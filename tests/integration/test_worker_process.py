@@ -126,7 +126,7 @@ async def test_without_a_server_it_says_so():
     assert "no nats-server answers" in worker.log[-1]["error"]
 
 
-async def test_the_time_from_a_publish_to_its_derived_event(server, log: Connection, capsys):
+async def test_the_time_from_a_publish_to_its_derived_event(server, log: Connection, tell):
     """Printed, not asserted: it depends on the machine."""
     seconds = []
     subscription = await log.subscribe("weft.*.*.out.>")
@@ -139,8 +139,7 @@ async def test_the_time_from_a_publish_to_its_derived_event(server, log: Connect
             seconds.append(time.perf_counter() - begun)
     await subscription.unsubscribe()
     cuts = statistics.quantiles(seconds, n=100)
-    with capsys.disabled():
-        print(
-            f"\npublish to envelope, 1 KB, n=100: p50 {cuts[49] * 1e3:.1f} ms, "
-            f"p99 {cuts[98] * 1e3:.1f} ms"
-        )
+    tell(
+        f"publish to envelope, 1 KB, n=100: p50 {cuts[49] * 1e3:.1f} ms, "
+        f"p99 {cuts[98] * 1e3:.1f} ms"
+    )

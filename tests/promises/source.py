@@ -41,7 +41,7 @@ def inner(text: str) -> str:
 
 def faults_of_parts(source: str, text: str) -> Iterator[str]:
     """What is wrong with `text`, which shows parts of `source`."""
-    is_json = _is_json(source)
+    is_json = _is_json(source) or _holds_json(source)
     pieces = MARK.split(inner(text))
     marks = ["", *MARK.findall(inner(text))]
     kept = _Normal(source, is_json)
@@ -68,9 +68,9 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
         shown.append(Shown(kept.places[place], kept.places[at - 1] + 1))
     if shown and at < len(kept.text) and _normal(pieces[-1], is_json):
         yield f"its end is left out without a mark: {pieces[-1][-60:]!r}"
-    if is_json:
+    if _is_json(source):
         yield from _unidentified(source, shown)
-    else:
+    elif not is_json:
         yield from _broken_lines(source, shown)
 
 
@@ -78,7 +78,7 @@ class _Normal:
     """A source as it is compared, and where its characters stand."""
 
     def __init__(self, source: str, is_json: bool) -> None:
-        held = [at for at, char in enumerate(source) if not _ignored(char, is_json)]
+        held = [at for at in _read(source) if not _ignored(source[at], is_json)]
         self.places = held
         self.text = "".join(source[at] for at in held)
         self._source = source
@@ -113,7 +113,26 @@ class _Normal:
 
 
 def _normal(text: str, is_json: bool) -> str:
-    return "".join(char for char in text if not _ignored(char, is_json))
+    return "".join(text[at] for at in _read(text) if not _ignored(text[at], is_json))
+
+
+_ESCAPE = re.compile(r"\\+(?:[nrt])?")
+"""Backslashes, and a line break or tab that they write. What a long string holds is shown without
+its escapes, so neither side is compared with them."""
+
+
+def _read(text: str) -> Iterator[int]:
+    """The places of the characters that are compared."""
+    at = 0
+    for found in _ESCAPE.finditer(text):
+        yield from range(at, found.start())
+        at = found.end()
+    yield from range(at, len(text))
+
+
+def _holds_json(source: str) -> bool:
+    """Whether a string of it is JSON: that loses quotes, commas and blanks, too."""
+    return re.search(r"""[=:(\[{,]\s*["'][\[{](?:\\n|\s)*\\*["\[{]""", source) is not None
 
 
 def _ignored(char: str, is_json: bool) -> bool:

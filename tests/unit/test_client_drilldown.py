@@ -2,7 +2,7 @@ import pytest
 
 import jsonschema
 from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
-from weft.firewall.seal import seal_of, sealed_level
+from weft.firewall.slice_hmac import seal_of, sealed_level
 from weft.firewall.views import registry
 from weft_schemas.compile import DrilldownReply
 from weft_schemas.errors import InvalidInput

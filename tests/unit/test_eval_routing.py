@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.router.faults import faults_of
+from weft.router.item_faults import faults_of
 from weft.router.router import Router
 from weft_eval.hydration import hydration_recall
 from weft_eval.routing import abstention, bm25, graph_against_flat, recall, routed

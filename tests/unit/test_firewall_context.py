@@ -1,6 +1,7 @@
 """Credentials without a format of their own, told by what stands before them: masked in every form
 that people and programs write them in, and nothing that only speaks of them."""
 
+import base64
 import json
 import random
 import string
@@ -86,6 +87,68 @@ FORMS = {
     "salts": "define('AUTH_SALT', '{t}(>M%0Vl {t}');",
     "element named pass": '<Pass encoding="base64">{t}</Pass>',
     "recovery codes": "Recovery codes: {c}, {c}",
+    "made of a string": 'private String password = new String("{w}");',
+    "made from a string": 'let token = String::from("{t}");',
+    "with its type": 'password: str = "{w}"',
+    "with its type in Rust": 'let api_key: &str = "{t}";',
+    "string with a sign": 'NSString *password = @"{w}";',
+    "template string": "const apiKey = `{t}`",
+    "words": 'passphrase = "{f}"',
+    "words with a digit": 'password = "{x} {x}"',
+    "in a struct": 'db_password = {{0, "{p}"}};',
+    "in a list": 'api_key = ["{t}"]',
+    "subscript": "$config['db']['password'] = '{w}';",
+    "appended": "$apikey[] = '{t}';",
+    "binary in YAML": "password: !!binary {t}",
+    "setter": 'user.setPassword("{w}");',
+    "setter with a name": "account.set_password('ada', '{w}')",
+    "setter of a key": 'client.setApiKey("{t}")',
+    "log-in": 'new Login("ada@example.com", "{w}")',
+    "credentials": 'sender.Credentials = new NetworkCredential("ada", "{w}");',
+    "authentication": "requests.get(url, auth=('ada', '{w}'))",
+    "connect": 'mysqli_connect("localhost", "root", "{w}", "shop")',
+    "directory": 'new DirectoryEntry("LDAP://x.example",\n  "ada",\n  "{p}");',
+    "property of a call": 'props.setProperty("db.password", "{w}");',
+    "environment of a call": 'env.put(Context.SECURITY_CREDENTIALS, "{p}");',
+    "pair in a list": '["user", "ada", "password", "{x}9"]',
+    "pair of a key": "buildConfigField 'String', 'API_KEY', '\"{t}\"'",
+    "without a sign, in quotes": 'private_key "{t}";',
+    "connection": "Server=db;Uid=ada;Database=shop;Pwd={w};",
+    "connection of libpq": "host=db user=ada password={w} dbname=shop",
+    "Oracle": "sqlplus ada/{w}@orcl",
+    "JDBC of Oracle": "jdbc:oracle:thin:ada/{p}@//db:1521/x",
+    "told in single quotes": "The default password is '{w}'",
+    "told for a user": "the password for user 'ada' is '{w}'",
+    "told in columns": "Ldap password       ----   {p}",
+    "under a comment": "# GitHub personal access token\nVALUE = '{t}'",
+    "remote command": "psexec \\\\10.0.0.4 -u ada -p {w} cmd",
+    "personal token": 'ado_pat = "{t}"',
+    "crumb": "-H 'Jenkins-Crumb:{t}'",
+    "short bearer": "Authorization: Bearer {x}.{n}",
+    "shared key": "PresharedKey = {t}",
+    "key of another service": "LINKEDIN_KEY = '{t}'",
+    "secret behind a dash": "its secret - '{t}'",
+    "words and a secret in an element": "<secret>of ada {t}</secret>",
+    "long number of a token": "some_token = '{n}{n}{n}{n}{n}{n}'",
+    "chpasswd": "echo 'ada:{w}' | sudo chpasswd",
+    "sudo": "echo {p} | sudo -S apt update",
+    "htpasswd": "htpasswd -bc .htpasswd ada {w}",
+    "smbclient": "smbclient //files/x -U ada%{w}",
+    "ldapsearch": "ldapsearch -x -D cn=ada -w {p}",
+    "mongo": "mongosh --host db -u ada -p {x}",
+    "openssl": "openssl rsa -in k.pem -passin pass:{w}",
+    "remote desktop": "xfreerdp /u:ada /p:{p} /v:host",
+    "Windows user": "net user ada {w} /add",
+    "PowerShell": "ConvertTo-SecureString '{w}' -AsPlainText -Force",
+    "switch": "username ada password 7 {k}08",
+    "wireless": 'network={{\n  ssid="x"\n  psk="{w}"\n}}',
+    "pgpass": "db.example.com:5432:shop:ada:{w}",
+    "directory's hash": "userPassword: {{SSHA}}{k}{k}0=",
+    "new password of a change": '{{"changePassword": "{p}", "upload_secret": "{t}"}}',
+    "name and password in base64": "_auth = YWRhOm{z}",
+    "a user with an at": "https://ada@example.com:{x}@git.example.org/",
+    "example of a password": "<Pass>Example{x}</Pass>",
+    "key with a comment behind": 'token = "{t}" # of ada',
 }
 SAID = (
     "The password is required.",
@@ -117,6 +180,27 @@ SAID = (
     "create user ada with role admin in project p1",
     "a secret place 12 miles away, a token of 3 letters",
     "The token is used by the parser to split the text into words.",
+    'Reset a user password", "id": "admin.users.reset"',
+    "password = 'Enter your new password'\npassphrase: 'Words you can remember'",
+    '{"password": "The password of the account", "token": "a string"}',
+    "class Token:\n    private_key: SSHPrivateKeyTypes\n    api_key: ApiGatewayApiKey",
+    "if pass_zero == 'lowpass' and quadratic_pattern == 'a2*_symbol**2':",
+    '{"AWS::IAM::AccessKey": "72c2d9dd90025459"}',
+    "tokens = tokendefs[ctx.stack[-1]]; auth = authorization[1].encode()",
+    "credentials = '{0}:{1}'.format(user, password)",
+    '_token = "[a-zA-Z0-9-!#$%&\'*+.^_`|~]+"',
+    "add_password('a realm', url, user, password)\nadd_credentials('root', None)",
+    "hasattr(passwords, 'is_authenticated') and Buffer.from(password, 'utf8')",
+    "json.dumps({'security-credentials': {'default-role': credentials}})",
+    "# get the token\nmodel = 'distilbert-base-uncased-finetuned-sst-2-english'",
+    "encryptionKey: arn:aws:kms:us-west-2:123456789012:alias/aws/s3",
+    "super().__init__(_enforce_credentials=_enforce_credentials)",
+    "PASSWORD=changeme TOKEN=<your-token> SECRET={{ secret }} API_KEY=%API_KEY%",
+    "login('Username', 'Password'); connect(host, 'user', 'password')",
+    "rule 'psk' and 'pass' of net user groups; az login -p 8080; a secret 5 of spades",
+    "main.py:1234:name:other:text and 10:5432:shop",
+    "password: example-password, token = 'dummy', secret: a.placeholder",
+    "SECRET_KEY = 'secret_key'; PASSWORD = '****'",
 )
 
 
@@ -138,6 +222,8 @@ def made(rng: random.Random) -> dict[str, str]:
         "n": str(rng.randint(1000, 9999)),
         "m": " ".join(rng.choices(words, k=12)),
         "c": f"{code}-{code[::-1]}1",
+        "z": base64.b64encode(rng.choice(words).encode() * 2).decode(),
+        "f": " ".join(rng.choices(words, k=4)),
     }
 
 
@@ -162,6 +248,28 @@ def test_a_credential_is_masked_in_this_form(name: str) -> None:
 @pytest.mark.parametrize("text", SAID)
 def test_what_only_speaks_of_it_stays(text: str) -> None:
     assert seen(text) == text
+
+
+CURSORS = (
+    "aws dynamodb scan --starting-token {t}",
+    "aws waf update-web-acl --change-token {t} --updates x",
+    "<ListBucketResult><NextContinuationToken>{t}</NextContinuationToken></ListBucketResult>",
+    '<add key="PaginationToken" value="{t}"/>',
+    'request.setNextToken("{t}")',
+    '["NextToken", "{t}"]',
+    '{{"LockToken": "{t}", "LifecycleActionToken": "{t}", "nextPageToken": "{t}"}}',
+    "https://example.com/items?page_token={t}&cursor={t}",
+    "the next token {t} is for the following page",
+    "scroll_token: {t}\nidempotency_key: {t}\nclient-request-token={t}",
+)
+
+
+@pytest.mark.parametrize("text", CURSORS)
+def test_what_the_next_call_is_made_with_stays(text: str) -> None:
+    rng = random.Random(text)
+    for _ in range(20):
+        told = text.format(**made(rng))
+        assert seen(told) == told
 
 
 LINE = b"x" * 99 + b"\n"

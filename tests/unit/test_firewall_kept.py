@@ -3,7 +3,7 @@ from tests.data import DATA, needs_data
 from tests.firewall_made import envelope
 
 from weft.adapters.formats import read_transcripts
-from weft.firewall.mending import mended
+from weft.firewall.json_repair import repaired
 from weft.firewall.toolrules import steps_of
 from weft.tokens import DEFAULT_ENCODING, count
 from weft_eval.envelope import evaluate, head_and_tail, states, taken_values
@@ -85,4 +85,4 @@ def test_a_keep_path_is_taken_apart(path: str, steps: tuple[str | int, ...]) -> 
     ],
 )
 def test_cut_off_json_is_closed_where_it_is_whole(cut: str, whole: str | None) -> None:
-    assert mended(cut) == whole
+    assert repaired(cut) == whole

@@ -2,6 +2,7 @@
 shortening, masking."""
 
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -10,17 +11,17 @@ from mcp_types import CallToolResult, ImageContent, ResourceLink, TextContent, T
 from tests.gateway_server import KEY
 
 from weft import tokens
+from weft.gateway.argument_validation import faults
 from weft.gateway.arguments import Reference, filled, part_of, references
 from weft.gateway.config import config_from, read_config
-from weft.gateway.naming import named, split, with_names
 from weft.gateway.recording import call_item, result_item
+from weft.gateway.resource_names import named, split, with_names
+from weft.gateway.result_limit import shortened
 from weft.gateway.results import Guard, logged_text, passed, safe_value
 from weft.gateway.rules import rule_of
 from weft.gateway.service import opened_schema
-from weft.gateway.shortening import shortened
 from weft.gateway.tools import MOST_NAME, gateway_tool, passed_names
 from weft.gateway.trust import Pin, approved, judge
-from weft.gateway.validating import faults
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.policy import FirewallRules
 from weft_schemas.routing import Effect
@@ -228,3 +229,37 @@ def test_a_known_file_of_the_project_needs_no_name(tmp_path: Path) -> None:
     )
     assert spec.servers["a"].command == f"{tmp_path}/run"
     assert msgspec.structs.asdict(spec.options)["mode"] == "auto"
+
+
+def test_limits_of_one_server_are_the_files_but_for_what_it_says() -> None:
+    written = {
+        "mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}},
+        "weft": {
+            "limits": {"idle_seconds": 600, "memory_bytes": 1_000_000},
+            "servers": {"a": {"idle_seconds": 0}},
+        },
+    }
+    servers = config_from(json.dumps(written), "f", {}).servers
+    assert (servers["a"].limits.idle_seconds, servers["b"].limits.idle_seconds) == (0, 600)
+    assert servers["a"].limits.memory_bytes == servers["b"].limits.memory_bytes == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("weft", "told"),
+    [
+        ({"servers": {"b": {}}}, "there is no server 'b' in the file; its servers are 'a'"),
+        ({"sampling": ["b"]}, "there is no server 'b'"),
+        ({"limits": {"open_files": -1}}, r"limits.open_files"),
+        ({"servers": {"a": {"colour": 1}}}, "colour"),
+    ],
+)
+def test_limits_that_cannot_be_meant_are_refused(weft: dict, told: str) -> None:
+    written = {"mcpServers": {"a": {"command": "a"}}, "weft": weft}
+    with pytest.raises(ConfigurationError, match=told):
+        config_from(json.dumps(written), "f", {})
+
+
+def test_the_pages_example_is_a_configuration() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text()
+    for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL):
+        config_from(block, "docs/gateway.md", {"RESEARCH_TOKEN": "t"})

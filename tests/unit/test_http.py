@@ -222,3 +222,15 @@ Application(Clients(Settings()), open_grant("acme")).asgi()
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_the_document_says_where_an_idempotency_key_does_not_apply() -> None:
+    said = {
+        operation["operationId"]: "does not apply to a stream" in one["description"]
+        for path in document()["paths"].values()
+        for operation in path.values()
+        for one in operation["parameters"]
+        if one["name"] == "Idempotency-Key"
+    }
+    assert {name for name, is_said in said.items() if is_said} == {"compile"}
+    assert len(said) > 5

@@ -26,12 +26,13 @@ BOUNDED = {
     "weft.secrets.finding._AFTER_KEY": "searches the 24 bytes before a finding",
     "weft.passages.json_text._TOKEN": "reads what was decoded as JSON: every string has its end",
     "weft.passages.json_text._STRING": "the same",
-    "weft.facts.given._SIGN": "the same",
+    "weft.passages.literals._STRING": "the same",
+    "weft.facts.memory_fact._SIGN": "the same",
     "weft.router.hydration._FORMATS['email']": "matches whole values, of 120 characters at most",
     "weft.router.hydration._FORMATS['uri']": "matches whole values, of 120 characters at most",
 }
 """Why a pattern that would be slow is given no text that is long enough."""
-BEFORE = {"weft.facts.given._PAIR": "a = b"}
+BEFORE = {"weft.facts.memory_fact._PAIR": "a = b"}
 """What a text begins with that gets a pattern as far as its slow part."""
 LIMIT = 10_000
 

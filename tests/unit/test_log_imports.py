@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-CLIENT_SIDE = ("connection", "publishing", "batching", "bodies", "reading", "following")
+CLIENT_SIDE = ("connection", "publishing", "bulk_publishing", "bodies", "reading", "following")
 
 
 def test_the_client_side_of_the_log_imports_no_worker_package() -> None:

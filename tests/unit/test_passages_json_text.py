@@ -8,18 +8,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.passages.json_text import split_call, split_json, unquoted
+from weft.passages.literals import Decoded, decoded
 from weft.passages.part import Part, leaves
+from weft.passages.prose import split_prose
 
 ROWS = [{"id": n, "name": f"N{n}", "note": "w " * 200} for n in range(6)]
 RECORDS = json.dumps(ROWS)
 
 
 def texts(part: Part, whole: str) -> list[str]:
-    return [whole[leaf.start : leaf.end] for leaf in leaves(part)]
+    told = decoded(whole).text
+    return [told[leaf.start : leaf.end] for leaf in leaves(part)]
+
+
+def lines(held: Decoded) -> tuple[Part, ...]:
+    return split_prose(held.text).children
 
 
 def split(text: str) -> Part:
-    made = split_json(text)
+    made = split_json(decoded(text), lines)
     assert made is not None
     return made
 
@@ -61,7 +68,7 @@ def test_a_long_string_is_taken_apart_by_its_lines_under_its_key() -> None:
 
 def test_a_call_is_taken_apart_by_its_arguments() -> None:
     text = 'write({"path": "a.py", "content": "' + "word " * 300 + '"})'
-    made = split_call(text)
+    made = split_call(decoded(text), lines)
     assert made is not None
     assert text[: made.opening] == "write({"
     assert text[made.end - made.closing :] == "})"
@@ -70,14 +77,12 @@ def test_a_call_is_taken_apart_by_its_arguments() -> None:
 
 @pytest.mark.parametrize("text", ["plain words", '{"a": 1', '"only a string"', "f(1, 2)", "[}"])
 def test_what_is_no_json_is_not_taken_apart(text: str) -> None:
-    assert split_json(text) is None
-    assert split_call(text) is None
+    assert decoded(text).form == "text"
 
 
 def test_deep_json_ends() -> None:
     text = "[" * 200 + json.dumps(ROWS) + "]" * 200
-    made = split_json(text)
-    assert made is None or list(leaves(made))
+    assert list(leaves(split(text)))
 
 
 def test_quotes_are_left_out_where_nothing_becomes_ambiguous() -> None:
@@ -98,7 +103,8 @@ values = st.recursive(
 @given(values, st.booleans())
 def test_leaves_stand_in_order_and_no_value_is_lost(value: object, indented: bool) -> None:
     text = json.dumps(value, indent=1 if indented else None, ensure_ascii=False)
-    made = split_json(text)
+    told = decoded(text)
+    made = split_json(told, lines) if told.form == "json" else None
     if made is None:
         return
     place = 0

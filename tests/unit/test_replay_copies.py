@@ -5,8 +5,8 @@ import pytest
 
 from weft.log.record import LogRecord
 from weft.readmodel.model import records_of
+from weft.replay.copy_digest import CopyDigest
 from weft.replay.forking import prefix
-from weft.replay.likeness import Likeness
 from weft.replay.portable import Record, line_of, read_line, record_of, written
 from weft.replay.renaming import Name, renamed
 from weft.replay.sequences import Places, needs, placed
@@ -122,7 +122,7 @@ def moved(records: list[LogRecord], name: Name, by: int) -> list[LogRecord]:
 
 
 def likeness(records: list[LogRecord], name: Name) -> str:
-    found = Likeness()
+    found = CopyDigest()
     for record in records:
         found.take(record, name)
     return found.hexdigest()

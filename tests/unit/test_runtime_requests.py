@@ -9,8 +9,8 @@ from faststream import BaseMiddleware, Depends
 from faststream.nats import TestNatsBroker
 from faststream.specification import AsyncAPI
 
-from weft.runtime.answering import Answering
 from weft.runtime.process import Process
+from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import Asked
 from weft.runtime.settings import Settings
 from weft_schemas.errors import ERROR_HEADER, NotFound
@@ -44,7 +44,7 @@ class Heard(BaseMiddleware):
 async def served() -> Process:
     process = Process("echo", Settings())
     process.broker.add_middleware(Heard)
-    await Answering(process, "group", joins=False).answer("echo", Question, echo)
+    await RequestServer(process, "group", joins=False).answer("echo", Question, echo)
     return process
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft.log.record import LogRecord
-from weft.log.traces import current_trace
+from weft.log.trace_context import current_trace
 from weft.runtime.settings import Settings, read_settings
 from weft.runtime.tracing import Tracing, continued
 from weft_schemas.errors import ConfigurationError

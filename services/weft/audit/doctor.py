@@ -25,10 +25,10 @@ from weft.log.server import MAX_PAYLOAD, Durability, find_binary
 from weft.log.topology import Limits, actual, desired, diff
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations
-from weft.readmodel.pages import Pages
+from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta
 from weft.runtime.policies import grants_in_force
-from weft.runtime.roll import call_roll
+from weft.runtime.roll_call import call_roll
 from weft.runtime.settings import Settings
 from weft_schemas.errors import Corrupt, Forbidden, NotFound, WeftError
 from weft_schemas.subjects import STREAM
@@ -131,7 +131,7 @@ async def _read_model(settings: Settings) -> list[Check]:
         found = f"built anew: {why}" if why else "none is in use"
         return [Check(name, "note", found, "an indexer makes one of the log")]
     try:
-        pages = Pages(path)
+        pages = PageChecksums(path)
         if pages.are_known():
             await asyncio.to_thread(pages.check)
         async with Database.reading(path) as db:

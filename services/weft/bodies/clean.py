@@ -29,6 +29,11 @@ _STRAY_JOINER = re.compile(
     "(?<![^\x00-\x7f])[\u200c\u200d\ufe00-\ufe0e]+|[\u200c\u200d]+(?![^\x00-\x7f])"
     "|(?<![^\x00-\x7f]|[0-9#*])\ufe0f+|(?<=[\u200c\u200d])[\u200c\u200d]+"
 )
+_ANY = re.compile(
+    "|".join(one.pattern for one in (_CONTROL, _BIDI, _TAG, _INVISIBLE))
+    + "|[\u200c\u200d\ufe00-\ufe0f]"
+)
+"""Without one of these characters a text has nothing to strip."""
 _HIDDEN = (
     ("invisible", "tag_characters", _TAG, "characters of the invisible tag block"),
     ("invisible", "bidirectional", _BIDI, "characters that change the direction of text"),
@@ -55,6 +60,8 @@ def clean(data: bytes) -> Cleaned:
         broken = max(1, text.count("\ufffd"))
         signals.append(Signal("malformed", "invalid_utf8", broken, "bytes that are not UTF-8"))
     if text.isascii() and len(data.translate(None, _HIDDEN_ASCII)) == len(data):
+        return Cleaned(text, bool(signals), tuple(signals))
+    if not _ANY.search("".join(set(text))):  # of a long text far fewer than all characters
         return Cleaned(text, bool(signals), tuple(signals))
     before = len(text)
     if "\x1b" in text or "\x9b" in text:

@@ -17,7 +17,7 @@ from weft_schemas.errors import InvalidInput
 
 if TYPE_CHECKING:
     from weft.audit.backtest import SessionResult
-    from weft.audit.backtesting import Backtest
+    from weft.audit.backtest_from_log import Backtest
 
 SHOWN = 20
 """Sessions in the table, those with the most altered prompts; the JSON has all."""
@@ -64,7 +64,7 @@ def backtest(policy: Path, since: str, processes: int, as_json: bool, settings: 
 
 def since_ns(text: str) -> int:
     """Nanoseconds since 1970 UTC of a time, or of so long ago. Raises `InvalidInput`."""
-    from weft.log.moments import parse_time
+    from weft.log.time_to_sequence import parse_time
 
     if not text:
         return 0
@@ -80,7 +80,7 @@ def since_ns(text: str) -> int:
 async def _backtested(
     settings: Settings, file: Path, since: int, processes: int, quiet: bool
 ) -> Backtest:
-    from weft.audit.backtesting import backtest_policy
+    from weft.audit.backtest_from_log import backtest_policy
     from weft.cli.policy import read_policy
     from weft.cli.progress import progress
 

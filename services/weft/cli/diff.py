@@ -77,7 +77,7 @@ async def _compared(
 ) -> Difference:
     import msgspec
 
-    from weft.audit.differing import Input, compare, logged_input
+    from weft.audit.difference_from_log import Input, compare, logged_input
     from weft.cli.compiling import sequence_of
     from weft.cli.policy import read_policy
     from weft_schemas.compile import CompileRequest

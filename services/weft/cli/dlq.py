@@ -12,7 +12,7 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from weft.replay.letters import Letter
+    from weft.replay.dead_letters import Letter
 
 _ERROR_CHARACTERS = 80
 """Of an error in the table; `weft dlq show` has it whole."""

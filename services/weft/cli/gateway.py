@@ -103,7 +103,7 @@ async def _serve(
 ) -> None:
     import msgspec
 
-    from weft.gateway.behind import Behind
+    from weft.gateway.deployment import GatewayDeployment
     from weft.gateway.gateway import Gateway
     from weft.gateway.service import serve_stdio, serving_http
     from weft.gateway.state import Folder
@@ -116,7 +116,7 @@ async def _serve(
     config = msgspec.structs.replace(config, options=options)
     for left_out in config.left_out:
         hint(f"left out: {left_out}")
-    behind = Behind(settings, named=named)
+    behind = GatewayDeployment(settings, named=named)
     folder = Folder(settings.data_dir)
     address = f"http://{host}:{port}/mcp" if port is not None else ""
     async with Gateway(

@@ -36,10 +36,10 @@ def mcp(scope: str, session: str, data_dir: Path | None, settings: Settings) -> 
 
 
 async def _serve(settings: Settings, named: bool, scope: str, session: str) -> None:
-    from weft.gateway.behind import Behind
-    from weft.gateway.own import serve_own
+    from weft.gateway.deployment import GatewayDeployment
+    from weft.gateway.weft_server import serve_own
     from weft.runtime.logs import set_up_logging
 
     set_up_logging("mcp", settings.log_level)
-    async with Behind(settings, named=named) as behind:
+    async with GatewayDeployment(settings, named=named) as behind:
         await until_closed(serve_own(behind, scope, session))

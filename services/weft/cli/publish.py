@@ -20,7 +20,7 @@ from weft_schemas.items import ContextItem
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from weft.client.confirming import Confirmation
+    from weft.client.confirmation import Confirmation
     from weft.client.outgoing import PublishAck
 
 

@@ -251,7 +251,7 @@ async def _greet(settings: Settings, counts: Mapping[str, int]) -> None:
 async def _answering(settings: Settings, wanted: int = 0) -> tuple[ProcessState, ...]:
     """Those that answer a roll call, once all that are wanted do; as they are after some tries."""
     from weft.log.connection import connect
-    from weft.runtime.roll import call_roll
+    from weft.runtime.roll_call import call_roll
 
     found: tuple[ProcessState, ...] = ()
     try:

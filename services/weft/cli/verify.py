@@ -14,7 +14,7 @@ from weft.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from weft.audit.checks import Finding
-    from weft.audit.verifying import Verification
+    from weft.audit.verify import Verification
 
 
 @click.command()
@@ -49,7 +49,7 @@ def verify(ctx: click.Context, data_dir: Path | None, as_json: bool, settings: S
 
 
 async def _verified(settings: Settings, data_dir: Path, quiet: bool) -> Verification:
-    from weft.audit.verifying import verify as audit
+    from weft.audit.verify import verify as audit
     from weft.cli.progress import steps
 
     async with connection(settings, "verify") as log:

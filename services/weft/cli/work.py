@@ -71,16 +71,16 @@ def work(service: str, compilers: int, settings: Settings) -> None:
 
 
 def _loaded(path: str, settings: Settings) -> Any:
-    """The service; one with a pool gets the nursery of its processes, which is forked now, before
-    there are threads and a loop."""
+    """The service; one with a pool gets the fork server of its processes, which is forked now,
+    before there are threads and a loop."""
     path, _, name = path.partition(":")
     module = import_module(path)
     service, warm = getattr(module, name), getattr(module, "warm", None)
     if warm is None:
         return service
-    from weft.runtime.nursery import Nursery
+    from weft.runtime.fork_server import ForkServer
 
-    return partial(service, nursery=Nursery.first(partial(warm, settings.encoding)))
+    return partial(service, fork_server=ForkServer.first(partial(warm, settings.encoding)))
 
 
 async def _replica(settings: Settings, compilers: int) -> None:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from weft.client.absence import OnUnavailable
 from weft.client.client import Client, connect
+from weft.client.offline import OnUnavailable
 from weft.client.pack import Pack
 from weft.client.parking import Parked
 from weft.client.session import Session

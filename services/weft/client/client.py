@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from weft.client.confirming import Confirmation, confirmation, distinct, settlement
+from weft.client.confirmation import Confirmation, confirmation, distinct, settlement
 from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.operator import Operator
 from weft.client.outgoing import Items, Outgoing, PublishAck
@@ -24,14 +24,14 @@ from weft.log.message import Ack, Message
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
-from weft.log.traces import current_trace
+from weft.log.trace_context import current_trace
 from weft.messages.offered import OfferedTools
 from weft.messages.reading import Format, Messages, draft
-from weft.runtime.asking import Reply, ask
 from weft.runtime.catalogues import newest_catalogue
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.policies import grants_in_force, policy_in_force
-from weft.runtime.roll import call_roll
+from weft.runtime.request_client import Reply, ask
+from weft.runtime.roll_call import call_roll
 from weft.runtime.settings import Settings, read_settings
 from weft_schemas.compile import (
     CompileRequest,
@@ -67,7 +67,7 @@ from weft_schemas.subjects import stored_filter
 
 if TYPE_CHECKING:
     from weft.audit.reproduce import Reproduction
-    from weft.client.absence import OnUnavailable
+    from weft.client.offline import OnUnavailable
     from weft.client.session import Session
 
 AGAIN_SECONDS = 1.0
@@ -459,7 +459,7 @@ class Client:
         Works here and asks no service: it needs `weft[workers]`, a credential that may read the
         log, and the compiler's fingerprint key in the settings. Raises `NotFound`.
         """
-        from weft.audit.reproducing import reproduce_compile
+        from weft.audit.reproduce_from_log import reproduce_compile
 
         key = self.settings.fingerprint_key.encode()
         return await reproduce_compile(await self._connected(), self.tenant, compile_id, key)
@@ -490,9 +490,11 @@ class Client:
         asked = DrilldownRequest(handle, view, args, max_tokens)
         return await self._ask(TENANT_SESSION, "drilldown", asked, DrilldownReply)
 
-    async def status(self, session: str | None = None) -> StatusReply:
-        """What a replica has folded of a session, or of the whole tenant."""
-        return await self._ask(session or TENANT_SESSION, "status", StatusRequest(), StatusReply)
+    async def status(self, session: str | None = None, *, ids: Sequence[str] = ()) -> StatusReply:
+        """What a replica has folded of a session, or of the whole tenant; of up to 1,000 `ids` of a
+        session's items their `places`."""
+        asked = StatusRequest(ids=tuple(ids))
+        return await self._ask(session or TENANT_SESSION, "status", asked, StatusReply)
 
     async def sessions(self, *, beyond: str = "", limit: int = LISTED) -> SessionsReply:
         """The tenant's sessions by name, a page of them; `reply.next` is the `beyond` of the

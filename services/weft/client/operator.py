@@ -13,16 +13,16 @@ from weft.runtime.settings import Settings
 from weft_schemas.policy import ContextPolicy
 
 if TYPE_CHECKING:
-    from weft.audit.backtesting import Backtest
+    from weft.audit.backtest_from_log import Backtest
     from weft.audit.difference import Difference
-    from weft.audit.verifying import Verification
+    from weft.audit.verify import Verification
     from weft.indexer.rebuild import Rebuilt
+    from weft.replay.dead_letters import Letter
     from weft.replay.erasing import Erased
     from weft.replay.erasing_scope import ErasedScope
     from weft.replay.exporting import Exported
     from weft.replay.forking import Forked
     from weft.replay.importing import Imported
-    from weft.replay.letters import Letter
     from weft.replay.rederive import Rederived
     from weft.replay.snapshots import Snapshot
     from weft.replay.trimming import Trimmed
@@ -38,9 +38,9 @@ class Operator:
         self._key = settings.fingerprint_key.encode()
 
     async def diff(self, before: str, after: str) -> Difference:
-        """Two recorded compiles of one session, by id; `weft.audit.differing.compare` also takes
-        other sequences and policies."""
-        from weft.audit.differing import compare, logged_input
+        """Two recorded compiles of one session, by id;
+        `weft.audit.difference_from_log.compare` also takes other sequences and policies."""
+        from weft.audit.difference_from_log import compare, logged_input
 
         was, now = [
             await logged_input(self._connection, self._tenant, one) for one in (before, after)
@@ -54,7 +54,7 @@ class Operator:
 
         More than one process needs a script whose start is guarded by `__name__ == "__main__"`.
         """
-        from weft.audit.backtesting import backtest_policy
+        from weft.audit.backtest_from_log import backtest_policy
 
         return await backtest_policy(
             self._connection, self._tenant, policy, self._key, processes, since_ns
@@ -109,7 +109,7 @@ class Operator:
     async def verify(self, data_dir: Path | None = None) -> Verification:
         """Whether the log, its bodies and the replica on a data folder agree; without a folder,
         the settings' one."""
-        from weft.audit.verifying import verify
+        from weft.audit.verify import verify
 
         folder = data_dir or self._settings.data_dir
         return await verify(self._connection, folder, self._settings.encoding)

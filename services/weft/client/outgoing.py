@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 
 import msgspec
 
-from weft.client.checking import checked
+from weft.client.event_check import checked
 from weft.log.bodies import THRESHOLD_BYTES, Bodies
 from weft.log.connection import Connection
 from weft.log.message import Message, event_headers

@@ -12,7 +12,7 @@ from typing import Self
 
 import msgspec
 
-from weft.log.batching import BulkPublisher, best_mode
+from weft.log.bulk_publishing import BulkPublisher, best_mode
 from weft.log.connection import Connection
 from weft.log.message import Message
 from weft.log.publishing import Publisher

@@ -28,16 +28,16 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from weft.adapters.drafting import compact
-from weft.client.absence import (
+from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
+from weft.client.event_check import checked
+from weft.client.histories import OnEdit, PublishedMessages
+from weft.client.offline import (
     OnUnavailable,
     OwnHistory,
     Spooling,
     UnavailableWarning,
     waited,
 )
-from weft.client.checking import checked
-from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
-from weft.client.histories import OnEdit, PublishedMessages
 from weft.client.pack import Pack
 from weft.client.parking import Parked
 from weft.client.spool import Spool

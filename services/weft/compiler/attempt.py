@@ -7,8 +7,8 @@ from __future__ import annotations
 import msgspec
 
 from weft.compiler.compile import Compilation, compile_pack
-from weft.compiler.effort import is_short
 from weft.compiler.rights import policy_of, within_grants
+from weft.compiler.work_estimate import is_short
 from weft.readmodel.model import ReadModel
 from weft.readmodel.view import View
 from weft_schemas.compile import CompileAudit, CompileRequest, ExplainReply, PendingItem

@@ -30,14 +30,14 @@ from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, newest_first
 from weft.readmodel.model import ReadModel
 from weft.readmodel.status import sessions_of, status
-from weft.runtime.answering import Answering
-from weft.runtime.asking import ask
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
+from weft.runtime.request_client import ask
+from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import Asked
-from weft.runtime.roll import call_roll
+from weft.runtime.roll_call import call_roll
 from weft_schemas.compile import CompileRequest, ExplainRequest
 from weft_schemas.errors import Unavailable
 from weft_schemas.ids import TENANT_SESSION
@@ -59,14 +59,18 @@ class _Not(Enum):
 
 
 async def answer(
-    process: Process, replica: Replica, pool: Pool, publisher: Publisher, answering: Answering
+    process: Process,
+    replica: Replica,
+    pool: Pool,
+    publisher: Publisher,
+    request_server: RequestServer,
 ) -> None:
     """Answer `compile`, `explain`, `status` and `sessions` from now on."""
     compiler = Compiler(process, replica, pool, publisher)
-    await answering.answer("compile", CompileRequest, compiler.compile)
-    await answering.answer("explain", ExplainRequest, compiler.explain)
-    await answering.answer("status", StatusRequest, compiler.status)
-    await answering.answer("sessions", SessionsRequest, compiler.sessions)
+    await request_server.answer("compile", CompileRequest, compiler.compile)
+    await request_server.answer("explain", ExplainRequest, compiler.explain)
+    await request_server.answer("status", StatusRequest, compiler.status)
+    await request_server.answer("sessions", SessionsRequest, compiler.sessions)
 
 
 class Compiler:

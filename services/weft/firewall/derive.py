@@ -16,7 +16,7 @@ from weft.firewall.detect import Detected, Form, detect
 from weft.firewall.facts import facts_of
 from weft.firewall.leaves import Leaf, leaves
 from weft.firewall.scan import Scanned, scan
-from weft.firewall.seal import sealed_level
+from weft.firewall.slice_hmac import sealed_level
 from weft.firewall.status import status_of
 from weft.firewall.summarise import summarise
 from weft.firewall.summarise.binary import binary_type, summarise_binary
@@ -40,7 +40,7 @@ from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ContextItem, Sensitivity
 from weft_schemas.policy import FirewallRules, ToolRule, rule_for, shown_up_to
 
-FIREWALL_VERSION = "4"
+FIREWALL_VERSION = "5"
 """Rises with every change of what an envelope holds."""
 
 

@@ -11,8 +11,8 @@ import msgspec
 import re2
 
 from weft.firewall.delimited import records
-from weft.firewall.mending import mended
-from weft.firewall.pyrepr import looks_like_repr, repr_to_json
+from weft.firewall.json_repair import repaired
+from weft.firewall.python_repr import looks_like_repr, repr_to_json
 
 _LINE_OF_JSON = re.compile(r"(?<=\n)[ \t]{0,8}[{\[][\s\"{\[]")
 _PREFACE = 2_000
@@ -150,7 +150,7 @@ def _json(text: str) -> Detected | None:
             rows = [row for row in lines if isinstance(row, dict | list)]
             if len(rows) >= 2 and len(rows) * 10 >= len(lines) * 9:
                 return Detected(Form.NDJSON, rows)
-    completed = mended(text) if len(text) > 1 and text[1] in _INSIDE else None
+    completed = repaired(text) if len(text) > 1 and text[1] in _INSIDE else None
     value = _decoded(completed) if completed is not None else None
     if isinstance(value, dict | list) and value:
         return Detected(Form.JSON, value, complete=False)

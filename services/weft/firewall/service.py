@@ -8,17 +8,17 @@ import msgspec
 
 from weft import tokens
 from weft.firewall.body import Body
-from weft.firewall.seal import seal_of
+from weft.firewall.slice_hmac import seal_of
 from weft.firewall.views.drill import Slice, drill
 from weft.log.publishing import Publisher
 from weft.readmodel.model import ReadModel
 from weft.readmodel.redaction import redaction_hook
 from weft.readmodel.status import Artifact, artifact
-from weft.runtime.answering import Answering
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
+from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import Asked
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.envelope import Signal
@@ -33,12 +33,16 @@ SHORT_SLICE = 4_000
 
 
 async def answer(
-    process: Process, replica: Replica, pool: Pool, publisher: Publisher, answering: Answering
+    process: Process,
+    replica: Replica,
+    pool: Pool,
+    publisher: Publisher,
+    request_server: RequestServer,
 ) -> None:
     """Answer `drilldown` from now on."""
     artifacts = ArtifactStore(process.connection, publisher)
     drilldowns = _Drilldowns(process, replica, pool, artifacts)
-    await answering.answer("drilldown", DrilldownRequest, drilldowns.drilldown)
+    await request_server.answer("drilldown", DrilldownRequest, drilldowns.drilldown)
 
 
 class _Drilldowns:

@@ -9,8 +9,8 @@ import re
 
 import msgspec
 
-from weft.firewall.mending import mended
-from weft.firewall.pyrepr import STRING, unquoted
+from weft.firewall.json_repair import repaired
+from weft.firewall.python_repr import STRING, unquoted
 
 _BLOCK_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
 _PRINTED = re.compile(r"\A(?:CallToolResult\()?(?:meta=|content=\[|\[?TextContent\()")
@@ -65,7 +65,7 @@ def _container(text: str) -> Unwrapped | None:
     ):
         return None
     found = _decoded(text)
-    if found is None and (completed := mended(text)) is not None:
+    if found is None and (completed := repaired(text)) is not None:
         found = _decoded(completed)
     return found
 

@@ -17,23 +17,23 @@ from mcp.shared.dispatcher import ProgressFnT
 from pydantic import ValidationError
 
 from weft import tokens
-from weft.gateway import finding, side_messages
+from weft.gateway import side_messages, tool_search
+from weft.gateway.argument_validation import faults, refusal
 from weft.gateway.arguments import filled, part_of, references
-from weft.gateway.behind import Behind
 from weft.gateway.config import GatewayConfig
+from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.handles import Handles, Known
 from weft.gateway.hosts import LOG_LEVEL_META, Host, HostCall, Hosts, current
 from weft.gateway.manifest import read, spec_digest
-from weft.gateway.naming import with_names
-from weft.gateway.passing import safe_error
 from weft.gateway.recording import call_item, refusal_item, result_item, slice_item
+from weft.gateway.relay import safe_error
+from weft.gateway.resource_names import with_names
 from weft.gateway.results import LOOK, Guard, logged_text, passed, renamed, safe
 from weft.gateway.rules import allowed, rule_of
 from weft.gateway.state import Folder, GatewayState, Pinned, ServerState
 from weft.gateway.tools import GatewayTool, gateway_tools, passed_names
 from weft.gateway.trust import Pin, Quarantined, judge
 from weft.gateway.upstream import Upstream
-from weft.gateway.validating import faults, refusal
 from weft.router.router import MOST_CARDS, Router
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import WeftError
@@ -44,8 +44,8 @@ LEARN_SECONDS = 20.0
 """How long a list waits for servers that were never seen before."""
 AT_ONCE = 4
 """Servers that are started at a time to be learned."""
-THREAD_CHARACTERS = 50_000
-"""Of a result that is judged in a thread, so that others are not held up."""
+THREAD_CHARACTERS = 150_000
+"""Of a result that is judged in a thread, so that others are not held up much longer than 10 ms."""
 MOST_SHOWN = 4_000
 """Tokens of one look into a result."""
 
@@ -62,7 +62,7 @@ class Gateway:
     def __init__(
         self,
         config: GatewayConfig,
-        behind: Behind,
+        behind: GatewayDeployment,
         folder: Folder,
         *,
         session: str = "",
@@ -86,7 +86,7 @@ class Gateway:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._learned = asyncio.Event()
         self._pinned_before: dict[str, Pin] | None = None
-        self._opened: asyncio.Future[Behind]
+        self._opened: asyncio.Future[GatewayDeployment]
         self._closing = asyncio.Event()
         self._handles: Handles | None = None
         self._published: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class Gateway:
         self._folder.forget_state()
         await asyncio.gather(self._owner, return_exceptions=True)
 
-    async def log(self) -> Behind:
+    async def log(self) -> GatewayDeployment:
         """The weft behind, once it is there. Raises `Unavailable`."""
         return await asyncio.shield(self._opened)
 
@@ -145,19 +145,19 @@ class Gateway:
     async def find(self, call: HostCall, arguments: dict[str, Any]) -> types.CallToolResult:
         """The tools that fit a query, or those named, as text for a model."""
         await self.known()
-        logged = call_item(finding.FIND, arguments, call.host.name)
+        logged = call_item(tool_search.FIND, arguments, call.host.name)
         query, named = str(arguments.get("query") or ""), arguments.get("tools") or []
         top = min(int(arguments.get("limit") or self.options.find), MOST_CARDS)
         encoding = (await self.log()).settings.encoding
         if named:
             found = [(self._tool(str(one)), 1.0) for one in named[:MOST_CARDS]]
-            text = finding.found_text(found, encoding, whole=True)
+            text = tool_search.found_text(found, encoding, whole=True)
         elif query:
             reply = self._router.route(RouteRequest(query, self.options.catalog, top_k=top))
             found = [(self.tools[card.id], card.score) for card in reply.cards]
             doubt = "[None of these may fit: say it in other words.]" if reply.abstain else ""
-            notes = [doubt, finding.quarantine_note(self.quarantined.values())]
-            text = finding.found_text(found, encoding, notes=filter(None, notes))
+            notes = [doubt, tool_search.quarantine_note(self.quarantined.values())]
+            text = tool_search.found_text(found, encoding, notes=filter(None, notes))
         else:
             raise Refused("find_tools: give a query, or the ids of tools")
         await self._publish(call.host, logged, result_item(logged, text))
@@ -241,7 +241,7 @@ class Gateway:
             names = ", ".join(card.id for card in near) or "none"
             raise Refused(f"there is no tool {tool_id[:120]!r}; the nearest are {names}")
         if wanted and wanted != tool.hash:
-            told = finding.found_text([(tool, 1.0)], tokens.DEFAULT_ENCODING, whole=True)
+            told = tool_search.found_text([(tool, 1.0)], tokens.DEFAULT_ENCODING, whole=True)
             raise Refused(
                 f"{tool_id} has changed since {wanted} and was not called. It is now:\n{told}"
             )
@@ -328,6 +328,7 @@ class Gateway:
         text, content_type = logged_text(result)
         item = result_item(logged, text, is_error=result.is_error, content_type=content_type)
         publishing = asyncio.create_task(self._kept(host, item))
+        await asyncio.sleep(0)  # it is on its way to the log while it is judged
         try:
             behind = await self.log()
             guard = self._guard(behind, host.session)
@@ -389,13 +390,13 @@ class Gateway:
     async def guard(self, host: Host) -> Guard:
         return self._guard(await self.log(), host.session)
 
-    def _guard(self, behind: Behind, session: str) -> Guard:
+    def _guard(self, behind: GatewayDeployment, session: str) -> Guard:
         version, policy = behind.policy(session)
         settings = behind.settings
         key = settings.fingerprint_key.encode()
         return Guard(policy.firewall, key, settings.tenant, settings.encoding, version)
 
-    def _handles_of(self, behind: Behind) -> Handles:
+    def _handles_of(self, behind: GatewayDeployment) -> Handles:
         if self._handles is None:
             self._handles = Handles(
                 behind.client,
@@ -513,7 +514,9 @@ class Gateway:
             if not await self._has_catalogue(behind, items):
                 await behind.client.publish_catalog(Catalog(self.options.catalog, items))
 
-    async def _has_catalogue(self, behind: Behind, items: tuple[SelectableItem, ...]) -> bool:
+    async def _has_catalogue(
+        self, behind: GatewayDeployment, items: tuple[SelectableItem, ...]
+    ) -> bool:
         """Whether the log's newest is this one: a gateway that starts again publishes nothing."""
         try:
             _, newest = await behind.client.catalog(self.options.catalog)

@@ -14,14 +14,14 @@ import msgspec
 
 from weft.client import Client
 from weft.firewall.bounds import Bounds
-from weft.firewall.seal import seal_of
+from weft.firewall.slice_hmac import seal_of
 from weft.firewall.unwrap import unwrap
 from weft.firewall.views.drill import drill
 from weft.gateway.results import Guard, clean_whole, envelope_of
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read, read_matching
 from weft.runtime.artifacts import ArtifactStore
-from weft.runtime.asking import ask
+from weft.runtime.request_client import ask
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import Forbidden, InvalidInput, NotFound, Unavailable, WeftError

@@ -25,7 +25,7 @@ from weft.firewall.bounds import Bounds
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
 from weft.firewall.scan import scan
 from weft.firewall.unwrap import unwrap
-from weft.gateway.shortening import shortened
+from weft.gateway.result_limit import shortened
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import Origin
 from weft_schemas.items import ContextItem
@@ -117,7 +117,8 @@ def passed(
 def envelope_of(
     item: ContextItem, session: str, guard: Guard, rules: FirewallRules | None = None
 ) -> ResultEnvelope:
-    """The envelope that the log's firewall makes of a raw result, too."""
+    """The envelope that the log's firewall makes of a raw result, too, but for the number of tokens
+    of a long one, which is an estimate here."""
     origin = Origin(0, item.id, "firewall", FIREWALL_VERSION, guard.policy_version)
     return envelope_for(
         item,
@@ -128,7 +129,13 @@ def envelope_of(
         encoding=guard.encoding,
         tenant=guard.tenant,
         session=session,
+        limits=_BOUNDS,
     ).envelope
+
+
+_BOUNDS = Bounds(count_bytes=16 << 10)
+"""Of a result that is so long that it is shortened here, a host is told about how many tokens it
+has: counting all would take a third of the time that a result of 100 KB takes here."""
 
 
 def _large(

@@ -24,14 +24,14 @@ from mcp.server.subscriptions import (
 )
 
 from weft.client.drilldown import PARAMETERS as LOOK_PARAMETERS
-from weft.gateway import finding, passing, side_messages
+from weft.gateway import relay, side_messages, tool_search
+from weft.gateway.argument_validation import faults, refusal
 from weft.gateway.gateway import Gateway, Refused
 from weft.gateway.hosts import LIMIT_META, Context, Host, HostCall, Waiting, current
-from weft.gateway.naming import named, split
+from weft.gateway.resource_names import named, split
 from weft.gateway.results import LOOK, MARK
 from weft.gateway.tools import GatewayTool
 from weft.gateway.upstream import Upstream
-from weft.gateway.validating import faults, refusal
 from weft_schemas.errors import InvalidInput, WeftError
 
 PAGE = 500
@@ -40,11 +40,11 @@ NAME = "weft"
 Entry = TypeVar("Entry")
 
 _FIND = types.Tool(
-    name=finding.FIND,
+    name=tool_search.FIND,
     description=(
         "Find tools by what they are for. Many tools are at hand here that are not listed: say in "
         "a few words what you want to do, and you get the ids of those that fit, what they do, and "
-        f"their arguments. Then call one with {finding.CALL}. With `tools` you get everything "
+        f"their arguments. Then call one with {tool_search.CALL}. With `tools` you get everything "
         "about tools whose ids you know."
     ),
     input_schema={
@@ -58,11 +58,11 @@ _FIND = types.Tool(
     annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
 )
 _CALL = types.Tool(
-    name=finding.CALL,
+    name=tool_search.CALL,
     description=(
-        f"Call a tool by the id that {finding.FIND} gave, with its arguments. A long result comes "
-        f'shortened, with a handle (art:…): {LOOK} shows more of it, and {{"{MARK}": "art:…"}} as '
-        "an argument hands all of it to another tool."
+        f"Call a tool by the id that {tool_search.FIND} gave, with its arguments. A long result "
+        f"comes shortened, with a handle (art:…): {LOOK} shows more of it, and "
+        f'{{"{MARK}": "art:…"}} as an argument hands all of it to another tool.'
     ),
     input_schema={
         "type": "object",
@@ -126,9 +126,9 @@ class Service:
     def _instructions(self) -> str:
         count = len(self._gateway.upstreams)
         return (
-            f"Tools of {count} servers behind one gateway. Where {finding.FIND} is listed, find "
-            f"tools with it and call them with {finding.CALL}. Long results come shortened with a "
-            f"handle; {LOOK} shows the rest."
+            f"Tools of {count} servers behind one gateway. Where {tool_search.FIND} is listed, "
+            f"find tools with it and call them with {tool_search.CALL}. Long results come "
+            f"shortened with a handle; {LOOK} shows the rest."
         )
 
     # Tools
@@ -167,11 +167,11 @@ class Service:
             if own is not None and wrong:
                 raise Refused(refusal(own.name, wrong, own.input_schema))
             match params.name:
-                case finding.FIND:
+                case tool_search.FIND:
                     return await self._gateway.find(call, arguments)
                 case _ if params.name == LOOK:
                     return await self._gateway.look(call, arguments)
-                case finding.CALL:
+                case tool_search.CALL:
                     tool, inner = arguments["tool"], arguments.get("arguments") or {}
                     try:
                         return await self._upstream(call, tool, inner, False, params)
@@ -222,14 +222,14 @@ class Service:
     async def _list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        found = passing.resources(await self._known(context, "resources/list", params))
+        found = relay.resources(await self._known(context, "resources/list", params))
         page, cursor = paged(found, params)
         return types.ListResourcesResult(resources=page, next_cursor=cursor)
 
     async def _list_templates(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        found = passing.templates(await self._known(context, "resources/templates/list", params))
+        found = relay.templates(await self._known(context, "resources/templates/list", params))
         page, cursor = paged(found, params)
         return types.ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
 
@@ -242,7 +242,7 @@ class Service:
 
         async def work() -> types.ReadResourceResult:
             result = await self._asking(call, upstream, lambda one: one.read_resource(uri))
-            shown, said = passing.safe_resource(result, upstream.name, guard)
+            shown, said = relay.safe_resource(result, upstream.name, guard)
             await self._gateway.record(call.host, "resources/read", {"uri": params.uri}, said)
             return shown
 
@@ -252,7 +252,7 @@ class Service:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
         upstreams = await self._known(context, "prompts/list", params)
-        found = [prompt for _, _, prompt in passing.prompts(upstreams).values()]
+        found = [prompt for _, _, prompt in relay.prompts(upstreams).values()]
         page, cursor = paged(found, params)
         return types.ListPromptsResult(prompts=page, next_cursor=cursor)
 
@@ -266,7 +266,7 @@ class Service:
             result = await self._asking(
                 call, upstream, lambda one: one.get_prompt(name, params.arguments)
             )
-            shown, said = passing.safe_prompt(result, upstream.name, guard)
+            shown, said = relay.safe_prompt(result, upstream.name, guard)
             await self._gateway.record(call.host, "prompts/get", {"name": params.name}, said)
             return shown
 
@@ -296,7 +296,7 @@ class Service:
     ) -> types.EmptyResult:
         upstream, uri = self._of_address(params.uri)
         self._gateway.hosts.of(context).subscribed.add(params.uri)
-        await passing.subscribe(upstream, uri)
+        await relay.subscribe(upstream, uri)
         return types.EmptyResult()
 
     async def _unsubscribe(
@@ -305,7 +305,7 @@ class Service:
         upstream, uri = self._of_address(params.uri)
         self._gateway.hosts.of(context).subscribed.discard(params.uri)
         if not any(params.uri in host.subscribed for host in self._gateway.hosts):
-            await passing.unsubscribe(upstream, uri)
+            await relay.unsubscribe(upstream, uri)
         return types.EmptyResult()
 
     async def _listened(
@@ -315,7 +315,7 @@ class Service:
         places = [self._of_address(uri) for uri in wanted if split(uri)]
         for upstream, uri in places:
             with contextlib.suppress(WeftError, MCPError):
-                await passing.subscribe(upstream, uri)
+                await relay.subscribe(upstream, uri)
         return await self._listen(context, params)
 
     async def _level(
@@ -403,7 +403,7 @@ class Service:
         return upstream, found[1]
 
     def _of_prompt(self, name: str) -> tuple[Upstream, str]:
-        found = passing.prompts(list(self._gateway.upstreams.values())).get(name)
+        found = relay.prompts(list(self._gateway.upstreams.values())).get(name)
         if found is None:
             raise MCPError(types.INVALID_PARAMS, f"no prompt {name[:200]!r}; list the prompts")
         return found[0], found[1]
@@ -420,7 +420,7 @@ class Service:
             code = types.INVALID_PARAMS if isinstance(error, InvalidInput) else types.INTERNAL_ERROR
             raise MCPError(code, str(error)) from None
         except MCPError as error:
-            raise passing.safe_error(error, await self._gateway.guard(call.host)) from None
+            raise relay.safe_error(error, await self._gateway.guard(call.host)) from None
         finally:
             calls.remove(call)
             current.reset(token)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 from litestar.response import Stream
 
+from weft.client import Client
 from weft.http import openapi, problems, sse, tracing
 from weft.http.callers import caller
 from weft.http.clients import Clients
@@ -52,6 +53,10 @@ RATE = 200.0
 """Requests a second of one token, where nothing else is set."""
 
 
+Take = Callable[[Client, bytes, str], Awaitable[bytes]]
+"""Takes an export in, of a media type, and answers it."""
+
+
 class Application:
     """What the routes share."""
 
@@ -71,7 +76,7 @@ class Application:
         self.rate = rate
         self.limits = Limits(now)
         self.answers = Answers(now)
-        self.traced = tracing.Published()
+        self.telemetry = tracing.Telemetry()
         self.metrics = Metrics("serve")
         self.counts = RequestCounts(self.metrics.registry, "serve")
         self.closing = asyncio.Event()
@@ -80,7 +85,12 @@ class Application:
         """The application for a server."""
         handlers = [self._route(path, several) for path, several in paths().items()]
         return Litestar(
-            [*handlers, self._traces(), *self._pages()],
+            [
+                *handlers,
+                self._telemetry("/v1/traces", "traces", self.telemetry.take_traces),
+                self._telemetry("/v1/logs", "logs", self.telemetry.take_logs),
+                *self._pages(),
+            ],
             openapi_config=None,
             logging_config=None,
             request_max_body_size=self.most_bytes,
@@ -168,24 +178,23 @@ class Application:
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return Stream(body(), media_type=sse.MEDIA_TYPE, headers=headers)
 
-    def _traces(self) -> HTTPRouteHandler:
+    def _telemetry(self, path: str, name: str, take: Take) -> HTTPRouteHandler:
         """OpenTelemetry's own form: its answer is in the form of the question."""
 
-        @post("/v1/traces", status_code=200)
-        async def traces(request: Request[Any, Any, Any]) -> Response[bytes]:
-            with self.counts.request("traces") as told:
+        @post(path, status_code=200)
+        async def telemetry(request: Request[Any, Any, Any]) -> Response[bytes]:
+            with self.counts.request(name) as told:
                 try:
                     grant = self._admitted(request)
                     content = await self._content(request, tracing.TYPES)
                     kind = checked_type(request.headers.get("content-type", ""), tracing.TYPES)
-                    client = await self.clients.of(grant)
-                    answer = await tracing.take(client, self.traced, content, kind)
+                    answer = await take(await self.clients.of(grant), content, kind)
                 except (WeftError, Refused) as error:
                     told.code = error.code
                     raise
             return Response(answer, media_type=kind)
 
-        return traces
+        return telemetry
 
     async def _is_ready(self) -> bool:
         """Whether the log can be reached: with tokens, by whom somebody asked as."""

@@ -54,6 +54,9 @@ _KEY: dict[str, Any] = {
     "minutes in one process; another request under it is refused.",
     "schema": {"type": "string", "maxLength": 256, "pattern": "^[ -~]*$"},
 }
+_NO_STREAM = (
+    " It does not apply to a stream (`Accept: text/event-stream`): that is answered anew each time."
+)
 _LAST_EVENT: dict[str, Any] = {
     "name": "Last-Event-ID",
     "in": "header",
@@ -69,7 +72,8 @@ def document() -> dict[str, Any]:
         path: {one.method.lower(): _operation(one, schemas) for one in several}
         for path, several in paths().items()
     }
-    operations["/v1/traces"] = {"post": _traces()}
+    operations["/v1/traces"] = {"post": _telemetry("traces", "Trace")}
+    operations["/v1/logs"] = {"post": _telemetry("logs", "Logs")}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -158,26 +162,29 @@ def _parameters(one: Operation) -> list[dict[str, Any]]:
             about = schema.pop("description", "")
             found.append({"name": name, "in": "query", "description": about, "schema": schema})
     if one.body:
-        found.append(_KEY)
+        found.append(
+            _KEY | {"description": _KEY["description"] + _NO_STREAM} if one.events else _KEY
+        )
     if one.name == "events":
         found.append(_LAST_EVENT)
     return found
 
 
-def _traces() -> dict[str, Any]:
+def _telemetry(name: str, message: str) -> dict[str, Any]:
     """OpenTelemetry's own form, which no Struct describes."""
     binary = {"schema": {"type": "string", "format": "binary"}}
     anything = {"schema": {"type": "object"}}
     either = {"application/x-protobuf": binary, _JSON: anything}
     faults = (400, 401, 403, 413, 415, 429, 500, 503)
+    asked, told = f"Export{message}ServiceRequest", f"Export{message}ServiceResponse"
     return {
-        "operationId": "traces",
-        "summary": "Take traces in",
-        "description": "An OTLP/HTTP ExportTraceServiceRequest, gzip or not; see docs/traces.md.",
+        "operationId": name,
+        "summary": f"Take {name} in",
+        "description": f"An OTLP/HTTP {asked}, gzip or not; see docs/traces.md.",
         "parameters": [],
         "requestBody": {"required": True, "content": either},
         "responses": {
-            "200": {"description": "An ExportTraceServiceResponse.", "content": either},
+            "200": {"description": f"An {told}.", "content": either},
             **{str(one): {"$ref": f"#/components/responses/{one}"} for one in faults},
         },
     }

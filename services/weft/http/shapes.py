@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from weft.client.confirming import Confirmation
+from weft.client.confirmation import Confirmation
 from weft.client.histories import OnEdit
 from weft.client.outgoing import PublishAck
 from weft.messages.reading import Format

@@ -27,7 +27,7 @@ from weft.readmodel.database import Database
 from weft.readmodel.digest import content_digest
 from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.fold import Fold, Folded
-from weft.readmodel.pages import Pages
+from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.status import SessionRow, quiet_sessions
 from weft.readmodel.store import (
@@ -82,7 +82,7 @@ class Writer:
         self._wal = path.with_name(f"{path.name}-wal")
         self._due = store.WAL_BYTES
         """Above this it is written back; higher for a while where a reader held that up."""
-        self._pages = Pages(path)
+        self._pages = PageChecksums(path)
         self._wrote = time.monotonic()
         """When something was last folded or written back."""
 

@@ -1,6 +1,6 @@
 """Publishing with acknowledgements: one message, or many in a bounded window.
 
-A message that gets no answer is sent again under the same message id until its time is up, so
+A message without an answer is sent again under the same message id until its time is up, so that
 nothing acknowledged is lost and nothing is stored twice. Every publish ends as exactly one of:
 acknowledged (an `Ack`), refused (an error; it is not stored), unknown (`Unavailable`: it may be
 stored; publishing it again under the same id settles it).
@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import Self
 
 from weft.log.connection import Connection
-from weft.log.flights import Flights
+from weft.log.in_flight import InFlight
 from weft.log.message import Ack, Message, Messages, Outcome, acks_of, each
 
 TIMEOUT_SECONDS = 15.0
 """Until a publish counts as unknown: over twice a cluster's measured failover of 4.4 to 5.9 s."""
 WINDOW = 4_096
-"""Messages without an answer, as many as nats-py's `publish_async` allows."""
+"""Most messages without an answer; as many as nats-py's `publish_async` allows."""
 CHUNK_BYTES = 64 * 1024
 """Handed to the socket at once."""
 
@@ -32,14 +32,14 @@ class Publisher:
     ) -> None:
         self.connection = connection
         self.timeout = timeout
-        self._flights = Flights(connection, timeout, window)
+        self._in_flight = InFlight(connection, timeout, window)
 
     async def __aenter__(self) -> Self:
-        await self._flights.open()
+        await self._in_flight.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._flights.close()
+        await self._in_flight.close()
 
     async def publish(
         self,
@@ -60,19 +60,19 @@ class Publisher:
                 done.set_result(outcome)
 
         message = Message(subject, payload, message_id, headers or {})
-        await self._flights.room()
-        self.connection.write_now(self._flights.launch(message, 0, settled))
+        await self._in_flight.room()
+        self.connection.write_now(self._in_flight.launch(message, 0, settled))
         outcome = await done
         if isinstance(outcome, Ack):
             return outcome
         raise outcome
 
     def send(self, messages: Sequence[Message], settled: Callable[[list[Outcome]], None]) -> None:
-        """Publish a few and return at once; `settled` is called with every outcome, in order, when
-        all are known. It keeps to no window: wait for `room` before.
+        """Publish a few messages and return at once; `settled` is called with every outcome, in
+        order, when all are known. This does not respect the window: wait for `room` first.
 
-        What `settled` raises goes to the event loop's exception handler: others wait for answers
-        in the same task.
+        An error that `settled` raises goes to the event loop's exception handler, since other
+        publishes depend on the same task.
         """
         outcomes: list[Outcome | None] = [None] * len(messages)
         left = len(messages)
@@ -90,11 +90,11 @@ class Publisher:
                 asyncio.get_running_loop().call_exception_handler(what)
 
         for index, message in enumerate(messages):
-            self.connection.write_soon(self._flights.launch(message, index, one))
+            self.connection.write_soon(self._in_flight.launch(message, index, one))
 
     async def room(self) -> None:
         """Return when the window has room for more."""
-        await self._flights.room()
+        await self._in_flight.room()
 
     async def publish_many(self, messages: Messages) -> list[Ack]:
         """Publish many and return their acks in order. Memory is bounded by the window and the
@@ -103,7 +103,7 @@ class Publisher:
 
     async def attempt_many(self, messages: Messages) -> list[Outcome]:
         """Publish many and return every outcome, in order of the messages."""
-        flights, write = self._flights, self.connection.write
+        in_flight, write = self._in_flight, self.connection.write
         outcomes: list[Outcome | None] = []
         left = _Countdown()
         chunk: list[bytes] = []
@@ -114,13 +114,13 @@ class Publisher:
             left.down()
 
         async for message in each(messages):
-            if flights.full():
+            if in_flight.full():
                 await write(b"".join(chunk))
                 chunk, size = [], 0
-                await flights.room()
+                await in_flight.room()
             outcomes.append(None)
             left.up()
-            piece = flights.launch(message, len(outcomes) - 1, settled)
+            piece = in_flight.launch(message, len(outcomes) - 1, settled)
             chunk.append(piece)
             size += len(piece)
             if size > CHUNK_BYTES:
@@ -133,7 +133,7 @@ class Publisher:
 
 
 class _Countdown:
-    """Waits until as many are settled as were launched."""
+    """Waits until every message that was launched is settled."""
 
     def __init__(self) -> None:
         self._count = 0

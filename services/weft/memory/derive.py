@@ -4,8 +4,8 @@ and key the value with the newest source sequence is in force, decided where the
 
 from __future__ import annotations
 
-from weft.facts.given import facts_given
 from weft.facts.keys import key_from
+from weft.facts.memory_fact import facts_given
 from weft.memory.profile import facts_of_profile
 from weft.memory.statements import facts_said
 from weft_schemas.events import (

@@ -4,10 +4,13 @@ values are looked for; nothing is decoded, so that what is shown is what was wri
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 
 import msgspec
 
-from weft.passages.part import Part
+from weft.passages.literals import Decoded, Literal
+from weft.passages.part import Part, moved
 from weft.passages.prose import split_stretch
 
 LEAF = 160
@@ -45,49 +48,34 @@ class _Value(msgspec.Struct):
     is_object: bool = False
 
 
-def split_json(text: str) -> Part | None:
-    """The parts of a JSON text, None where it is short, not JSON, or no container."""
-    root = _read(text) if is_json(text) else None
-    if root is None or root.members is None:
-        return None
-    return _container(text, root, "element")
+Split = Callable[[Decoded], tuple[Part, ...]]
+"""The parts of what a string holds."""
 
 
-def split_call(text: str) -> Part | None:
+def split_json(told: Decoded, split: Split) -> Part | None:
+    """The parts of a JSON text, None where it is short."""
+    root = _read(told)
+    return None if root.members is None else _Splitting(told, split).container(root, "element")
+
+
+def split_call(told: Decoded, split: Split) -> Part | None:
     """The parts of a call written as `name({…})`: its arguments."""
+    text = told.text
     start = text.find("({") + 1
-    if not start or not text.endswith("})"):
-        return None
-    inner = split_json(text[start:-1])
+    held = tuple(Literal(one.start - start, one.end - start, one.held) for one in told.literals)
+    inner = split_json(Decoded(text[start:-1], "json", held), split)
     if inner is None:
         return None
-    moved = _moved(inner, start)
-    return Part(0, len(text), "call", 1, start + inner.opening, inner.closing + 1,
-                False, moved.children)  # fmt: skip
+    children = tuple(moved(child, start) for child in inner.children)
+    return Part(0, len(text), "call", 1, start + inner.opening, inner.closing + 1, False, children)
 
 
-def _moved(part: Part, by: int) -> Part:
-    children = tuple(_moved(child, by) for child in part.children)
-    return msgspec.structs.replace(
-        part, start=part.start + by, end=part.end + by, children=children
-    )
-
-
-def is_json(text: str) -> bool:
-    """Whether a text is one whole JSON object or array."""
-    if text[:1] not in ("{", "[") or text.rstrip()[-1:] not in ("}", "]"):
-        return False
-    try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return False
-    return True
-
-
-def _read(text: str) -> _Value:
+def _read(told: Decoded) -> _Value:
+    text = told.text
+    starts = [literal.start for literal in told.literals]
     root = _Value(0)
     open_values = [root]
-    for found in _TOKEN.finditer(text):
+    for found in _tokens(told):
         sign = text[found.start()]
         if sign == '"':
             continue
@@ -107,13 +95,21 @@ def _read(text: str) -> _Value:
             holder.end = at
             open_values.pop()
             closed = open_values[-1]
-            if (
-                at + 1 - closed.bracket <= (RECORD if len(open_values) > 1 else LEAF)
-                or len(open_values) > DEEPEST
-            ):
+            small = at + 1 - closed.bracket <= (RECORD if len(open_values) > 1 else LEAF)
+            opened = bisect_left(starts, at) - bisect_left(starts, closed.bracket)
+            if (small or len(open_values) > DEEPEST) and not opened:
                 closed.members = None
     root.end = len(text)
     return root
+
+
+def _tokens(told: Decoded) -> Iterator[re.Match[str]]:
+    """What stands outside of the opened strings."""
+    at = 0
+    for literal in told.literals:
+        yield from _TOKEN.finditer(told.text, at, literal.start - 1)
+        at = literal.end + 1
+    yield from _TOKEN.finditer(told.text, at)
 
 
 def _trimmed(text: str, value: _Value) -> tuple[int, int]:
@@ -125,53 +121,72 @@ def _trimmed(text: str, value: _Value) -> tuple[int, int]:
     return start, end
 
 
-def _container(text: str, value: _Value, unit: str) -> Part:
-    """A container with its members as children; its opening goes up to its bracket."""
-    start, end = _trimmed(text, value)
-    opening = value.bracket + 1 - start
-    members = value.members or []
-    children = _fields(text, members) if value.is_object else _elements(text, members)
-    return Part(start, end, unit, 1, opening, 1, False, tuple(children))
+class _Splitting:
+    def __init__(self, told: Decoded, split: Split) -> None:
+        self._text = told.text
+        self._literals = told.literals
+        self._starts = [literal.start for literal in told.literals]
+        self._split = split
 
+    def container(self, value: _Value, unit: str) -> Part:
+        """A container with its members as children; its opening goes up to its bracket."""
+        start, end = _trimmed(self._text, value)
+        opening = value.bracket + 1 - start
+        members = value.members or []
+        children = self._fields(members) if value.is_object else self._elements(members)
+        return Part(start, end, unit, 1, opening, 1, False, tuple(children))
 
-def _elements(text: str, members: list[_Value]) -> list[Part]:
-    records = sum(text[_trimmed(text, one)[0] : one.end][:1] in "{[" for one in members)
-    unit = "record" if 2 * records >= len(members) else "element"
-    return _grouped(text, members, unit, RECORD if unit == "record" else LEAF)
+    def _elements(self, members: list[_Value]) -> list[Part]:
+        text = self._text
+        records = sum(text[_trimmed(text, one)[0] : one.end][:1] in "{[" for one in members)
+        unit = "record" if 2 * records >= len(members) else "element"
+        return self._grouped(members, unit, RECORD if unit == "record" else LEAF)
 
+    def _fields(self, members: list[_Value]) -> list[Part]:
+        return self._grouped(members, "field", LEAF)
 
-def _fields(text: str, members: list[_Value]) -> list[Part]:
-    return _grouped(text, members, "field", LEAF)
+    def _grouped(self, members: list[_Value], unit: str, limit: int) -> list[Part]:
+        """Each container that is taken apart by itself; small neighbours together."""
+        text = self._text
+        parts: list[Part] = []
+        names = 0
+        has_any = unit == "field" and any(_is_identifier(text, one) for one in members)
+        is_open = False
+        for number, one in enumerate(members):
+            start, end = _trimmed(text, one)
+            if start == end:
+                continue
+            large = self._large(one, start, end, unit)
+            if large is not None:
+                parts.append(large)
+                is_open = False
+                continue
+            identifies = unit == "field" and names < MOST_IDENTIFIERS
+            identifies = identifies and (_is_identifier(text, one) if has_any else number == 0)
+            identifies = identifies and end - start <= IDENTIFIER
+            names += identifies
+            last = parts[-1] if parts and is_open else None
+            small = unit != "record" or end - start <= LEAF // 2
+            if last and small and last.identifies == identifies and end - last.start <= limit:
+                parts[-1] = Part(last.start, end, unit, last.count + 1, identifies=identifies)
+            else:
+                parts.append(Part(start, end, unit, identifies=identifies))
+            is_open = small
+        return parts
 
-
-def _grouped(text: str, members: list[_Value], unit: str, limit: int) -> list[Part]:
-    """Each container that is taken apart by itself; small neighbours together."""
-    parts: list[Part] = []
-    names = 0
-    has_any = unit == "field" and any(_is_identifier(text, one) for one in members)
-    is_open = False
-    for number, one in enumerate(members):
-        start, end = _trimmed(text, one)
-        if start == end:
-            continue
-        if one.members is not None or end - start > TEXT:
-            parts.append(
-                _container(text, one, unit) if one.members else _long(text, start, end, unit)
-            )
-            is_open = False
-            continue
-        identifies = unit == "field" and names < MOST_IDENTIFIERS
-        identifies = identifies and (_is_identifier(text, one) if has_any else number == 0)
-        identifies = identifies and end - start <= IDENTIFIER
-        names += identifies
-        last = parts[-1] if parts and is_open else None
-        small = unit != "record" or end - start <= LEAF // 2
-        if last and small and last.identifies == identifies and end - last.start <= limit:
-            parts[-1] = Part(last.start, end, unit, last.count + 1, identifies=identifies)
-        else:
-            parts.append(Part(start, end, unit, identifies=identifies))
-        is_open = small
-    return parts
+    def _large(self, value: _Value, start: int, end: int, unit: str) -> Part | None:
+        """A member with parts of its own: a container, an opened string, a long one."""
+        if value.members:
+            return self.container(value, unit)
+        at = bisect_left(self._starts, start)
+        if at < len(self._starts) and self._starts[at] < end:
+            literal = self._literals[at]
+            children = tuple(moved(part, literal.start) for part in self._split(literal.held))
+            return Part(start, end, unit, 1, literal.start - start, end - literal.end,
+                        False, children)  # fmt: skip
+        if value.members is not None or end - start > TEXT:
+            return _long(self._text, start, end, unit)
+        return None
 
 
 def _long(text: str, start: int, end: int, unit: str) -> Part:
@@ -197,17 +212,23 @@ def _is_identifier(text: str, field: _Value) -> bool:
 
 _PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")
 _LITERAL = re.compile(r"(?:true|false|null|-?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
-_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?')
+_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[ \t\r]*\n\s*')
+"""A string, or the space that JSON is indented with."""
 
 
 def unquoted(json_text: str) -> str:
-    """JSON with the quotes left out where nothing becomes ambiguous: `{"a": "b", "n": "1"}` is
-    `{a: b, n: "1"}`. Every value stays as it was written, and where it was."""
+    """JSON on one line, with the quotes left out where nothing becomes ambiguous:
+    `{"a": "b", "n": "1"}` is `{a: b, n: "1"}`. Every value stays as it was written, and where it
+    was."""
     return _STRING.sub(_without_quotes, json_text)
 
 
 def _without_quotes(found: re.Match[str]) -> str:
     text, colon = found[1], found[2]
+    if text is None:
+        start, end = found.span()
+        before, after = found.string[max(start - 1, 0) : start], found.string[end : end + 1]
+        return "" if before in ("", "{", "[") or after in ("", "}", "]") else " "
     if colon:
         return f"{text}:" if _PLAIN.match(text) and ":" not in text else found[0]
     return found[0] if not _PLAIN.match(text) or _LITERAL.match(text) else text

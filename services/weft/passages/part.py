@@ -40,6 +40,8 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     is_json: bool = False
     passages: tuple[int, ...] = ()
     """Of each passage the number of its first leaf, counted from 0 in order of the text."""
+    has_literals: bool = False
+    """Its places are those of the text with its long strings decoded, see `literals.decoded`."""
 
 
 def leaves(part: Part) -> Iterator[Part]:
@@ -48,6 +50,14 @@ def leaves(part: Part) -> Iterator[Part]:
         yield part
     for child in part.children:
         yield from leaves(child)
+
+
+def moved(part: Part, by: int) -> Part:
+    """The same part, so many characters further on."""
+    children = tuple(moved(child, by) for child in part.children)
+    return msgspec.structs.replace(
+        part, start=part.start + by, end=part.end + by, children=children
+    )
 
 
 def leaf_count(part: Part) -> int:
@@ -59,7 +69,7 @@ PASSAGE = 600
 is searched."""
 
 
-def outlined(root: Part, is_json: bool = False) -> Outline:
+def outlined(root: Part, is_json: bool = False, has_literals: bool = False) -> Outline:
     """The outline with its passages: as many leaves as reach `PASSAGE` characters."""
     starts: list[int] = []
     size = PASSAGE
@@ -68,7 +78,7 @@ def outlined(root: Part, is_json: bool = False) -> Outline:
             starts.append(number)
             size = 0
         size += leaf.size
-    return Outline(root, is_json, tuple(starts))
+    return Outline(root, is_json, tuple(starts), has_literals)
 
 
 def passage_texts(text: str, outline: Outline) -> list[str]:

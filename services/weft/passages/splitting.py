@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from weft.passages.json_text import split_call, split_json
-from weft.passages.part import Outline, leaf_count, outlined
-from weft.passages.prose import split_prose
+from weft.passages.literals import Decoded, decoded
+from weft.passages.part import Outline, Part, leaf_count, moved, outlined, passage_texts
+from weft.passages.prose import split_prose, split_stretch
 from weft.passages.table import split_table
 
 SHORT = 320
@@ -24,8 +25,58 @@ def outline_of(text: str, content_type: str = "") -> Outline | None:
     """
     if len(text) <= SHORT:
         return None
-    structured = split_json(text) if text[0] in "{[" else split_call(text)
-    if structured is not None:
-        return outlined(structured, is_json=True) if leaf_count(structured) > 1 else None
-    root = split_table(text, content_type) or split_prose(text)
-    return outlined(root) if leaf_count(root) > 1 else None
+    told = decoded(text)
+    root = _structured(told) or split_table(told.text, content_type) or _prose(told)
+    if leaf_count(root) == 1:
+        return None
+    return outlined(root, told.form != "text" or _holds_json(told), bool(told.literals))
+
+
+def readable(text: str, outline: Outline | None) -> str:
+    """The text that an outline's places are of."""
+    return decoded(text).text if outline is not None and outline.has_literals else text
+
+
+def passages_of(text: str, content_type: str = "") -> tuple[Outline | None, list[str]]:
+    """The outline of a text, and what each of its passages is found by."""
+    outline = outline_of(text, content_type)
+    if outline is None:
+        return None, [text]
+    return outline, passage_texts(readable(text, outline), outline)
+
+
+def _structured(told: Decoded) -> Part | None:
+    match told.form:
+        case "json":
+            return split_json(told, _held)
+        case "call":
+            return split_call(told, _held)
+    return None
+
+
+def _held(told: Decoded) -> tuple[Part, ...]:
+    """The parts of what a string holds."""
+    structured = _structured(told)
+    return (structured,) if structured is not None else _prose(told).children
+
+
+def _prose(told: Decoded) -> Part:
+    """Text by its lines; the strings in it that were opened by what they hold."""
+    if not told.literals:
+        return split_prose(told.text)
+    parts: list[Part] = []
+    at = 0
+    for literal in told.literals:
+        if told.text[at : literal.start - 1].strip():
+            parts += split_stretch(told.text, at, literal.start - 1)
+            at = literal.start - 1
+        children = tuple(moved(part, literal.start) for part in _held(literal.held))
+        opening = literal.start - at
+        parts.append(Part(at, literal.end + 1, "text", 1, opening, 1, False, children))
+        at = literal.end + 1
+    parts += split_stretch(told.text, at, len(told.text))
+    return Part(0, len(told.text), "text", 1, 0, 0, False, tuple(parts))
+
+
+def _holds_json(told: Decoded) -> bool:
+    return any(one.held.form != "text" or _holds_json(one.held) for one in told.literals)

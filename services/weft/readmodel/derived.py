@@ -10,8 +10,8 @@ import msgspec
 
 from weft import tokens
 from weft.bodies.masking import clean_text
-from weft.passages.part import packed, passage_texts
-from weft.passages.splitting import outline_of
+from weft.passages.part import packed
+from weft.passages.splitting import passages_of
 from weft.readmodel.compression import compressed
 from weft.readmodel.documents import Documents
 from weft.readmodel.memories import Memory, remember, withdraw
@@ -123,13 +123,13 @@ class DerivedFold:
             text = None if raw is None else _folded(raw, envelope.clean)
         if text is None:
             return [envelope_text(envelope)]
-        outline = outline_of(text, envelope.content_type)
+        outline, found_by = passages_of(text, envelope.content_type)
         if envelope.clean is not None:  # else the summary is the whole text
             known = envelope.encoding == self._encoding
             count = bounded(envelope.clean.tokens) if known else self._count(text)
             row = (version, item, count, len(text), packed(outline), compressed(text))
             self._db.execute(_sql.add_body, row)
-        return [text] if outline is None else passage_texts(text, outline)
+        return found_by
 
     def _summary(self, version: int, state: SessionState, event: SummaryEvent) -> bool:
         source = self._source(version, state, event.origin)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from weft.readmodel.model import ReadModel
-from weft.readmodel.pages import Pages
+from weft.readmodel.page_checksums import PageChecksums
 from weft_schemas.errors import Corrupt, Unavailable
 
 _NAME = re.compile(r"generation-(\d{6})\.sqlite\Z")
@@ -154,7 +154,7 @@ class Reader:
         self._generations = Generations(data_dir)
         self._stamp: tuple[int, int] | None = None
         self._model: ReadModel | None = None
-        self._pages: Pages | None = None
+        self._pages: PageChecksums | None = None
         self._lock: Lock | None = None
 
     def __enter__(self) -> Self:
@@ -248,7 +248,7 @@ class Reader:
         except BaseException:
             lock.release()
             raise
-        self._pages = Pages(path)
+        self._pages = PageChecksums(path)
         self._lock = lock
 
     def _pointer_stamp(self) -> tuple[int, int] | None:

@@ -14,8 +14,8 @@ from weft import tokens
 from weft.bodies.clean import clean
 from weft.injections.find import signals_in
 from weft.log.record import LogRecord
-from weft.passages.part import Outline, packed, passage_texts
-from weft.passages.splitting import outline_of
+from weft.passages.part import Outline, packed
+from weft.passages.splitting import passages_of
 from weft.readmodel.calls import call_text
 from weft.readmodel.documents import Documents
 from weft.readmodel.raw_bodies import RawBodies
@@ -77,7 +77,7 @@ class ItemFold:
             item, signals = _cleaned(item)
         item = self._narrowed(address, masked_item(item, rules))
         text = shown_text(item)
-        outline = outline_of(text)
+        outline, passages = passages_of(text)
         row = self._row(record, state, item, untrusted, content_hash, outline, _size(raw))
         if not self._db.execute(_sql.add_item, row).rowcount:
             return self._collision(sequence, state, item, content_hash)
@@ -95,7 +95,6 @@ class ItemFold:
             self._db.execute(_sql.add_wait, (sequence, sequence, OPEN, state.number))
             self._bodies.add(sequence, raw.text)
         else:
-            passages = [text] if outline is None else passage_texts(text, outline)
             self._documents.add(state, sequence, sequence, passages)
         return "new"
 

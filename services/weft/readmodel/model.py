@@ -10,10 +10,10 @@ from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.decoding import TENANTS_OWN
 from weft.readmodel.fold import Fold
-from weft.readmodel.kept import Kept
 from weft.readmodel.raw_bodies import RawBodies
+from weft.readmodel.row_cache import RowCache
 from weft.readmodel.store import get_meta, open_reader, open_writer
-from weft.readmodel.tail import Tails
+from weft.readmodel.unsealed_postings import UnsealedCache
 from weft.readmodel.view import View
 from weft_schemas.events import Event, encode_event
 from weft_schemas.ids import TENANT_SESSION
@@ -30,8 +30,8 @@ class ReadModel:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
-        self._tails = Tails()
-        self._kept = Kept()
+        self._tails = UnsealedCache()
+        self._kept = RowCache()
 
     @classmethod
     def open(cls, path: Path | str) -> ReadModel:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from weft.passages.part import Outline, leaf_count, unpacked
-from weft.passages.splitting import outline_of
+from weft.passages.splitting import outline_of, readable
 from weft.readmodel.calls import call_text
 from weft.readmodel.compression import decompressed
 from weft_schemas.envelope import ResultEnvelope, Signal
@@ -87,12 +87,17 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def parts(self) -> Outline | None:
-        """The outline of `whole`, None where it is one passage."""
+        """The outline of `readable`, None where it is one passage."""
         if self.outline:
             return unpacked(self.outline)
         if self.envelope is None or not self.is_complete:
             return None
         return outline_of(self.whole, self.envelope.content_type)
+
+    @cached_property
+    def readable(self) -> str:
+        """The text that the places of `parts` are of: `whole`, its long strings decoded."""
+        return readable(self.whole, self.parts)
 
     @cached_property
     def part_count(self) -> int:

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from weft.passages.part import passage_texts
-from weft.passages.splitting import outline_of
+from weft.passages.splitting import passages_of
 from weft.readmodel.calls import call_text
 from weft.readmodel.compression import decompressed
 from weft.readmodel.derived import envelope_text
@@ -103,5 +102,4 @@ def _passages(
     elif kind == ItemKind.TOOL_CALL:
         known: dict[str, Any] = msgspec.json.decode(metadata) if metadata else {}
         text = call_text(text, known)
-    outline = outline_of(text, content_type) if content_type else outline_of(text)
-    return [text] if outline is None else passage_texts(text, outline)
+    return passages_of(text, content_type)[1]

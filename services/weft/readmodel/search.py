@@ -23,7 +23,7 @@ from weft.readmodel.postings import (
     pack,
 )
 from weft.readmodel.sql import statements
-from weft.readmodel.tail import Tail, Tails
+from weft.readmodel.unsealed_postings import UnsealedCache, UnsealedPostings
 
 MAX_POSTINGS = 500
 """Postings that one search reads: a quarter of a millisecond, whatever the session's length. Twice
@@ -53,7 +53,7 @@ def best_documents(
     terms: Sequence[str],
     at: int,
     limit: int,
-    tail: Tail | None = None,
+    tail: UnsealedPostings | None = None,
     postings: int = MAX_POSTINGS,
     weights: Mapping[str, float] | None = None,
     documents: tuple[int, int] | None = None,
@@ -66,7 +66,7 @@ def best_documents(
     read whose weight times rarity is greatest. `documents` are as `extent` gives them, where that
     is known; `is_superseded` is false where no document ever was.
     """
-    tail = tail or Tails().of(db, session)
+    tail = tail or UnsealedCache().of(db, session)
     count, words = extent(db, session, at, tail) if documents is None else documents
     if not count or limit <= 0:
         return []
@@ -98,7 +98,9 @@ def _ranked(scores: Mapping[int, float], limit: int) -> list[tuple[int, float]]:
     return best[:limit]
 
 
-def extent(db: sqlite3.Connection, session: int, at: int, tail: Tail) -> tuple[int, int]:
+def extent(
+    db: sqlite3.Connection, session: int, at: int, tail: UnsealedPostings
+) -> tuple[int, int]:
     """How many documents the session had at a sequence, and their length in words."""
     if tail.newest is None:
         return 0, 0
@@ -135,7 +137,7 @@ def _score(
     count: int,
     average: float,
     room: int,
-    tail: Tail,
+    tail: UnsealedPostings,
     limit: int,
 ) -> dict[int, float]:
     """Of each document that can be among the `limit` best, the sum over its terms: a C loop over
@@ -212,7 +214,7 @@ def _look_up(
     session: int,
     wanted: Mapping[str, int],
     count: int,
-    tail: Tail,
+    tail: UnsealedPostings,
 ) -> list[_Term]:
     """In how many of the first `count` documents each term is."""
     place = {"session": session, "terms": json.dumps(list(wanted))}
@@ -245,7 +247,7 @@ def _place(entries: bytes, at: int) -> int:
 
 
 def _postings(
-    db: sqlite3.Connection, session: int, term: _Term, count: int, tail: Tail, room: int
+    db: sqlite3.Connection, session: int, term: _Term, count: int, tail: UnsealedPostings, room: int
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """A term's postings in the first `count` documents, at most `room`, by block with its base,
     newest block first: of each posting the lower half, then the place in the block."""

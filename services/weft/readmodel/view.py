@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from weft.readmodel.kept import Kept, Newest
+from weft.readmodel.row_cache import Newest, RowCache
 from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
 from weft.readmodel.search import MAX_POSTINGS, best_documents, count_until
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, snapshot
-from weft.readmodel.tail import Seen, Tail, Tails
+from weft.readmodel.unsealed_postings import Seen, UnsealedCache, UnsealedPostings
 from weft_schemas.envelope import ResultEnvelope, Signal
 from weft_schemas.events import EpisodeEvent, MemoryFact
 from weft_schemas.grants import ScopeGrants
@@ -69,7 +69,7 @@ class _Begin(NamedTuple):
     words: int
     """their length."""
     envelope: int
-    """The newest envelope's version, as `kept.Newest` wants it."""
+    """The newest envelope's version, as `row_cache.Newest` wants it."""
     summary: int
     """The newest summary's, or level's."""
     tombstone: int
@@ -99,14 +99,14 @@ class View:
         tenant: str,
         session: str,
         as_of: int | None = None,
-        tails: Tails | None = None,
-        keep: Kept | None = None,
+        tails: UnsealedCache | None = None,
+        keep: RowCache | None = None,
     ) -> None:
         """Reads at `as_of`, or at the newest folded sequence where that is earlier or none. `tails`
         and `keep` are the connection's."""
         self._db = db
-        self._tails = Tails() if tails is None else tails
-        self._keep = Kept() if keep is None else keep
+        self._tails = UnsealedCache() if tails is None else tails
+        self._keep = RowCache() if keep is None else keep
         self.tenant = tenant
         self.session = session
         self._readable: frozenset[str] | None = None
@@ -122,7 +122,7 @@ class View:
             self._count = self._items_until(begin.items, folded)
             # What is shared or of now could change under a view that no snapshot holds.
             self._is_now = self._in_snapshot and self.sequence == folded
-            keep = self._keep if self._is_now else Kept()
+            keep = self._keep if self._is_now else RowCache()
             newest = Newest(begin.envelope, begin.summary, begin.tombstone)
             self._known = keep.of(db, self._number, newest)
 
@@ -313,7 +313,7 @@ class View:
         return 0 if row is None else row[0]
 
     @cached_property
-    def _tail(self) -> Tail:
+    def _tail(self) -> UnsealedPostings:
         seen = Seen(self._begin.tombstone, self._begin.documents) if self._is_now else None
         return self._tails.of(self._db, self._number, seen)
 

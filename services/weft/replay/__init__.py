@@ -1,5 +1,5 @@
 """Tools over the whole log: snapshots, copies, dead letters, erasure and what replays it.
 
-What decides is pure and stands apart from what does it on a real log: `letters` and `reviving`,
-`survey` and `surveying`, `rework` and `rederive`.
+Pure decisions stand apart from the modules that read and write a log: `dead_letters` beside
+`reviving`, `survey` beside `survey_from_log`, `rederive_plan` beside `rederive`.
 """

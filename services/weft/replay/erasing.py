@@ -23,10 +23,10 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read, read_matching
 from weft.log.record import LogRecord
 from weft.log.topology import WORKERS
-from weft.replay.forgetting import forget_in_snapshots, forgetting, forks_in_snapshot
 from weft.replay.replicas import ReplicaState, replicas
+from weft.replay.snapshot_erasure import forget_in_snapshots, forgetting, forks_in_snapshot
 from weft.replay.survey import Survey, Victims, family
-from weft.replay.surveying import extend
+from weft.replay.survey_from_log import extend
 from weft.replay.tombstones import tombstones
 from weft.replay.trimming import trimmed_before
 from weft_schemas.errors import InvalidInput, NotFound

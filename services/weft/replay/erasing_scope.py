@@ -28,8 +28,8 @@ from weft.replay.erasing import (
     until_scrubbed,
     until_settled,
 )
-from weft.replay.forgetting import forget_in_snapshots
 from weft.replay.scopes import ScopeSurvey
+from weft.replay.snapshot_erasure import forget_in_snapshots
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import ErasureReceiptEvent, ScopeErasedEvent
 from weft_schemas.ids import encode_token

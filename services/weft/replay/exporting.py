@@ -12,8 +12,8 @@ from weft.log.bodies import Bodies
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
+from weft.replay.copy_digest import CopyDigest
 from weft.replay.copying import finished
-from weft.replay.likeness import Likeness
 from weft.replay.portable import Body, Chunk, End, Line, Start, line_of, written
 from weft.replay.references import body_of
 from weft.replay.renaming import Name
@@ -47,7 +47,7 @@ async def export(
 ) -> Exported:
     """Write a session, or all of a tenant, as it stands now. Raises `NotFound` for nothing."""
     last = await last_sequence(connection)
-    likeness, bodies, missing = Likeness(), 0, []
+    copy_digest, bodies, missing = CopyDigest(), 0, []
     seen: set[str] = set()
     async with Publisher(connection) as publisher:
         store = Bodies(connection, publisher, tenant)
@@ -65,16 +65,16 @@ async def export(
                 else:
                     missing.append(reference.sha256)
             _write(file, line_of(record))
-            likeness.take(record, Name(tenant, record.address().session))
+            copy_digest.take(record, Name(tenant, record.address().session))
             told(record.sequence, last)
-    if not likeness.count:
+    if not copy_digest.count:
         whose = f"session {session!r} of tenant" if session is not None else "tenant"
         raise NotFound(f"{whose} {tenant!r} has no events; is it spelt right?")
     told(last, last)
-    digest = likeness.hexdigest()
-    _write(file, End(likeness.count, bodies, digest))
+    digest = copy_digest.hexdigest()
+    _write(file, End(copy_digest.count, bodies, digest))
     trimmed = await trimmed_items(connection, tenant, session)
-    return Exported(tenant, session, likeness.count, bodies, tuple(missing), digest, trimmed)
+    return Exported(tenant, session, copy_digest.count, bodies, tuple(missing), digest, trimmed)
 
 
 async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool:

@@ -17,12 +17,12 @@ from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
+from weft.replay.copy_digest import CopyDigest
 from weft.replay.copying import Copier, copied_before, copy_id
-from weft.replay.likeness import Likeness
+from weft.replay.export_check import check_export
 from weft.replay.portable import Body, Chunk, End, Line, Record, Start, read_line, record_of
 from weft.replay.renaming import Name
 from weft.replay.tombstones import check_not_erased
-from weft.replay.wholeness import check_export
 from weft_schemas.errors import Conflict, InvalidInput
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter
@@ -180,12 +180,12 @@ class _Import:
         self._stored += 1
 
     async def _read_back(self) -> str:
-        likeness = Likeness()
+        copy_digest = CopyDigest()
         names = {(name.tenant, name.session): name for name in self._names.values()}
         one = next(iter(names.values())) if len(names) == 1 else None
         subjects = stored_filter(self._tenant, one.session if one else None)
         async for record in read_matching(self._connection, subjects):
             if record.message_id in self._ids:
                 address = record.address()
-                likeness.take(record, names[address.tenant, address.session])
-        return likeness.hexdigest()
+                copy_digest.take(record, names[address.tenant, address.session])
+        return copy_digest.hexdigest()

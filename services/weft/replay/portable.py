@@ -59,7 +59,7 @@ class End(msgspec.Struct, frozen=True, tag="end", tag_field="line"):
     records: int
     bodies: int
     digest: str
-    """`Likeness` of the records."""
+    """`CopyDigest` of the records."""
 
 
 Line = Start | Record | Body | Chunk | End

@@ -19,7 +19,7 @@ from weft.log.event_log import EventLog
 from weft.log.publishing import Publisher
 from weft.log.reading import read_session, subjects
 from weft.memory.worker import memory
-from weft.replay.rework import (
+from weft.replay.rederive_plan import (
     DerivedEvent,
     Source,
     Standing,
@@ -32,10 +32,10 @@ from weft.replay.rework import (
 from weft.replay.tombstones import tombstones
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.deriving import Derived, WorkContext, derived_message
-from weft.runtime.lane import Lane
 from weft.runtime.logs import safe_error
 from weft.runtime.policies import Policies, following_policies
 from weft.runtime.settings import Settings
+from weft.runtime.subprocess_worker import SubprocessWorker
 from weft.summarizer.worker import PATIENT_ATTEMPTS, summarizer
 from weft.workers.deriver import Deriver
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
@@ -114,14 +114,16 @@ def _own(connection: Connection, settings: Settings, name: str) -> Deriver:
 async def _rework(
     connection: Connection, settings: Settings, deriver: Deriver
 ) -> AsyncIterator[_Rework]:
-    lane = Lane()
+    subprocess_worker = SubprocessWorker()
     async with following_policies(connection) as policies, Publisher(connection) as publisher:
         artifacts = ArtifactStore(connection, publisher)
         model = (settings.summary_model or "") if deriver.name == "summarizer" else ""
         try:
-            yield _Rework(settings, deriver, artifacts, model, publisher, policies, lane)
+            yield _Rework(
+                settings, deriver, artifacts, model, publisher, policies, subprocess_worker
+            )
         finally:
-            lane.close()
+            subprocess_worker.close()
 
 
 class _Rework:
@@ -135,7 +137,7 @@ class _Rework:
         model: str,
         publisher: Publisher,
         policies: Policies,
-        lane: Lane,
+        subprocess_worker: SubprocessWorker,
     ) -> None:
         self.result = Rederived(deriver.name, deriver.version)
         self._tenant = settings.tenant
@@ -144,7 +146,7 @@ class _Rework:
         self._model = model
         self._publisher = publisher
         self._policies = policies
-        self._lane = lane
+        self._subprocess_worker = subprocess_worker
 
     async def session(self, session: str) -> None:
         """Derive anew what is not of this run, source by source, in order."""
@@ -169,7 +171,7 @@ class _Rework:
                 record = msgspec.structs.replace(record, deliveries=PATIENT_ATTEMPTS)
             untrusted = partial(self._policies.untrusted_kinds, self._tenant, session)
             context = WorkContext(
-                self._worker, record, (version, policy), self._lane, untrusted, run
+                self._worker, record, (version, policy), self._subprocess_worker, untrusted, run
             )
             await self._one(source, context, standing, session)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from weft.log.connection import Connection, Listener
-from weft.log.patience import done_within, pause
+from weft.log.timeouts import done_within, pause
 from weft.log.wire import publish_command, takes_replies, text_of
 from weft_schemas.ids import TENANT_SESSION, digest
 from weft_schemas.subjects import request_subject

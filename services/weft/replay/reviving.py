@@ -13,7 +13,7 @@ from weft.log.message import Message, event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
-from weft.replay.letters import Letter, letters
+from weft.replay.dead_letters import Letter, letters
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import RevivedEvent, encode_event
 from weft_schemas.ids import digest

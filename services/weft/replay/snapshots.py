@@ -23,7 +23,7 @@ from weft.log.topology import SNAPSHOTS_BUCKET
 from weft.readmodel.database import Database
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, reader_lock
-from weft.readmodel.pages import Pages
+from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta, schema_version
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import BodyRef
@@ -161,7 +161,7 @@ def discard(path: Path) -> None:
 async def _copy(current: Path | None, copy: Path) -> None:
     if current is None:
         raise NotFound("this data folder has no read model; name the replica's with --data")
-    await asyncio.to_thread(Pages(current).check_if_touched)
+    await asyncio.to_thread(PageChecksums(current).check_if_touched)
     async with Database.reading(current) as db:
         await db.execute("VACUUM INTO ?", (str(copy),))
 

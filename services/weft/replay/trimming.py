@@ -25,7 +25,7 @@ from weft.readmodel.sql import statements
 from weft.replay.references import body_of
 from weft.replay.snapshots import Bucket, newest
 from weft.replay.survey import Survey
-from weft.replay.surveying import extend
+from weft.replay.survey_from_log import extend
 from weft_schemas.errors import ConfigurationError, Conflict, NotFound
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, place_of

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from weft.router.faults import faults_of
 from weft.router.formats import item_from
+from weft.router.item_faults import faults_of
 from weft_schemas.errors import InvalidInput
 from weft_schemas.routing import Catalog, SelectableItem
 

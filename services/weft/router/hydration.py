@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from weft.readmodel.rows import ItemRow
-from weft.router.stated import StatedValue, values_of
+from weft.router.stated_values import StatedValue, values_of
 from weft.router.words import words_of
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.routing import HydrationResult, SelectableItem, ValueCandidate

@@ -11,11 +11,11 @@ from weft.model_encodings import DEFAULT_ENCODING
 from weft.router.cards import card_of, plain
 from weft.router.confidence import AMBIGUOUS, THRESHOLD, Evidence, confidence, evidence_for
 from weft.router.difference import CatalogueDiff, difference
+from weft.router.diversity import diversified
 from weft.router.fusion import Embeddings, Encoder, fused
 from weft.router.search import Hit, Search, has_facets
 from weft.router.tree import Tree
 from weft.router.tree_builder import MAX_CHILDREN, TreeBuilder
-from weft.router.variety import varied
 from weft.router.weights import Weights, query_weights, score
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.routing import ChoiceCard, ChoiceGraph, RouteReply, RouteRequest, SelectableItem
@@ -79,7 +79,7 @@ class Router:
         """The same ranking by looking at every item: what the graph must agree with."""
         weights = self._weights(query)
         hits = (Hit(-score(weights, leaf.weights), i) for i, leaf in self._tree.leaves.items())
-        return varied(sorted(hit for hit in hits if hit.rank < 0), self._tree.leaves, top)
+        return diversified(sorted(hit for hit in hits if hit.rank < 0), self._tree.leaves, top)
 
     def evidence(self, query: str, without: Sequence[str] = ()) -> tuple[Evidence, float]:
         """What speaks for the best tool, and its score; `without` leaves tools out. What the
@@ -171,13 +171,13 @@ class Router:
 
         leaves = self._tree.leaves
         if self._embeddings is None:
-            shown = varied(watched(), leaves, request.top_k)
+            shown = diversified(watched(), leaves, request.top_k)
             looked_at += islice(search, max(0, 2 - len(looked_at)))
         else:
             lexical = {hit.id: hit for hit in islice(watched(), _FUSED_FROM)}
             order = fused([list(lexical), self._near(query, request)])
             hits = (lexical.get(item_id, Hit(0.0, item_id)) for item_id in order)
-            shown = varied(hits, leaves, request.top_k)
+            shown = diversified(hits, leaves, request.top_k)
         return _Ranked(shown, looked_at[:2])
 
     def _near(self, query: str, request: RouteRequest) -> list[str]:

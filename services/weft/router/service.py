@@ -25,17 +25,17 @@ from weft.log.message import event_headers
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.readmodel.model import ReadModel
-from weft.router.experience import Experience, experience_of, with_experience
+from weft.router.catalog_routers import FOLLOWED, CatalogRouter, CatalogRouters, newest
 from weft.router.fusion import encoder_named
-from weft.router.holding import FOLLOWED, Catalogues, Held, newest
 from weft.router.hydration import hydrate
+from weft.router.query_transform import Transformer, configured, identity
 from weft.router.router import SCORER_VERSION
-from weft.router.transform import Transformer, configured, identity
-from weft.runtime.answering import Answering
-from weft.runtime.nursery import Nursery
+from weft.router.session_signals import SessionSignals, signals_of, with_signals
+from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
+from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import Asked
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
@@ -68,10 +68,10 @@ _SHORT_LOOK = 800
 """Passages of these items that are read here to see which tools were used: 2 to 5 ms."""
 
 
-async def service(process: Process, nursery: Nursery | None = None) -> None:
-    """Run until the process stops. `nursery` was forked with `warm`."""
+async def service(process: Process, fork_server: ForkServer | None = None) -> None:
+    """Run until the process stops. `fork_server` was forked with `warm`."""
     settings = process.settings
-    nursery = nursery or Nursery(partial(warm, settings.encoding))
+    fork_server = fork_server or ForkServer(partial(warm, settings.encoding))
     tokens.counter(settings.encoding)  # loaded here, not by the first request
     transformer = configured(
         settings.router_transformer,
@@ -82,14 +82,14 @@ async def service(process: Process, nursery: Nursery | None = None) -> None:
     encoder = encoder_named(settings.router_encoder) if settings.router_encoder else None
     async with (
         Replica(settings.data_dir) as replica,
-        Pool(nursery, settings.heavy_processes, settings.heavy_seconds) as pool,
+        Pool(fork_server, settings.heavy_processes, settings.heavy_seconds) as pool,
         Publisher(process.connection, timeout=AUDIT_SECONDS) as publisher,
     ):
 
         def fetch(tenant: str, body: BodyRef) -> Awaitable[bytes]:
             return Bodies(process.connection, publisher, tenant).get(body)
 
-        catalogues = Catalogues(fetch, settings.encoding, encoder)
+        catalogues = CatalogRouters(fetch, settings.encoding, encoder)
         known = await identify(process.connection)
         records = [record async for record in read_matching(process.connection, FOLLOWED)]
         for record in newest(records):
@@ -100,17 +100,17 @@ async def service(process: Process, nursery: Nursery | None = None) -> None:
         ) as follower:
             following = asyncio.create_task(_follow(follower, catalogues))
             routing = Routing(catalogues, replica, pool, publisher, transformer, settings.data_dir)
-            answering = Answering(process, GROUP)
-            await answering.answer("route", RouteRequest, routing.route)
-            await answering.answer("hydrate", HydrateRequest, routing.hydrate)
-            await answering.answer("choose", ChoiceRequest, routing.choose)
+            request_server = RequestServer(process, GROUP)
+            await request_server.answer("route", RouteRequest, routing.route)
+            await request_server.answer("hydrate", HydrateRequest, routing.hydrate)
+            await request_server.answer("choose", ChoiceRequest, routing.choose)
             gc.freeze()  # catalogues and encodings stay: no collection needs to walk through them
             process.started()
             stopping = asyncio.create_task(process.stopping.wait())
             await asyncio.wait([following, stopping], return_when=asyncio.FIRST_COMPLETED)
             if following.done() and not process.stopping.is_set():
                 following.result()
-            await answering.drain()
+            await request_server.drain()
             follower.stop()
             for task in (following, stopping):
                 task.cancel()
@@ -150,7 +150,7 @@ class Routing:
 
     def __init__(
         self,
-        catalogues: Catalogues,
+        catalogues: CatalogRouters,
         replica: Replica,
         pool: Pool,
         publisher: Publisher,
@@ -222,7 +222,7 @@ class Routing:
             return query
         return await asyncio.to_thread(self._transformer, query)
 
-    async def _experienced(self, asked: Asked[RouteRequest], held: Held) -> RouteRequest:
+    async def _experienced(self, asked: Asked[RouteRequest], held: CatalogRouter) -> RouteRequest:
         if asked.session == TENANT_SESSION:
             return asked.request
         place = Place(asked.tenant, asked.session)
@@ -233,9 +233,9 @@ class Routing:
                 known = await self._pool.run(asked.tenant, asked.session, work)
         except Unavailable:
             return asked.request
-        return with_experience(asked.request, known, held.router.ids_named)
+        return with_signals(asked.request, known, held.router.ids_named)
 
-    def _known(self, place: Place, model: ReadModel) -> Experience | None:
+    def _known(self, place: Place, model: ReadModel) -> SessionSignals | None:
         """None where it would take too long here."""
         view = model.view(place.tenant, place.session)
         is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_LOOK)
@@ -252,7 +252,7 @@ class Routing:
         return ack.sequence
 
 
-async def _follow(follower: Follower, catalogues: Catalogues) -> None:
+async def _follow(follower: Follower, catalogues: CatalogRouters) -> None:
     async for followed in follower:
         for record in followed.records:
             await catalogues.take(record)
@@ -271,13 +271,13 @@ def encoded_hydration(model: ReadModel, wanted: Hydrating) -> bytes:
     return msgspec.json.encode(hydration(model, wanted))
 
 
-def experience(model: ReadModel, place: Place) -> Experience:
+def experience(model: ReadModel, place: Place) -> SessionSignals:
     """What a session tells a router."""
     view = model.view(place.tenant, place.session)
-    return experience_of(view.recent(_LOOKED_BACK)[::-1])
+    return signals_of(view.recent(_LOOKED_BACK)[::-1])
 
 
-def tool_named(held: Held, request: HydrateRequest) -> SelectableItem:
+def tool_named(held: CatalogRouter, request: HydrateRequest) -> SelectableItem:
     """The tool of an id or a name. Raises `NotFound`."""
     items = held.router.items
     found = items.get(request.tool)

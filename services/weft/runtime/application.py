@@ -21,17 +21,17 @@ from faststream.asgi import AsgiFastStream, AsgiResponse, get
 from weft.log.connection import connect
 from weft.runtime.deployment import required
 from weft.runtime.logs import fields, set_up_logging
-from weft.runtime.parent import die_with_parent
+from weft.runtime.parent_death import die_with_parent
 from weft.runtime.process import Process, Service
-from weft.runtime.roll import answer_roll_calls
+from weft.runtime.roll_call import answer_roll_calls
 from weft.runtime.settings import Settings
-from weft.runtime.waiting import until_log_answers
+from weft.runtime.wait_for_leader import until_log_answers
 from weft_schemas.errors import ConfigurationError
 
 _logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 10.0
-"""From the signal to the end: fetched events are finished or given back, replies are sent."""
+"""From the signal to the exit: fetched events are finished or returned, and replies are sent."""
 CANCEL_SECONDS = 1.0
 
 
@@ -63,7 +63,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
             log_config=None,
             access_log=False,
             lifespan="on",
-            # A scraper that keeps its connection open must not hold the end up.
+            # A scraper that keeps its connection open must not delay the shutdown.
             timeout_graceful_shutdown=1,
         )
     )
@@ -124,7 +124,7 @@ class _Runner:
         if late:
             _logger.warning("the drain took too long; what is left will be redelivered")
         while not self._task.done():
-            # Again where one was lost on the way (Python 3.11's `wait_for`).
+            # Repeated because Python 3.11's `wait_for` can lose a cancellation.
             self._task.cancel()
             await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
 
@@ -134,7 +134,7 @@ class _Runner:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without its signal handling, which ends a drained process by the signal again."""
+    """uvicorn without its signal handling, which raises the signal again after the shutdown."""
 
     def stop(self) -> None:
         self.should_exit = True

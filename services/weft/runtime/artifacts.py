@@ -1,7 +1,7 @@
-"""ArtifactStore: the raw bodies of items, wherever they lie.
+"""ArtifactStore: the raw bodies of items, wherever they are stored.
 
-A body of up to `THRESHOLD_BYTES` stays in its event, so the log is its store; a larger one lies in
-the object store, and the event refers to it. Whoever reads a body need not know which.
+A body of up to `THRESHOLD_BYTES` is kept in its event; a larger one is in the object store, and the
+event refers to it. A reader does not have to know which.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from weft_schemas.errors import Corrupt, Forbidden, InvalidInput
 from weft_schemas.items import ContextItem
 
 MOST_TEXT_BYTES = 1 << 20
-"""Of a trusted body that a worker reads as text: far more than any turn or plan holds."""
+"""Most that a worker reads of a trusted body as text: far more than any turn or plan holds."""
 
 
 class ArtifactStore:
@@ -37,10 +37,10 @@ class ArtifactStore:
         self._has_objects: bool | None = None
 
     async def keep(self, tenant: str, item: ContextItem) -> ContextItem:
-        """The item to publish: itself, or its reference to a large text that is stored now.
+        """The item to publish: a large text is stored first and replaced by a reference to it.
 
-        Credentials may be kept from the object store; a large text then stays in its event, up to
-        the server's max_payload.
+        A credential without access to the object store leaves a large text in its event, up to the
+        server's max_payload.
         """
         body = item.text.encode()
         if len(body) <= THRESHOLD_BYTES or not await self._objects_are_here():
@@ -48,8 +48,8 @@ class ArtifactStore:
         return msgspec.structs.replace(item, text="", body=await self._of(tenant).put(body))
 
     async def check(self, tenant: str, item: ContextItem) -> None:
-        """Raises `InvalidInput` where the item refers to a body that its tenant does not have; a
-        credential that may not look is not told."""
+        """Raises `InvalidInput` if the item refers to a body that its tenant does not have. Nothing
+        is checked with a credential that may not read the object store."""
         if item.body is None or not await self._objects_are_here():
             return
         if not await self._of(tenant).exists(item.body.sha256):

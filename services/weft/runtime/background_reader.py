@@ -1,5 +1,5 @@
-"""Reads of the current generation that need not be fast: status, listings, what starts a replica.
-They wait for SQLite in aiosqlite's thread, and the event loop goes on."""
+"""Reads of the current generation that may be slow: status, listings, the start of a replica. They
+run in aiosqlite's thread, so that the event loop does not wait for SQLite."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 
 class BackgroundReader:
-    """One task at a time uses it. `doubt` looks for damage where a read failed for no reason of its
-    own."""
+    """For one task at a time. `doubt` checks the file for damage after a read failed
+    unexpectedly."""
 
     def __init__(self, data_dir: Path, doubt: Callable[[Reader], None]) -> None:
         self._reader = Reader(data_dir)
@@ -35,12 +35,12 @@ class BackgroundReader:
         return await self._database.run(lambda _: self._read(work))
 
     async def leave_if_replaced(self) -> None:
-        """Leave a generation that is no longer the current one, so that its file can go."""
+        """Close a generation that is no longer the current one, so that its file can be removed."""
         if self._database is not None and not self._reader.is_there():
             await self.leave()
 
     async def leave(self) -> None:
-        """Leave the generation."""
+        """Close the generation."""
         database, self._database = self._database, None
         if database is not None:
             await database.close()

@@ -33,15 +33,15 @@ Request = TypeVar("Request", bound=msgspec.Struct)
 Subscriber = TypeVar("Subscriber", EventSubscriber, RequestSubscriber)
 
 MOST_BYTES = 1024 * 1024
-"""Of one message, while no server has said what it takes."""
+"""Largest message, until a server has announced its limit."""
 
 
 class Broker(NatsBroker):
-    """A broker over a connection that is already there: one process, one connection, with the
-    credentials and callbacks that `log` gave it."""
+    """A broker over an existing connection: one process has one connection, with the credentials
+    and callbacks that `log` set."""
 
     def __init__(self, **options: Any) -> None:
-        # Handlers get what the subscribers' decoders made: nothing is left to convert.
+        # Handlers get what the subscribers decoded; FastStream has nothing left to convert.
         super().__init__(logger=None, serializer=None, **options)
         self._shared: Connection | None = None
 
@@ -62,7 +62,7 @@ class Broker(NatsBroker):
         """A subscriber for the requests of a service, which decorates its handler. `group` is the
         queue group; `replied` is called around all middlewares, `in_turn` within them."""
         subject = f"weft-rpc.{{tenant}}.{{session}}.{service}"
-        # A subject may name who asks.
+        # A subject may end with the name of the requester.
         parts = self._parts(subject, group, kind, f"weft-rpc.*.*.{service}.*")
         subscriber = RequestSubscriber(
             *parts, queue=group, kind=kind, replied=replied, in_turn=in_turn
@@ -70,8 +70,8 @@ class Broker(NatsBroker):
         return self._registered(subscriber)
 
     def events(self, durable: str, filter: str, kind: Any) -> EventSubscriber:
-        """A subscriber for the events that a durable consumer of the log brings, which decorates
-        its handler. `filter` is the consumer's, and `kind` what they are, as AsyncAPI tells it."""
+        """A subscriber for the events of a durable consumer, which decorates its handler. `filter`
+        is the consumer's filter; `kind` is the event type that AsyncAPI documents."""
         direction = "{direction}" if filter == STORED else filter.split(".")[1]
         subject = f"weft.{{tenant}}.{{session}}.{direction}.{{event}}"
         return self._registered(EventSubscriber(*self._parts(subject, "", kind), durable=durable))
@@ -95,13 +95,13 @@ class Broker(NatsBroker):
         return config, _Specification(kind, self.config, told, calls), calls
 
     def _registered(self, subscriber: Subscriber) -> Subscriber:
-        # The one of `NatsRegistrator` makes FastStream's own; what it rests on takes any.
+        # `NatsRegistrator.subscriber` makes FastStream's own; its base class takes any.
         super(NatsRegistrator, self).subscriber(subscriber)
         return subscriber
 
     async def stop(self, *error: Any) -> None:
-        """Without the drain of the connection, which waits for a server that may be gone, for forty
-        seconds; who shares it closes it."""
+        """Does not drain the connection, which would wait forty seconds for a server that may be
+        gone; the owner of the connection closes it."""
         self._connection = None
         await super().stop(*error)
 
@@ -111,8 +111,8 @@ class Broker(NatsBroker):
 
 
 class _Specification(NatsSubscriberSpecification):
-    """What AsyncAPI tells of a subscriber: its messages by the contract's own schema, which
-    FastStream's generator cannot make of msgspec's Structs."""
+    """AsyncAPI of a subscriber, with the contract's own schema of its messages: FastStream cannot
+    generate one from msgspec's Structs."""
 
     def __init__(self, kind: Any, *parts: Any) -> None:
         super().__init__(*parts)

@@ -1,4 +1,5 @@
-"""Catalogues as the log holds them: small ones in their event, the items of large ones apart."""
+"""Catalogues in the log: the items of a small one are in its event, those of a large one in the
+object store."""
 
 from __future__ import annotations
 

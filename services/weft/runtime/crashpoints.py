@@ -1,7 +1,7 @@
-"""Named places between two steps of a process, where a test makes it die as `kill -9` would.
+"""Named points between two steps of a process at which a test can kill it, as `kill -9` would.
 
-`WEFT_CRASH_AT=firewall.after_publish:3` arms one: the process kills itself when it passes there for
-the third time. Unarmed, a point is an empty function.
+`WEFT_CRASH_AT=firewall.after_publish:3` arms one: the process kills itself the third time that it
+reaches this point. Unarmed, a point is an empty function.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _added: set[str] = set()
 
 
 def add_worker(name: str) -> None:
-    """Give the process of a worker the crash points that every worker has."""
+    """Register the usual crash points for a worker that is not weft's own."""
     _added.update(f"{name}.after_{step}" for step in _DERIVE_STEPS)
 
 
 def crash_point(name: str, environ: Mapping[str, str] = os.environ) -> Callable[[], None]:
     """The function to call at the point `name`: empty unless the environment arms that point.
 
-    Raises `ConfigurationError` for a name that there is not, here or in the environment.
+    Raises `ConfigurationError` for an unknown name, here or in the environment.
     """
     _check(name)
     for armed, hits in _armed(environ.get(VARIABLE, "")).items():

@@ -1,4 +1,4 @@
-"""What a deployment keeps to itself: its secret, and a data folder that nobody else looks into."""
+"""The private parts of a deployment: its secret, and a data folder with restricted access."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from weft_schemas.errors import ConfigurationError
 
 SECRET_FILE = "secret"
-"""In the data folder. Whoever has it can tell fingerprints, fences and message ids beforehand."""
+"""In the data folder. Whoever has it can predict fingerprints, fences and message ids."""
 _OWN = frozenset({SECRET_FILE, "nats", "cluster", "replica", "weft.log"})
 """What `weft up` makes in a data folder."""
 
 
 def known_secret(data_dir: Path) -> str:
-    """The secret that `weft up` has made on this folder, empty where it has not or is another
-    user's."""
+    """The secret that `weft up` made in this folder; empty if there is none, or another user owns
+    it."""
     try:
         return (data_dir / SECRET_FILE).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
@@ -24,7 +24,7 @@ def known_secret(data_dir: Path) -> str:
 
 
 def made_secret(data_dir: Path) -> str:
-    """The same, made where there is none yet; mode 600."""
+    """As `known_secret`, but creates one, with mode 600, if there is none."""
     folder = private(data_dir)
     known = known_secret(folder)
     if known:
@@ -45,10 +45,10 @@ def made_secret(data_dir: Path) -> str:
 
 
 def private(folder: Path) -> Path:
-    """The folder, made where it is missing, open to its user alone. One with other things in it
-    than weft's keeps its mode; weft's own folders in it are private in any case.
+    """Create the folder if it is missing, accessible to its owner only. A folder that holds other
+    files keeps its mode; weft's own folders inside it are private in any case.
 
-    Raises `ConfigurationError` where it cannot be made so.
+    Raises `ConfigurationError` if that fails.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -65,7 +65,8 @@ def required(secret: str) -> str:
     """Raises `ConfigurationError` where there is no secret."""
     if not secret:
         raise ConfigurationError(
-            "WEFT_FINGERPRINT_KEY is not set: it is the deployment's secret, the same for all its "
-            "processes, and has no default; deploy/make-env.sh makes one, and `weft up` does"
+            "no secret of the deployment is here, the same for all its processes: beside `weft up` "
+            "start this in the folder where that was started, or with WEFT_DATA_DIR on its data; "
+            "elsewhere set WEFT_FINGERPRINT_KEY, which deploy/make-env.sh makes"
         )
     return secret

@@ -1,7 +1,7 @@
-"""What a worker is made of: a derive function with a name, and what that function may know.
+"""A worker: a derive function with a name, and the context that the function is given.
 
-Services hand in pure functions; their `worker.py` wraps them in a `Worker`, and `runtime.worker`
-runs it.
+Services write pure functions; their `worker.py` wraps them in a `Worker`, which `runtime.worker`
+runs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from weft.log.message import Message, event_headers
 from weft.log.record import LogRecord
-from weft.runtime.lane import Lane
+from weft.runtime.subprocess_worker import SubprocessWorker
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import Event, Origin, encode_event
 from weft_schemas.ids import derived_key, derived_message_id
@@ -25,11 +25,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 HUGE_BYTES = 128 * 1024
-"""Text above this is worked in the subprocess, so that small items are not held up behind it."""
+"""Larger texts are processed in the subprocess, so that small items do not wait behind them."""
 SUSPECT_DELIVERIES = 3
-"""From this delivery on an event is worked alone in the subprocess. Not from the second: most of
-what comes again was only held by a process that another's event, or an operator, ended, and one at
-a time those take longest just when processes die often."""
+"""From this delivery on an event is processed alone in the subprocess. Not from the second: most
+redelivered events only happened to be held by a process that something else ended, and processing
+them one at a time would be slow exactly when processes die often."""
 _ROOM_FOR_HEADERS = 4_096
 """Bytes of max_payload; ours take about 400."""
 
@@ -41,18 +41,18 @@ class Derived(msgspec.Struct, frozen=True):
     """To publish to; see `subjects.derived_subject`."""
     event: Event
     part: str
-    """Tells several events of one source apart, such as `envelope`; the same in every attempt."""
+    """Distinguishes several events of one source, such as `envelope`; the same in every attempt."""
 
 
 class WorkContext:
-    """What a derive function may know besides its event."""
+    """What a derive function is given besides its event."""
 
     def __init__(
         self,
         worker: Worker,
         record: LogRecord,
         policy: tuple[int, ContextPolicy],
-        lane: Lane,
+        subprocess_worker: SubprocessWorker,
         untrusted_at: Callable[[int], tuple[ItemKind, ...]],
         run: str = "",
     ) -> None:
@@ -63,11 +63,11 @@ class WorkContext:
         self._run = run
         self._worker = worker
         self.record = record
-        self._lane = lane
+        self._subprocess_worker = subprocess_worker
 
     def is_untrusted(self, item: ContextItem, sequence: int = 0) -> bool:
-        """Whether an item, this event's unless `sequence` names another's, gets an envelope: what
-        the policy at its own place says, whichever one is worked under."""
+        """Whether an item gets an envelope: by the policy that held at the item's own sequence, not
+        by the one in force now. `sequence` is needed if it is not this event's item."""
         return item.kind in self._untrusted_at(sequence or self.record.sequence)
 
     def origin(self, item_id: str = "", sequence: int = 0, run: str = "") -> Origin:
@@ -84,10 +84,10 @@ class WorkContext:
     async def compute(
         self, size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """`work(*args)`: here for an ordinary event, in the subprocess where it is huge (`size` in
-        bytes) or was delivered so often that it may be what took a worker down."""
+        """`work(*args)`: here for an ordinary event; in the subprocess if it is huge (`size` in
+        bytes) or was delivered so often that it may be what killed a worker."""
         if size > HUGE_BYTES or self.record.deliveries >= SUSPECT_DELIVERIES:
-            return await self._lane.run(work, *args, **kwargs)
+            return await self._subprocess_worker.run(work, *args, **kwargs)
         return work(*args, **kwargs)
 
 
@@ -105,19 +105,18 @@ class Worker(msgspec.Struct, frozen=True):
     name: str
     version: str
     derive: Derive
-    """Raises where it cannot: `InvalidInput` parks the source at once, anything else is tried
-    again."""
+    """An `InvalidInput` that it raises parks the source at once; any other error is retried."""
     at_once: DeriveAtOnce = _nothing_at_once
-    """The same for what needs no waiting, None for the rest; asked for first deliveries only. A
-    task for each event would take a tenth of a small event's time."""
+    """`derive` without waiting: returns None for events that have to wait for something. Called for
+    first deliveries only. A task for each event would take a tenth of a small event's time."""
     reports: str = ""
     """`in` or `out`: the direction whose undecodable events this worker parks, empty for none. One
     worker reports each direction, so that a malformed event is parked once and not three times."""
     filter: str = "w.>"
-    """What its durable consumer is given, of the stored subjects; of one that is not weft's own the
-    consumer is made with it."""
+    """Filter of its durable consumer, over stored subjects. The consumer of a worker that is not
+    weft's own is created with it."""
     key: bytes = b""
-    """The deployment's, of the ids of what is derived."""
+    """The deployment's key for the ids of derived events."""
 
     def keyed(self, secret: str) -> Worker:
         """The same in a deployment with this secret."""
@@ -127,9 +126,9 @@ class Worker(msgspec.Struct, frozen=True):
 def derived_message(
     worker: Worker, record: LogRecord, derived: Derived, policy_version: int, limit: int
 ) -> Message:
-    """What to publish: the same source, worker, policy and run give the same message id.
+    """The message to publish: the same source, worker, policy and run give the same message id.
 
-    Raises `InvalidInput` where it is over the server's `limit` in bytes.
+    Raises `InvalidInput` if it is larger than the server's `limit` in bytes.
     """
     origin = getattr(derived.event, "origin", None)
     message_id = derived_message_id(

@@ -24,12 +24,12 @@ from weft.log.wire import MESSAGE_ID, SETTLED, TRACEPARENT
 from weft_schemas.subjects import STREAM, stored_form
 
 BATCH = 128
-"""Events taken at once; twice as many are held at most: enough to keep the server's answers
-overlapping, few enough that a crash makes others do little again."""
+"""Events in a batch; at most twice as many are held: enough for the server's answers to overlap,
+few enough that a crash causes little repeated work."""
 
 
 class EventSubscriber(BatchPullStreamSubscriber):
-    """Hands batches of deliveries to its handler, one after the other, until `pause`."""
+    """Passes batches of deliveries to its handler, one after the other, until `pause`."""
 
     def __init__(self, *parts: Any, durable: str) -> None:
         pulls = PullSub(batch_size=BATCH, batch=True)
@@ -42,19 +42,19 @@ class EventSubscriber(BatchPullStreamSubscriber):
         self._consuming: asyncio.Task[None] | None = None
 
     async def ended(self) -> None:
-        """Return after `pause`, when the handler has had every batch. Raises what it raises, and
-        `ConfigurationError` and `Unavailable` as `Consumer` does."""
+        """Return after `pause`, when the handler has had every batch. Raises what the handler
+        raises, and `ConfigurationError` and `Unavailable` as `Consumer` does."""
         assert self._consuming is not None, "start() comes before ended()"
         await self._consuming
 
     def pause(self) -> None:
-        """Take no more than the batch in work, or nothing where it comes before `start`."""
+        """Take nothing more after the batch at hand; nothing at all if called before `start`."""
         self._is_paused = True
         if self._consumer is not None:
             self._consumer.stop()
 
     async def stop(self) -> None:
-        """Give back what the handler has not had; what it acknowledged is sent."""
+        """Return what the handler has not had; acknowledgements are sent."""
         self.pause()
         if self._consuming is not None:
             self._consuming.cancel()
@@ -76,7 +76,7 @@ class EventSubscriber(BatchPullStreamSubscriber):
     async def _consume_pull(self) -> None:
         assert self._consumer is not None
         async for batch in self._consumer:
-            # Not `consume`, which keeps faults to itself.
+            # Not `consume`, which swallows errors.
             await self.process_message(batch)
 
 

@@ -1,8 +1,8 @@
-"""What a process writes to stderr: one JSON object per line, never a body's text.
+"""What a process writes to stderr: one JSON object per line, never the text of a body.
 
-An exception from outside weft may quote the text it stumbled over, so of those only the type and
-the place are written. What repeats is written once and then counted, so that a fault that meets
-every event is a line now and then, and the next fault is seen beside it.
+An exception from outside weft may quote the text that caused it, so only its type and location are
+written. A repeated message is written once and then counted, so that an error on every event does
+not hide the next one.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import msgspec
 from weft_schemas.errors import InvalidInput, WeftError
 
 REPEAT_SECONDS = 30.0
-"""While a cause goes on, its count is written so often; after so long without it, it is over."""
+"""How often the count of a repeated message is written, and after how long without it it is
+over."""
 MOST_CAUSES = 200
-"""Told apart at a time; more are written as they come."""
+"""Messages that are counted at a time; others are written as they come."""
 MOST_ERROR_CHARACTERS = 300
 
 _OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\b[0-9a-f]{16,}\b|(?<![\w-])\d[\d.,]*")
@@ -42,7 +43,7 @@ def set_up_logging(process: str, level: str) -> None:
 
 
 def end_logging() -> None:
-    """Write what was only counted, while the stream is open, and nothing more."""
+    """Write the outstanding counts while the stream is open, and take the handler away."""
     root = logging.getLogger()
     for handler in tuple(root.handlers):
         if isinstance(handler, _Counting):
@@ -75,8 +76,8 @@ class _Repeated:
 
 
 class _Counting(logging.Handler):
-    """Writes the first line of a cause at once, then one for many. Without an event loop there is
-    nobody to write the count later, so there every line is written."""
+    """Writes the first line of a cause at once, and then counts. Without an event loop, which would
+    write the count later, every line is written."""
 
     def __init__(self, stream: logging.Handler, level_before: int) -> None:
         super().__init__()
@@ -150,8 +151,8 @@ def _over(last: logging.LogRecord, total: int) -> logging.LogRecord:
 
 
 def _logged(error: BaseException) -> str:
-    """Of malformed input only what kind of fault it is: its message may name an item, and a log
-    stays where an erasure has taken the item."""
+    """Of malformed input only the error code: its message may name an item, and a log file outlives
+    the erasure of the item."""
     return error.code if isinstance(error, InvalidInput) else safe_error(error)
 
 

@@ -1,7 +1,7 @@
-"""When a source is given up, and the event that says so. Pure functions over values.
+"""When a worker gives up a source event, and the event that records it. Pure functions.
 
-The server never gives a message up by itself (`max_deliver` is unlimited, since one that runs out
-of deliveries vanishes without a word); these rules do, and write it to the log.
+The server itself never gives up a message: `max_deliver` is unlimited, since a message that runs
+out of deliveries disappears silently. These rules do, and the log records it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ MOST_ATTEMPTS = 5
 """Failed attempts after which a source is parked: four retries outlast a passing fault."""
 MOST_DELIVERIES = 25
 """Deliveries after which a source is parked without another attempt. Far above `MOST_ATTEMPTS`,
-since a delivery can be lost with no fault of the source's: its process was killed, or too busy to
-say that it lives. With 8, minutes of kills on a busy machine parked events that nothing ailed. What
-a later try may mend is tried for some 20 minutes with this."""
+since a delivery can be lost through no fault of the source: its process was killed, or too busy to
+extend the ack wait. With 8, some minutes of kills on a busy machine parked healthy events. Errors
+that a later attempt may fix are retried for some 20 minutes."""
 MOST_ERROR_CHARACTERS = 500
 
 _FIRST_DELAY = 0.25
@@ -41,7 +41,7 @@ def retry_delay(deliveries: int) -> float:
 
 
 def worn_out(record: LogRecord) -> GivenUp | None:
-    """Why the record is to be parked before any work, None where it is to be worked."""
+    """Why the record is parked without another attempt; None if it is to be processed."""
     if record.deliveries <= MOST_DELIVERIES:
         return None
     return GivenUp(
@@ -53,8 +53,7 @@ def worn_out(record: LogRecord) -> GivenUp | None:
 def is_final(error: BaseException, deliveries: int) -> bool:
     """Whether an error of the work parks the source now.
 
-    Malformed input stays malformed; what a later try may mend (`retryable`) waits until
-    `MOST_DELIVERIES`.
+    Malformed input stays malformed; a `retryable` error is retried until `MOST_DELIVERIES`.
     """
     if isinstance(error, InvalidInput):
         return True
@@ -66,7 +65,7 @@ def is_final(error: BaseException, deliveries: int) -> bool:
 def is_reported(record: LogRecord, direction: str) -> bool:
     """Whether a record that cannot be read is parked by the worker that reports this direction.
 
-    A worker's own parked event never is: what that makes would be parked again, for ever.
+    A parked event never is: parking it would publish another one, for ever.
     """
     subject = record.subject
     is_parked = subject.startswith("w.out.") and subject.endswith(".parked")
@@ -81,7 +80,7 @@ def parked_event(
     record: LogRecord, error: BaseException, worker: str, worker_version: str
 ) -> ParkedEvent:
     """The event that names the source and the reason."""
-    # A message may quote what cannot be encoded, which is then the fault it tells of.
+    # The message may quote the very text that cannot be encoded.
     printable = safe_error(error).encode("utf-8", "replace").decode()
     return ParkedEvent(
         origin=Origin(
@@ -102,7 +101,7 @@ def parked_subject(record: LogRecord) -> str:
 
 
 def revives(event: RevivedEvent, worker: str) -> bool:
-    """Whether the event has this worker work the source again."""
+    """Whether the event tells this worker to process the source again."""
     return not event.drop and event.origin.worker in ("", worker)
 
 

@@ -1,7 +1,7 @@
 """The policies in force, kept in memory from the log's policy events.
 
-A version is the log sequence of its event; 0 is the built-in default. An item is judged under the
-policy at its own sequence, by the workers as by the fold, however late either comes to it.
+A version is the log sequence of its event; 0 is the built-in default. Workers and the fold judge an
+item by the policy at the item's own sequence, however late they process it.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ class Policies:
     async def reach(self, sequence: int) -> None:
         """Return when all policies at or before a sequence are known, or when no more come.
 
-        The worker's events and the policies come by two ways, and an item may overtake the policy
-        that stands before it. One question to the stream's leader, .3 ms, tells whether one is
-        still on its way. Raises `Unavailable` where nobody answers, and `Forbidden`.
+        Events and policies are delivered by two consumers, so an item may arrive before a policy
+        that precedes it in the log. One request to the stream's leader, .3 ms, tells whether a
+        policy is still to come. Raises `Unavailable` if nobody answers, and `Forbidden`.
         """
         if sequence <= self._complete:
             return
@@ -127,7 +127,7 @@ class Policies:
             return 0
 
     def take(self, record: LogRecord) -> None:
-        """Take in a record; one that is no valid policy event is passed over and logged."""
+        """Take in a record; one that is no valid policy event is skipped and logged."""
         self._newest = max(self._newest, record.sequence)
         try:
             event = record.event()

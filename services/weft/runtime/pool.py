@@ -1,8 +1,8 @@
-"""Heavy requests leave the event loop: what takes longer than some milliseconds is done in one of a
-few processes, which is ended at a deadline, in fair turns between tenants.
+"""A process pool for heavy requests: what takes longer than some milliseconds runs in one of a few
+processes, with a deadline, and with fair turns between tenants.
 
-Threads would not do: they share the interpreter's lock with the loop that answers everybody else,
-and nobody can end one.
+Threads would not help: they share the interpreter's lock with the event loop, and a thread cannot
+be killed.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import ParamSpec, Self, TypeVar
 
-from weft.runtime.lane import Lane, TookTooLong, WorkDied, WorkFailed
+from weft.runtime.fair_queueing import Shares
+from weft.runtime.fork_server import ForkServer
 from weft.runtime.logs import fields
-from weft.runtime.nursery import Nursery
-from weft.runtime.shares import Shares
+from weft.runtime.subprocess_worker import SubprocessWorker, TookTooLong, WorkDied, WorkFailed
 from weft_schemas.errors import Overloaded, TooCostly, WeftError
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 TURN_SECONDS = 5.0
-"""Longest that a request waits for its turn; who asks waits no longer for a whole answer."""
+"""Longest that a request waits for its turn; the client waits no longer than this for a reply."""
 WAITING = 500
 """Requests of one tenant that may wait; as many may be in work in one service."""
 HELD_SECONDS = 0.05
-"""Processor time from which work in the loop has held it too long: some ten ordinary compiles."""
+"""Processor time from which work has blocked the event loop for too long: some ten ordinary
+compiles."""
 APART_SECONDS = 60.0
-"""How long the work of a tenant that held the loop is done in the processes, whatever it is."""
+"""For how long all work of a tenant that blocked the loop is done in the pool."""
 CROWDING_SECONDS = 30.0
-"""The same of one that had more requests in the loop than others could stand."""
+"""The same for a tenant whose many requests crowded out others."""
 _MOST_APART = 10_000
 
 _log = logging.getLogger(__name__)
@@ -42,12 +43,12 @@ _log = logging.getLogger(__name__)
 class Pool:
     """The processes of one service; `async with` ends them."""
 
-    def __init__(self, nursery: Nursery, processes: int, seconds: float) -> None:
-        """`nursery` gives the processes; `seconds`: longest that one request may take."""
-        self._nursery = nursery
+    def __init__(self, fork_server: ForkServer, processes: int, seconds: float) -> None:
+        """`fork_server` gives the processes; `seconds`: longest that one request may take."""
+        self._fork_server = fork_server
         self._seconds = seconds
-        self._idle = [Lane(self._nursery.fork, seconds) for _ in range(processes)]
-        # One is always left to the others, as long as there are two.
+        self._idle = [SubprocessWorker(self._fork_server.fork, seconds) for _ in range(processes)]
+        # If there are two or more, one is always left to other tenants.
         own = max(1, processes - 1)
         self._shares = Shares(processes, own, own, WAITING)
         self._apart: OrderedDict[str, float] = OrderedDict()
@@ -57,9 +58,9 @@ class Pool:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for lane in self._idle:
-            lane.close()
-        self._nursery.close()
+        for subprocess_worker in self._idle:
+            subprocess_worker.close()
+        self._fork_server.close()
 
     async def start(self) -> None:
         """Start one process, so that the first request need not wait for it."""
@@ -75,8 +76,8 @@ class Pool:
 
     @asynccontextmanager
     async def turn(self, tenant: str, session: str) -> AsyncIterator[Turn]:
-        """A process for one request, when it is its turn. Raises `Overloaded` where too many of the
-        tenant's wait, or it has waited too long."""
+        """A process for one request, when its turn has come. Raises `Overloaded` if too many of the
+        tenant's requests wait, or this one has waited too long."""
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(TURN_SECONDS):
@@ -86,15 +87,15 @@ class Pool:
                     f"heavy requests of tenant {tenant!r} wait for one another, this one for over "
                     f"{TURN_SECONDS:g} s; ask for fewer at a time, and try again"
                 ) from None
-            lane = self._idle.pop()
+            subprocess_worker = self._idle.pop()
             try:
-                yield Turn(lane, self._seconds)
+                yield Turn(subprocess_worker, self._seconds)
             finally:
-                self._idle.append(lane)
+                self._idle.append(subprocess_worker)
 
     def is_apart(self, tenant: str, crowds: bool = False) -> bool:
-        """Whether a tenant's work is to be done in a process, though it looks small: some of it
-        held the loop a short while ago, or there is so much of it that it `crowds` others out."""
+        """Whether small work of a tenant is to be done in the pool as well: its work blocked the
+        loop a short while ago, or it sends so much that it `crowds` out others."""
         if crowds:
             self._keep_apart(tenant, CROWDING_SECONDS)
         until = self._apart.get(tenant)
@@ -102,8 +103,8 @@ class Pool:
 
     @contextmanager
     def noted(self, tenant: str) -> Iterator[None]:
-        """Around work of a tenant in the loop: if it holds it too long, what comes after it in the
-        next while is done in the processes."""
+        """Wraps work of a tenant in the event loop: if it blocks the loop for too long, the
+        tenant's next requests go to the pool."""
         begun = time.thread_time()
         yield
         if time.thread_time() - begun > HELD_SECONDS:
@@ -119,15 +120,15 @@ class Pool:
 class Turn:
     """A process, for as long as it is one request's."""
 
-    def __init__(self, lane: Lane, seconds: float) -> None:
-        self._lane = lane
+    def __init__(self, subprocess_worker: SubprocessWorker, seconds: float) -> None:
+        self._subprocess_worker = subprocess_worker
         self._seconds = seconds
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """`work(*args)`; function, arguments and result are picklable. Raises weft's errors as the
         work raised them, and `TooCostly` where it was ended."""
         try:
-            return await self._lane.run(work, *args, **kwargs)
+            return await self._subprocess_worker.run(work, *args, **kwargs)
         except TookTooLong:
             raise TooCostly(
                 f"this request took more than {self._seconds:g} s and was ended; ask for fewer "

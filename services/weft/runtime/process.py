@@ -1,5 +1,5 @@
-"""What a service gets to run with: settings and connection, how it tells that it works, and when it
-is to end.
+"""What a service is given to run with: settings, a connection, a place to report its health, and a
+signal to stop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BEHIND_EVENTS = 1_000
 
 
 class Process:
-    """What a service gets to run with."""
+    """Settings, connection, metrics and health of one process."""
 
     def __init__(self, name: str, settings: Settings) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class Process:
         self.metrics = Metrics(name)
         self.health = Health()
         self.stopping = asyncio.Event()
-        """Set by SIGTERM or SIGINT: finish what was begun, begin nothing."""
+        """Set by SIGTERM or SIGINT: finish the work at hand and start nothing new."""
         self.tracing = Tracing(name, settings)
         self.broker = Broker()
         """FastStream's side of the process; shares the log's connection."""
@@ -67,7 +67,7 @@ class Process:
         return self.health.complaint()
 
     def behind(self, events: int) -> None:
-        """Say how many events are published and not finished here."""
+        """Report how many published events are not finished here."""
         self.health.lag = events
         self.metrics.lag(events)
 
@@ -77,17 +77,17 @@ Service = Callable[[Process], Awaitable[None]]
 
 
 class Health:
-    """Whether this process does its work, as `/ready` tells it."""
+    """Whether this process can work, as `/ready` reports it."""
 
     def __init__(self) -> None:
         self.lag = 0
         """Events published and not finished here."""
         self.last_error = ""
-        """What last went wrong, mended or not."""
+        """The last error, whether or not it is resolved."""
         self._faults = {"service": "starting"}
 
     def report(self, part: str, fault: str | None) -> None:
-        """Why `part` cannot work now; None where it can."""
+        """Record why `part` cannot work now, or None if it can."""
         if fault is None:
             self._faults.pop(part, None)
         else:
@@ -95,7 +95,7 @@ class Health:
             self.failed(fault)
 
     def failed(self, error: str) -> None:
-        """Take note of what went wrong, though the process goes on."""
+        """Record an error that does not stop the process."""
         self.last_error = error
 
     def complaint(self) -> str | None:

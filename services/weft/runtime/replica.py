@@ -18,30 +18,30 @@ from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
 from weft.readmodel.store import snapshot
 from weft.runtime.background_reader import BackgroundReader
-from weft.runtime.shares import Turns
+from weft.runtime.fair_queueing import Turns
 from weft_schemas.errors import Unavailable, WeftError
 
 T = TypeVar("T")
 W = TypeVar("W", bound=msgspec.Struct)
 
 READERS = 4
-"""That read in the background at once; more would only contend for the interpreter's lock."""
+"""Background readers at a time; more would only contend for the interpreter's lock."""
 LOOK_SECONDS = 0.001
-"""Between two looks at the checkpoint while somebody waits; a look takes 10 µs."""
+"""Between two reads of the checkpoint while a request waits for it; a read takes 10 µs."""
 LEAVE_SECONDS = 0.5
-"""Until readers without work leave a generation that was replaced."""
+"""Until idle readers close a generation that was replaced."""
 DOUBT_SECONDS = 10.0
-"""Between two checks of the whole file because a request failed."""
+"""Least time between two checks of the whole file after failed requests."""
 HELD_UP_SECONDS = 0.1
-"""So long without a look tells that this process did not run. The indexer may not have run either,
-so that nobody's wait is over for that."""
+"""A longer gap between two reads means that this process was suspended. The indexer may have been
+suspended too, so this time does not count towards a request's deadline."""
 
 
 def apart(data_dir: Path, work: Callable[[ReadModel, W], T], wanted: W) -> Callable[[], T]:
-    """`work` over one consistent state of the current generation, as another process does it.
+    """`work` over one consistent state of the current generation, for a process of the pool.
 
-    What is wanted goes there as JSON: pickled, a float that is left out because it has not been set
-    would have been set, and be written.
+    The request is passed as JSON: pickling would fill in fields that were left unset, and they
+    would be written out later.
     """
     return partial(_read_apart, data_dir, work, type(wanted), msgspec.json.encode(wanted))
 
@@ -49,8 +49,7 @@ def apart(data_dir: Path, work: Callable[[ReadModel, W], T], wanted: W) -> Calla
 def _read_apart(
     data_dir: Path, work: Callable[[ReadModel, W], T], kind: type[W], packed: bytes
 ) -> T:
-    """It opens the generation each time, 1 ms, so that no idle process keeps a file that was
-    replaced."""
+    """Opens the generation each time (1 ms), so that no idle process keeps a replaced file open."""
     wanted = msgspec.json.decode(packed, type=kind)
     with Reader(data_dir) as reader:
         model = reader.model()
@@ -62,7 +61,7 @@ def _read_apart(
         except WeftError:
             raise
         except Exception:
-            reader.check()  # whatever fails may fail for a damaged row
+            reader.check()  # the cause may be a damaged row
             raise
 
 
@@ -105,12 +104,12 @@ class Replica:
         return self._checkpoint.model().watermark()
 
     def hurry(self) -> None:
-        """Let nobody wait any more: every deadline is now."""
+        """End all waiting: every deadline is now."""
         self._hurried = True
 
     def deadline(self, seconds: float) -> float:
-        """For `reach` and `is_late`: so many seconds from now, without those in which this process
-        was held up while somebody waited."""
+        """For `reach` and `is_late`: so many seconds from now, not counting time in which this
+        process was suspended."""
         return self._now() + seconds
 
     def is_late(self, deadline: float) -> bool:
@@ -120,9 +119,9 @@ class Replica:
     async def reach(self, sequence: int, deadline: float) -> int:
         """Wait until `sequence` is folded, or until the `deadline`.
 
-        Returns the watermark, which may be below `sequence` then; 0 where nothing is waited for,
-        without a look. All that wait share one look. A replica that has no read model yet is waited
-        for as well; `Unavailable` if none comes.
+        Returns the watermark, which may be below `sequence` then; 0 if there is nothing to wait
+        for. All waiting requests share one read of the checkpoint. Waits for the first read model,
+        too, and raises `Unavailable` if none appears.
         """
         if sequence <= 0 and self._checkpoint.is_there():
             return 0
@@ -150,17 +149,17 @@ class Replica:
                 self._background.append(reader)
 
     async def read_here(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
-        """The same for what takes some milliseconds, in the loop: threads that wait for the
-        interpreter's lock and for each other take a third of what a process can do, and 5 % of a
-        single compile's time. Statement by statement over aiosqlite a compile's reads take five
-        times as long."""
+        """`work` in the event loop, for work of some milliseconds. Threads, which wait for the
+        interpreter's lock and for each other, would cost a third of a process's throughput and 5 %
+        of a single compile's time. Over aiosqlite, statement by statement, a compile's reads take
+        five times as long."""
         async with self.turn(tenant):
             return self._read(work)
 
     @asynccontextmanager
     async def turn(self, tenant: str) -> AsyncIterator[None]:
-        """Hold the loop within the block, for some milliseconds: one after the other, the tenants
-        in turn, with a look at the connection between two."""
+        """Work in the event loop within the block, for some milliseconds: one request at a time,
+        tenants in turn, and the connection is served between two."""
         async with self._turns.turn(tenant):
             if self._has_read:
                 await asyncio.sleep(0)
@@ -169,7 +168,7 @@ class Replica:
             yield
 
     def crowds(self, tenant: str) -> bool:
-        """Whether many reads of a tenant wait for their turn while others ask, too."""
+        """Whether many reads of a tenant wait while other tenants ask, too."""
         return self._turns.crowds(tenant)
 
     def _begin_turn(self) -> None:
@@ -201,19 +200,19 @@ class Replica:
             reader.check()
 
     def mended(self) -> str:
-        """Why the read model was last built anew; empty where it never had to be."""
+        """Why the read model was last rebuilt after damage; empty if it never was."""
         return self._generations.mended()
 
     def _doubt(self, reader: Reader) -> None:
-        """Whatever fails may fail for a damaged row. Raises `Unavailable` where it does."""
+        """Check the file after an unexpected error. Raises `Unavailable` if it is damaged."""
         now = time.monotonic()
         if now - self._doubted > DOUBT_SECONDS:
             self._doubted = now
             reader.check()
 
     async def _leave_replaced(self) -> None:
-        """Readers that nobody uses let go of a generation that was replaced: its file stays on the
-        disk as long as one holds it."""
+        """Idle readers close a generation that was replaced: its file stays on disk as long as one
+        has it open."""
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
             for reader in (*self._idle, self._checkpoint):

@@ -1,7 +1,7 @@
-"""FastStream's Prometheus and OpenTelemetry middlewares for requests, by the template of a subject
-and never by the subject itself: series and span names do not grow with sessions.
+"""FastStream's Prometheus and OpenTelemetry middlewares for requests. Series and spans are named by
+the template of a subject, not by the subject, so that their number does not grow with sessions.
 
-Events have counters and spans of our own, for each event and not for each batch.
+Events have counters and spans of our own, since FastStream's are per batch.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Keeps a set of child processes running: restarts what dies, with back-off, and at the end stops
-all of them cleanly. A child that asks for something impossible is not restarted for ever.
+"""Keeps a set of child processes running: restarts those that die, with back-off, and stops all of
+them cleanly at the end. A child that fails for its configuration is not restarted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import IO
 import msgspec
 
 from weft.runtime.logs import fields
-from weft.runtime.parent import VARIABLE as PARENT_VARIABLE
+from weft.runtime.parent_death import VARIABLE as PARENT_VARIABLE
 
 _log = logging.getLogger(__name__)
 

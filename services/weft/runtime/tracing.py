@@ -1,8 +1,8 @@
-"""Spans of a process, where `WEFT_TRACES` asks for them: each continues the trace of the event or
-request that it works on, and what is derived continues it.
+"""Spans of a process, if `WEFT_TRACES` is set: each continues the trace of the event or request
+that it belongs to, and derived events continue it further.
 
-Names are those of OpenTelemetry's conventions for generative AI and for messaging. What a span
-holds is names, ids and counts; texts only where `WEFT_TRACE_CONTENT` allows it.
+Names follow OpenTelemetry's conventions for generative AI and for messaging. A span holds names,
+ids and counts, and texts only if `WEFT_TRACE_CONTENT` allows it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,6 @@ class Tracing:
         self._content = settings.trace_content
         self.provider = _provider(name, settings.traces) if settings.traces else None
         self._tracer = self.provider.get_tracer("weft") if self.provider else None
-
-    @property
-    def is_on(self) -> bool:
-        return self._tracer is not None
 
     def close(self) -> None:
         """Send what has not been sent."""

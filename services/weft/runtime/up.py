@@ -1,5 +1,5 @@
-"""Everything on one machine: the embedded server unless there is one, the log provisioned, and one
-supervised process per worker. What `weft up` runs.
+"""What `weft up` runs on one machine: an embedded server (unless another is given), a provisioned
+log, and supervised processes for all services.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import IO, cast
 import msgspec
 from msgspec.structs import replace
 
-from weft.log.adopting import adopt
+from weft.log.body_migration import adopt
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.server import Durability, EmbeddedServer
@@ -27,9 +27,9 @@ _log = logging.getLogger(__name__)
 
 SERVER_LOOK_SECONDS = 0.5
 ROOM_BYTES = 16 * 1024 * 1024
-"""Free again after a full disk: two of the blocks that the server writes."""
+"""Free space after which a full disk counts as usable again: two of the server's blocks."""
 ROOM_PAUSE_SECONDS = 10.0
-"""Between two such restarts, where something else than room is wanting."""
+"""Between two such restarts, in case the cause is something other than disk space."""
 SECONDS_PER_DAY = 86_400.0
 
 REPLICA = {"indexer": 1, "compiler": 1}
@@ -59,7 +59,7 @@ async def running(
     port: int = 0,
     log_file: IO[bytes] | None = None,
 ) -> AsyncIterator[Up]:
-    """Start it all; at the end stop the workers, each after its drain, and then the server.
+    """Start everything; at the end stop the workers, which drain first, and then the server.
 
     `embedded` false uses the server at `settings.nats_url`; `clustered` starts three servers as one
     cluster, on free ports, with durability `cluster`. Raises `Unavailable` and `ConfigurationError`

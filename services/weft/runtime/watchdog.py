@@ -1,5 +1,5 @@
-"""Watches what a worker stands on: its consumer, the stream and the connection. What it can mend it
-mends within seconds; for what it cannot it ends the process with a clear error.
+"""Watches what a worker depends on: its consumer, the stream and the connection. It repairs what it
+can within seconds, and otherwise ends the process with a clear error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Watchdog:
         except StreamLost:
             raise
         except (Unavailable, NotFound) as error:
-            # What goes between two questions is told apart by the next look's.
+            # If the consumer vanished between two requests, the next look will tell.
             health.report("server", str(error))
         else:
             health.report("server", None)
@@ -84,8 +84,8 @@ class Watchdog:
                 )
 
     async def _recreate(self) -> None:
-        """Make the durable again, from after what is known to be acknowledged. What is delivered a
-        second time derives the same ids again, and the fold counts the first."""
+        """Create the durable consumer again, starting after what is known to be acknowledged. An
+        event that is delivered twice derives the same ids, and the fold counts the first."""
         config = dict(self._wanted)
         if self._floor:
             config |= {"deliver_policy": "by_start_sequence", "opt_start_seq": self._floor + 1}
@@ -103,4 +103,4 @@ class Watchdog:
 
 
 class StreamLost(Unavailable):
-    """The log itself is gone: nothing that this process could do again."""
+    """The stream itself is gone, which this process cannot repair."""

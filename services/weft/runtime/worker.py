@@ -1,11 +1,11 @@
-"""What makes a derive function a worker process: events in, derived events out, then the ack.
+"""Runs a derive function as a worker process: events in, derived events out, then the ack.
 
-The effect of an event is derived events with deterministic ids; only when the server has
-acknowledged all of them is the source acknowledged. A crash in between publishes the same ids
-again, and the fold counts the first.
+A source event is acknowledged only when the server has acknowledged everything derived from it.
+Derived events have deterministic ids: after a crash in between the same ids are published again,
+and the fold counts the first.
 
 The loop is the handler of a FastStream subscriber (`runtime/events.py`): it is called once for each
-batch and returns when every event of it is begun, so that answers to publishes overlap.
+batch and returns when every event of it is started, so that answers to publishes overlap.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from weft.runtime.crashpoints import crash_point
 from weft.runtime.deriving import Worker
 from weft.runtime.events import EventSubscriber
 from weft.runtime.logs import fields, safe_error
-from weft.runtime.making import Maker
 from weft.runtime.policies import following_policies
 from weft.runtime.process import Process
+from weft.runtime.record_processor import RecordProcessor
 from weft.runtime.tracing import continued
 from weft.runtime.watchdog import Watchdog
 from weft_schemas.errors import (
@@ -46,14 +46,14 @@ _log = logging.getLogger(__name__)
 
 TOGETHER = 8
 TOGETHER_BYTES = 16 * 1024
-"""Events, and bytes of them, worked between two looks at the socket: each look costs three system
-calls, and what was derived waits for it, about 2 ms."""
+"""Events, and bytes of them, processed before the socket is served again: serving it costs three
+system calls, and derived events wait for it, about 2 ms."""
 PUBLISH_PAUSE = 0.5
 """Seconds until a refused or unanswered publish is sent again, with the same id."""
 
 
 async def run_worker(process: Process, worker: Worker) -> None:
-    """Work until `process.stopping` is set, then finish what was begun and give the rest back.
+    """Work until `process.stopping` is set, then finish what was started and return the rest.
 
     Raises `Unavailable` where the log is lost, `Forbidden` and `ConfigurationError` where this
     process may not or cannot do its work.
@@ -64,17 +64,17 @@ async def run_worker(process: Process, worker: Worker) -> None:
         watchdog = Watchdog(process, worker.name, worker.filter)
         # Its consumer may have been deleted while no process of this worker ran.
         await watchdog.look()
-        maker = Maker(worker, connection, policies)
-        loop = WorkerLoop(process, worker.name, publisher, maker)
+        processor = RecordProcessor(worker, connection, policies)
+        loop = WorkerLoop(process, worker.name, publisher, processor)
         subscriber = process.broker.events(worker.name, worker.filter, Event)
         subscriber(loop.take)
-        # Modules and encodings stay: no collection needs to walk through them again.
+        # Modules and encodings live as long as the process: garbage collection can skip them.
         gc.freeze()
         try:
             await _together(process, subscriber, loop, watchdog, policies.following)
         finally:
             await subscriber.stop()
-            maker.close()
+            processor.close()
 
 
 async def _together(
@@ -84,7 +84,7 @@ async def _together(
     watchdog: Watchdog,
     following: asyncio.Task[None],
 ) -> None:
-    """Until the work is done, or the watchdog or the policies cannot go on."""
+    """Run all three until the work is done, or the watchdog or the policies fail."""
 
     async def stop_when_told() -> None:
         await process.stopping.wait()
@@ -98,7 +98,7 @@ async def _together(
             if task.done():
                 task.result()
     except (ConfigurationError, Corrupt):
-        # Where the whole log is gone, consumer and policies see their own part of it missing.
+        # If the whole log is gone, the watchdog raises the clearer error.
         await watchdog.look()
         raise
     finally:
@@ -109,13 +109,15 @@ async def _together(
 
 
 class WorkerLoop:
-    """One worker in one process. An ordinary event is worked in the loop itself and settled by the
-    answer to its publish; a task is made only for what has to wait."""
+    """One worker in one process. An ordinary event is processed in the loop itself and settled by
+    the answer to its publish; a task is created only for one that has to wait."""
 
-    def __init__(self, process: Process, name: str, publisher: Publisher, maker: Maker) -> None:
+    def __init__(
+        self, process: Process, name: str, publisher: Publisher, processor: RecordProcessor
+    ) -> None:
         self._process = process
         self._publisher = publisher
-        self._maker = maker
+        self._processor = processor
         self._tasks: asyncio.TaskGroup
         self._tracing = process.tracing
         self._spans: dict[int, Any] = {}
@@ -129,8 +131,8 @@ class WorkerLoop:
         self._after_ack = crash_point(f"{name}.after_ack")
 
     async def run(self, subscriber: EventSubscriber) -> None:
-        """Start the subscriber and take every event to its end, many at once. Raises the first
-        fault that is no event's own."""
+        """Start the subscriber and process events, many at a time. Raises the first error that is
+        not caused by an event."""
         async with self._to_the_end():
             await subscriber.start()
             self._process.started()
@@ -153,7 +155,8 @@ class WorkerLoop:
             raise faults.exceptions[0] from None
 
     async def take(self, batch: list[Delivery]) -> None:
-        """Begin every event of a batch; each is acknowledged, parked or put off in its time."""
+        """Start every event of a batch; each is acknowledged, parked or retried later on its
+        own."""
         events, size = 0, 0
         await self._reach(max(delivery.record.sequence for delivery in batch))
         for delivery in batch:
@@ -164,15 +167,16 @@ class WorkerLoop:
             self._begin(delivery)
             events, size = events + 1, size + len(delivery.record.payload)
             if events >= TOGETHER or size >= TOGETHER_BYTES:
-                # These are worked now; answers to the ones before them are taken in between.
+                # Let the event loop take in answers to earlier publishes.
                 await asyncio.sleep(0)
                 events, size = 0, 0
 
     async def _reach(self, sequence: int) -> None:
-        """Wait for the policies that stand before an event, however long nobody tells of them."""
+        """Wait until the policies that precede an event are known, however long the server is
+        away."""
         while not self._process.stopping.is_set():
             try:
-                await self._maker.reach(sequence)
+                await self._processor.reach(sequence)
             except Unavailable as error:
                 self._process.health.report("policies", str(error))
                 await asyncio.sleep(PUBLISH_PAUSE)
@@ -190,7 +194,7 @@ class WorkerLoop:
             delivery.record = continued(delivery.record, span)
         record = delivery.record
         try:
-            messages = self._maker.at_once(record)
+            messages = self._processor.at_once(record)
         except Exception as error:
             self._failed(delivery, record, error, begun)
         else:
@@ -200,11 +204,11 @@ class WorkerLoop:
                 self._publish(delivery, messages, "derived", begun)
 
     async def _in_time(self, delivery: Delivery, begun: float) -> None:
-        """The same for an event that has to wait for something."""
+        """Process an event that has to wait for something."""
         record = source = delivery.record
         try:
-            source = await self._maker.source(record)
-            messages = await self._maker.messages(source)
+            source = await self._processor.source(record)
+            messages = await self._processor.messages(source)
         except Exception as error:
             self._failed(delivery, source, error, begun)
         else:
@@ -216,7 +220,7 @@ class WorkerLoop:
         record = delivery.record
         self._process.health.failed(f"event {source.sequence}: {safe_error(error)}")
         if parking.is_final(error, record.deliveries):
-            messages = [self._maker.parked(source, error, record.sequence)]
+            messages = [self._processor.parked(source, error, record.sequence)]
             self._publish(delivery, messages, "parked", begun)
         else:
             self._put_off(delivery, error)
@@ -225,7 +229,7 @@ class WorkerLoop:
     def _publish(
         self, delivery: Delivery, messages: list[Message], outcome: str, begun: float
     ) -> None:
-        """Send what was derived; the source is acknowledged when the server has it all."""
+        """Publish derived events; the source is acknowledged when the server has all of them."""
 
         def answered(outcomes: list[Outcome]) -> None:
             if all(isinstance(one, Ack) for one in outcomes):
@@ -259,7 +263,7 @@ class WorkerLoop:
         try:
             self._tasks.create_task(work)
         except RuntimeError:
-            # This worker is ending for a fault; what it holds is delivered to another.
+            # This worker is failing; its events are redelivered to another.
             work.close()
 
     def _put_off(self, delivery: Delivery, error: Exception) -> None:
@@ -278,8 +282,8 @@ class WorkerLoop:
     async def _publish_again(
         self, delivery: Delivery, messages: list[Message], outcome: str, begun: float
     ) -> None:
-        """Until the server has acknowledged them all. A refusal for now is not the source's fault,
-        so it is sent again here and counts as no delivery; any other ends the worker."""
+        """Publish until the server has acknowledged all. A temporary refusal is not the source's
+        fault, so it is retried here without another delivery; any other error ends the worker."""
         while True:
             try:
                 await self._publisher.publish_many(messages)
@@ -287,11 +291,11 @@ class WorkerLoop:
                 self._process.health.report("publishing", str(error))
                 await asyncio.sleep(PUBLISH_PAUSE)
             except InvalidInput as error:
-                # What was derived cannot be sent at all: that is its source's fault.
+                # The derived event itself cannot be sent, so its source is parked.
                 if outcome == "parked":
                     raise
                 record = delivery.record
-                messages = [self._maker.parked(record, error, record.sequence)]
+                messages = [self._processor.parked(record, error, record.sequence)]
                 outcome = "parked"
             else:
                 self._process.health.report("publishing", None)

@@ -5,9 +5,7 @@ A secret that is found leaves this worker only as its keyed fingerprint.
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
@@ -15,73 +13,84 @@ from itertools import islice
 import re2
 
 from weft.secrets.finding import Finding
+from weft.secrets.in_code import IN_CODE
+from weft.secrets.in_commands import IN_COMMANDS
 from weft.secrets.in_context import IN_CONTEXT
+from weft.secrets.names import (
+    NEAR,
+    ends_in_key,
+    is_harmless,
+    is_weak,
+    name_before,
+    names_key,
+    names_password,
+    names_phrase,
+)
 from weft.secrets.published import RULES as PUBLISHED
 from weft.secrets.published import SERVICES, WORD_START, SecretRule
+from weft.secrets.values import (
+    is_basic,
+    is_code,
+    is_key_like,
+    is_mixed,
+    is_passphrase,
+    is_place,
+    is_placeholder,
+    is_plain,
+    is_said,
+    is_word_of_secrecy,
+    looks_random,
+)
+from weft.secrets.vendors import VENDORS
 
-RULES = (*PUBLISHED, *IN_CONTEXT)
+RULES = (*PUBLISHED, *VENDORS, *IN_CONTEXT, *IN_COMMANDS, *IN_CODE)
 NAMES = (
     b"passw", b"pwd", b"passphrase", b"secret", b"token", b"credential", b"apikey", b"api_key",
     b"api-key", b"accesskey", b"access_key", b"access-key", b"auth", b"private_key", b"privatekey",
     b"encryption_key", b"signing_key", b"account_key", b"pass", b"x-api-key", b"pw", b"p/w",
     b"api key", b"access key", b"private key", b"api.key", b"key=", b"key:", b'key"', b"key'",
-    b"key ",
+    b"key ", b"key[", b"key]", b"crumb", b"_pat",
 )  # fmt: skip
+_DECLARED = (
+    rb"(?::[ \t]{0,4}(?:&(?:'static )?)?(?:str|string|bytes|secretstr|text|any|optional\[str\])\??"
+    rb"[ \t]{0,4})?"
+)
+"""The type that stands between a name and its value: `password: str = "…"`."""
+_MADE = (
+    rb"(?:(?:new[ \t]{1,4})?(?:string|securestring|secretstr)(?:::from)?\([ \t]{0,4}"
+    rb"|[\[({][ \t]{0,4}(?:[0-9]{1,4},[ \t]{0,4})?|[0-9]{1,4},[ \t]{0,4}|!!?[a-z]{3,8}[ \t]{1,4})?"
+)
+"""What a value may be wrapped in: `new String("…")`, `{0, "…"}`, `!!binary "…"`."""
+_OPTIONS = re2.Options()
+_OPTIONS.encoding = re2.Options.Encoding.LATIN1
+_OPTIONS.max_mem = 32 << 20
 _ASSIGNED = re2.compile(
-    rb"(?i)([\w.-]{0,40}(?:passw(?:or)?d|passwd|pwd|passphrase|secret(?: key)?|token|credentials?"
+    rb"(?i)((?:passw(?:or)?d|passwd|pwd|passphrase|secret(?: key)?|token|credentials?"
     rb"|(?:user|db|root|admin|mysql|ftp|smtp)_?pass|" + SERVICES.encode() + rb"[._ -]?key"
     rb"|api[ ._-]?key|access[ _-]?key|account[_-]?key|private[ _-]?key|encryption[_-]?key"
-    rb"|signing[_-]?key|auth(?:entication key)?|"
+    rb"|signing[_-]?key|shared[_-]?key|auth(?:entication key)?|crumb|_pat\b|"
     + WORD_START.encode()
     + rb"(?:pass|pw|p/w)|[_-](?:pass|pw))[\w.-]{0,20})"
-    rb"[ \t\\]{0,4}[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|[!=]={1,2}|=|:)[ \t\\]{0,5}"
-    rb"(?:[bfru]?\"([^\"\n]{6,300})\"|[bfru]?'([^'\n]{6,300})'|([^\s\"',;)\]}<>(]{6,300}))"
+    rb"[ \t\\]{0,4}[\"'\]]{0,2}(?:\[\])?[ \t]{0,4}"
+    + _DECLARED
+    + rb"(?::=|=>|[!=]={1,2}|\+?=|:)[ \t\\]{0,20}"
+    rb"(?:" + _MADE + rb"[bfrul@$]?(?:\"([^\"\n]{4,300})\"|'([^'\n]{4,300})'|`([^`\n]{4,300})`)"
+    rb"|(?:!!?[a-z]{3,8}[ \t]{1,4})?([^\s\"',;)\]}<>(]{4,300}))",
+    _OPTIONS,
 )
-_BARE = 4
+"""Of a name only from what tells: a pattern that began with what may stand before it would be far
+slower."""
+_NAME_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_LONGEST_NAME = 40
+"""Bytes before what tells."""
+_BARE = 5
 """Group of a value without quotes."""
-_PASSWORD_NAME = re.compile(rb"(?i)pass|pwd|credential|(?:^|[_-])p/?w$")
-_KEY_NAME = re.compile(
-    rb"(?i)(?:api|access|secret|private|account|encryption|signing)[ _-]?key|secret|token"
-)
-"""Names of which a value with letters and digits is a key, however short."""
-_HARMLESS_WORDS = """
-page next prev previous cursor sync continuation resume max min num count total limit used usage
-prompt completion input output type name path file url uri endpoint field label hint expires expiry
-expiration ttl public policy author authors length budget cache arn id ids tokens tokenizer tokenize
-authenticated authority passing passed passenger compass bypass reset strength required enabled
-rotation manager store provider method mode level version
-"""
-_HARMLESS = frozenset(_HARMLESS_WORDS.encode().split())
-"""Words in a name that make it no secret: a cursor is what the next call needs, a count or a limit
-is a number, a type or a path says where a secret is."""
-_WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-_NO_VALUE = re.compile(
-    rb"(?i)\A(?:none|null|true|false|undefined|required|optional|string|redacted|hidden|masked"
-    rb"|(?:password|secret)(?![0-9])|changeme|your[\w -]*|my[_-]?(?:password|secret|token|key)"
-    rb"|the |a |<|\{|\*{3,}|x{4,}|\[|\(|os\.|process\.|self\.|this\."
-    rb"|req\.|args\.|(?:env|config|settings|get)(?![^\s(\[]*[0-9])"
-    rb"|https?:"
-    rb"|~?/[\w.-]+/|\./|\$[({]|\$[A-Z_]+\Z|%[(s]|%[A-Z_]+%\Z)"
-    rb"|xxxx|\*\*\*\*|\.\.\.|placeholder|example|dummy|\(\)|=>|\$\{|\{\{"
-)
-_CODE = re.compile(rb"\A[A-Za-z_][\w.]*[(\[]|\A[a-z_]+(?:\.[a-z_]+)+\Z")
-"""A call, an element, an attribute: what a program does with a password."""
-_SAID_OF_PASSWORDS = """
-required optional incorrect correct invalid valid wrong missing expired empty blank weak strong set
-unset reset changed unchanged needed protected encrypted hashed stored saved updated given provided
-entered accepted rejected denied failed disabled enabled hidden shown visible unknown null none true
-false string text password passwd pwd token secret value username user email input field here below
-above follows following this that these those very also only always never used sent same different
-longer shorter least most case-sensitive confirmation confirm length characters being from your
-their with must should will been
-varchar nvarchar boolean integer number object bytes binary optional nullable secretstr unset unused
-inherit manual automatic enable disable visible display password1 include exclude private public
-hashing cleartext plaintext plain length format pattern regex schema title label
-"""
-_SAID = frozenset(_SAID_OF_PASSWORDS.encode().split())
-"""What is said of a password rather than what it is."""
-_PLAIN_WORDS = re.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\Z")
-_DIGITS = re.compile(rb"[0-9]")
+_SHORT = 6
+"""Characters that a value has which is not quoted, or is no password."""
+_LONG_NUMBER = 16
+"""Digits that are no count, beside the name of a key."""
+_LONGER_NUMBER = 24
+"""And beside that of a token, which counts things as often."""
 
 
 def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Finding]:
@@ -113,6 +122,8 @@ def _of_rule(rule: SecretRule, data: bytes, limit: int) -> Iterator[Finding]:
         elif rule.closed_by:
             end = start + len(data[start:end].rstrip(b" \\"))
         value = data[start:end]
+        if rule.named and is_harmless(name_before(data[max(0, start - NEAR) : start])):
+            continue
         if _passes(rule, value) and (not rule.doubtful or looks_random(value)):
             yield Finding(start, end, "secret", rule.name)
 
@@ -120,34 +131,38 @@ def _of_rule(rule: SecretRule, data: bytes, limit: int) -> Iterator[Finding]:
 def _passes(rule: SecretRule, value: bytes) -> bool:
     """Whether a value is what its rule is about, and not what a manual shows, such as
     `<password>` or `****`, or what a sentence says of a password."""
-    if rule.name == "url_password":
-        return _NO_VALUE.search(value) is None and value not in (b"pass", b"pwd", b"pw")
     if not rule.check:
         return True
-    if _NO_VALUE.search(value):
+    if is_placeholder(value):
         return False
     if rule.check == "shown":
         return True
-    told = value.strip(b" .!?:)*_").lower()
-    if told in _SAID or _CODE.search(value):
+    if rule.check == "key":
+        return is_key_like(value)
+    if is_said(value) or is_code(value):
         return False
     if rule.check == "mixed":
-        return is_mixed(value) and _PLACE.search(value) is None
+        return is_mixed(value) and not is_place(value)
     return rule.check == "word" or not is_plain(value)
 
 
 def _assigned(data: bytes, limit: int) -> list[Finding]:
     found: list[Finding] = []
     for match in islice(_ASSIGNED.finditer(data), limit):
-        group = next(g for g in (2, 3, 4) if match.group(g) is not None)
+        group = match.lastindex
         # What is left of an escaped quote at the end belongs to the text around the value.
-        name, value = match.group(1), match.group(group).rstrip(b" \\")
-        if group == _BARE and data[match.start() - 1 : match.start()] in (b"?", b"&"):
+        begin = _name_begins(data, match.start())
+        name, value = data[begin : match.end(1)], match.group(group).rstrip(b" \\")
+        if group == _BARE and data[begin - 1 : begin] in (b"?", b"&"):
             value = value.partition(b"&")[0]
         elif group == _BARE and data[match.end(group) : match.end(group) + 1] in (b"(", b"["):
             continue  # what a program does with one
-        alone = group != _BARE or _is_field(data, match.start(), match.end(group))
-        if _is_secret_value(name, value, alone, group != _BARE):
+        if data[max(0, begin - 2) : begin] == b"::":
+            continue  # the name of a type
+        if group != _BARE and _is_key_of_object(data, match.start(group), match.end()):
+            continue
+        alone = group != _BARE or _is_field(data, begin, match.end(group))
+        if _is_secret_value(name, value.lstrip(b" "), alone, group != _BARE):
             start = match.start(group)
             end = start + len(value)
             # A backslash before a bare value is its first character's.
@@ -157,8 +172,25 @@ def _assigned(data: bytes, limit: int) -> list[Finding]:
     return found
 
 
+_OPENS = re.compile(rb"[\[({][ \t]{0,4}[\"'`]\Z")
+_NAMES = re.compile(rb"[ \t]{0,4}(?::|=>)")
+
+
+def _is_key_of_object(data: bytes, start: int, end: int) -> bool:
+    """Whether what is quoted in brackets is no value, but the name of one."""
+    return (
+        _OPENS.search(data[max(0, start - 6) : start]) is not None
+        and _NAMES.match(data[end : end + 6]) is not None
+    )
+
+
+def _name_begins(data: bytes, tells: int) -> int:
+    before = data[max(0, tells - _LONGEST_NAME) : tells]
+    return tells - len(before) + len(before.rstrip(_NAME_BYTES))
+
+
 def _label(name: bytes) -> str:
-    return "password" if _PASSWORD_NAME.search(name) else "assigned_secret"
+    return "password" if names_password(name) else "assigned_secret"
 
 
 _FIELD_BEGINS = re.compile(rb"(?:\A|[\n;&?])[ \t-]{0,40}(?:export |set |\$env:|\$)?\Z")
@@ -179,91 +211,33 @@ def _is_field(data: bytes, start: int, end: int) -> bool:
 
 def _is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bool:
     """`alone`: it stands in quotes, or is all of a field; a bare one may be a variable."""
-    if _NO_VALUE.search(value) or _is_harmless(name) or b" " in value.strip():
+    shown = value if quoted else value.rstrip(b":.")
+    if (
+        shown.lower() == name.lower()
+        or is_placeholder(shown)
+        or is_harmless(name)
+        or is_code(value, quoted)
+    ):
         return False
-    plain = is_plain(value)
-    if _PASSWORD_NAME.search(name):
-        # A sentence about passwords is prose; a password with a digit or a sign is not.
-        if _CODE.search(value):
-            return False
-        return not plain or (alone and is_word_of_secrecy(value, quoted))
-    if len(value) >= 12 and looks_random(value):
+    if b" " in value:
+        return quoted and names_phrase(name) and is_passphrase(value)
+    if is_weak(name):
+        return is_key_like(value)
+    if names_password(name):
+        return _is_password(value, alone, quoted)
+    if looks_random(value) or is_basic(value):
         return True
-    if not alone or len(value) < 8 or _KEY_NAME.search(name) is None:
+    if not alone or len(value) < 8 or not names_key(name):
         return False
     if len(value) >= _LONG_NUMBER and value.isdigit():
-        return _KEYS_NAME.search(name) is not None
-    if plain:
-        return _KEYS_NAME.search(name) is not None and is_word_of_secrecy(value, quoted)
-    return is_mixed(value) and _PLACE.search(value) is None
+        return ends_in_key(name) or len(value) >= _LONGER_NUMBER
+    if is_plain(value):
+        return ends_in_key(name) and is_word_of_secrecy(value, quoted)
+    return is_mixed(value) and not is_place(value)
 
 
-_LONG_NUMBER = 16
-"""Digits that are no count, beside the name of a key."""
-_KEYS_NAME = re.compile(
-    rb"(?i)(?:(?:api|access|secret|private|signing|encryption)[ _-]?key|secret|auth_?token)$"
-)
-_LETTERS = re.compile(rb"[A-Za-z]")
-_PLACE = re.compile(
-    rb"(?i)[/\\.:]|\A[0-9]{4}-[0-9]{2}|\A[0-9]+(?:ms|s|m|h|d|k|mb|gb|px|%)?\Z|\Av[0-9]"
-)
-"""Paths, addresses, times, sizes and versions."""
-_NAMED = re.compile(
-    rb"(?i)pass|pwd|secret|token|key|user|name|login|auth|cred|default|value|env|config"
-)
-
-
-def is_word_of_secrecy(value: bytes, quoted: bool) -> bool:
-    """Whether a plain word beside a password's name can be one: no word of types, states or labels,
-    and no name of a variable that holds it."""
-    told = value.strip(b" .!?:)*_").lower()
-    return (
-        len(told) >= 6
-        and told not in _SAID
-        and (quoted or (_NAMED.search(told) is None and b"_" not in value))
-        and b" " not in value
-    )
-
-
-def _is_harmless(name: bytes) -> bool:
-    return any(word.lower() in _HARMLESS for word in _WORDS.findall(name))
-
-
-def looks_random(value: bytes) -> bool:
-    """Whether a value reads like a key rather than a word: digits among letters, and at least 3
-    bits of entropy per character (English words in identifiers have about 2.5 at this length)."""
-    if len(value) < 12 or not (_DIGITS.search(value) or is_irregular(value)) or is_plain(value):
-        return False
-    if value.replace(b".", b"").replace(b"-", b"").replace(b":", b"").isdigit():
-        return False
-    return entropy(value[:256]) >= 3.0
-
-
-def is_mixed(value: bytes) -> bool:
-    """Whether letters and digits stand in it."""
-    return _LETTERS.search(value) is not None and _DIGITS.search(value) is not None
-
-
-def is_plain(value: bytes) -> bool:
-    """Whether a value is words of letters alone, written as words are."""
-    return _PLAIN_WORDS.search(value) is not None and not is_irregular(value)
-
-
-def is_irregular(value: bytes) -> bool:
-    """Whether small and capital letters change as in no word and no name: a fifth at least are of
-    the rarer kind, and both stand side by side more often than words begin."""
-    if len(value) < 16 or b" " in value:
-        return False
-    capitals, small = len(_CAPITALS.findall(value)), len(_SMALL.findall(value))
-    changes = len(_CHANGES.findall(value))
-    return min(capitals, small) * 5 >= len(value) and changes * 6 >= len(value)
-
-
-_CAPITALS, _SMALL = re.compile(rb"[A-Z]"), re.compile(rb"[a-z]")
-_CHANGES = re.compile(rb"[a-z](?=[A-Z])|[A-Z]{2}(?=[a-z])")
-
-
-def entropy(value: bytes) -> float:
-    """Shannon entropy in bits per byte."""
-    total = len(value)
-    return -sum(n / total * math.log2(n / total) for n in Counter(value).values())
+def _is_password(value: bytes, alone: bool, quoted: bool) -> bool:
+    """A sentence about passwords is prose; a password with a digit or a sign is not."""
+    if is_plain(value):
+        return alone and is_word_of_secrecy(value, quoted)
+    return len(value) >= _SHORT or (alone and quoted and is_mixed(value))

@@ -3,6 +3,7 @@ the text whatever the text is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -20,10 +21,12 @@ class SecretRule(msgspec.Struct, frozen=True):
     """A match counts only if its value looks random."""
     closed_by: int = 0
     """Group of what ends the secret and belongs to it, where a text may be cut off before it."""
+    named: bool = False
+    """A name in the match says what the value is; that of a cursor says it is no secret."""
     check: str = ""
     """What a value must be: `shown` no placeholder of a manual; `word` that, and no word that says
     what becomes of a password; `password` that, and not of plain words alone; `mixed` that, of
-    letters and digits, and no path, time or size."""
+    letters and digits, and no path, time or size; `key` nothing but a key."""
 
 
 WORD_START = r"(?:\b|\\u[0-9A-Fa-f]{4}|\\[bf])"
@@ -32,14 +35,15 @@ WORD_START = r"(?:\b|\\u[0-9A-Fa-f]{4}|\\[bf])"
 
 def rule(
     name: str,
-    needles: str,
+    needles: str | Iterable[str],
     pattern: str,
     group: int = 0,
     doubtful: bool = False,
     closed_by: int = 0,
     check: str = "",
+    named: bool = False,
 ) -> SecretRule:
-    """`needles` are separated by blanks; `pattern` is for RE2, and `group` the one that hides."""
+    """`needles` are separated by blanks, or listed; `pattern` is for RE2, `group` is what hides."""
     flags = "(?i)" if pattern.startswith("(?i)") else ""
     begun = pattern.removeprefix(flags).removeprefix(r"\b")
     if begun != pattern.removeprefix(flags):
@@ -51,25 +55,44 @@ def rule(
     options.max_mem = 32 << 20
     return SecretRule(
         name,
-        tuple(needle.encode() for needle in needles.split()),
+        tuple(n.encode() for n in (needles.split() if isinstance(needles, str) else needles)),
         re2.compile(pattern.encode(), options),
         group,
         doubtful,
         closed_by,
+        named,
         check,
     )
 
 
-SERVICES = (
-    "(?:aws|azure|gcp|google|git(?:hub|lab)|slack|stripe|twilio|openai|anthropic|sendgrid|mailgun"
-    "|app|mailchimp|datadog|newrelic|sentry|heroku|cloudflare|licen[cs]e)"
-)
+_SERVICES = """
+ably abuseipdb adafruit airbrake airtable akamai algolia alchemy alibaba amplitude anthropic app
+appsync artifactory asana assemblyai atlassian auth0 aws azure binance bing bitbucket bittrex
+braintree brevo bugsnag censys circleci clearbit cloudflare cloudinary codeclimate codecov cohere
+coinbase confluence consumer contentful coveralls datadog deepgram deepl deepseek deploy
+digitalocean discord docker dropbox elastic elevenlabs etherscan facebook fastly fb figma finnhub
+firebase fireworks gcp gemini giphy git(?:hub|lab) google grafana groq heroku hetzner hmac
+honeycomb hubspot huggingface infura intercom ipinfo ipstack jenkins jfrog jira jwt klaviyo kraken
+kucoin launchdarkly licen[cs]e linear linkedin linode logdna loggly mailchimp mailersend mailgun
+mailjet mandrill mapbox mapquest mistral mixpanel moralis nasa netlify newrelic newsapi nexmo
+notion npm nuget okta omdb openai openweather(?:map)? opsgenie pagerduty paypal perplexity pinecone
+plaid plivo postmark posthog pubnub pusher quicknode rapidapi recaptcha reddit render rollbar
+rubygems salesforce sauce scaleway segment sendgrid sendinblue sentry serpapi shippo shodan
+shopify slack snyk sonar sparkpost splunk spotify square stability steam stripe supabase tavily
+telegram tmdb together travis trello twilio twitch twitter typeform unsplash vercel virustotal
+vonage vultr weatherapi webhook yelp youtube zapier zendesk zoom
+"""
+SERVICES = f"(?:{'|'.join(_SERVICES.split())})"
 """Whose keys are credentials; of others a key is as often what a row or an object is found by."""
 _B64 = "[A-Za-z0-9+/]"
 _WORD = "[A-Za-z0-9_-]"
 
 RULES = (
-    rule("aws_access_key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    rule(
+        "aws_access_key",
+        "akia asia abia acca a3t",
+        r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b",
+    ),
     rule(
         "aws_secret_key",
         "secret",
@@ -100,7 +123,11 @@ RULES = (
         rf"discord(?:app)?\.com/api/webhooks/([0-9]{{15,22}}/{_WORD}{{40,120}})",
         1,
     ),
-    rule("stripe_key", "sk_live_ rk_live_ sk_test_ rk_test_", r"\b[rs]k_(?:live|test)_\w{10,250}"),
+    rule(
+        "stripe_key",
+        "sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_",
+        r"\b[rs]k_(?:live|test|prod)_\w{10,250}",
+    ),
     rule("webhook_secret", "whsec_", rf"\bwhsec_{_B64}{{20,100}}=*"),
     rule("google_api_key", "aiza", rf"\bAIza{_WORD}{{35}}"),
     rule("google_oauth", "ya29.", rf"\bya29\.{_WORD}{{20,1000}}"),
@@ -126,9 +153,8 @@ RULES = (
     rule("rubygems_key", "rubygems_", r"\brubygems_[a-f0-9]{48}"),
     rule("docker_token", "dckr_pat_", rf"\bdckr_pat_{_WORD}{{27}}"),
     rule("sendgrid_key", "sg.", rf"\bSG\.{_WORD}{{22}}\.{_WORD}{{43}}"),
-    rule("mailgun_key", "key-", r"\bkey-[0-9a-f]{32}\b"),
     rule("mailchimp_key", "-us", r"\b[0-9a-f]{32}-us[0-9]{1,2}\b"),
-    rule("twilio_key", "sk", r"\bSK[0-9a-f]{32}\b"),
+    rule("twilio_key", "sk", r"\bSK[0-9a-fA-F]{32}\b"),
     rule("digitalocean_token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}"),
     rule("telegram_token", ":aa", rf"\b[0-9]{{8,10}}:AA{_WORD}{{33}}"),
     rule("discord_token", ".", rf"\b[MNO][A-Za-z0-9]{{23,27}}\.{_WORD}{{6}}\.{_WORD}{{27,40}}"),
@@ -142,7 +168,6 @@ RULES = (
     rule("vault_token", "hvs. hvb.", rf"\bhv[sb]\.{_WORD}{{24,200}}"),
     rule("terraform_token", ".atlasv1.", rf"\b[A-Za-z0-9]{{14}}\.atlasv1\.{_WORD}{{60,70}}"),
     rule("doppler_token", "dp.", r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,64}"),
-    rule("newrelic_key", "nrak-", r"\bNRAK-[A-Z0-9]{27}"),
     rule("grafana_token", "glsa_ glc_", r"\bgl(?:sa|c)_[A-Za-z0-9+/=_]{32,400}"),
     rule("sentry_token", "sntrys_ sntryu_", r"\bsntry[su]_[A-Za-z0-9+/=_]{40,400}"),
     rule("postman_key", "pmak-", r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
@@ -172,8 +197,9 @@ RULES = (
     rule(
         "url_password",
         "://",
-        r"\b[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s:/?#@\"'<>\\]{0,100}:([^\s/@\"'<>\\]{1,200})@[\w.\[-]",
+        r"\b[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s:/?#\"'<>\\]{0,100}:([^\s/@\"'<>\\]{1,200})@[\w.\[-]",
         1,
+        check="shown",
     ),
     rule(
         "basic_auth",
@@ -187,6 +213,13 @@ RULES = (
         r"(?i)\bbasic\s+([A-Za-z0-9+/]{12,300}={0,2})(?:[^A-Za-z0-9+/=]|\z)",
         1,
         True,
+    ),
+    rule(
+        "bearer_token",
+        "bearer",
+        r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:bearer|token)\s+([A-Za-z0-9._~+/-]{12,1000}=*)",
+        1,
+        check="password",
     ),
     rule("bearer_token", "bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{16,1000}=*)", 1, True),
 )

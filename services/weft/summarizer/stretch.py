@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from weft.summarizer.covered import NOTHING, Covered
+from weft.summarizer.covered_stretches import NOTHING, Covered
 from weft_schemas.envelope import ResultStatus
 from weft_schemas.events import EnvelopeEvent, Event, SessionClosedEvent, SummaryEvent
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity

@@ -11,11 +11,11 @@ from weft.runtime.deriving import WorkContext
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.secrets.items import masked_item
-from weft.summarizer.covered import NOTHING, Memory
+from weft.summarizer.covered_stretches import NOTHING, CoveredStretches
 from weft.summarizer.derive import VERSION, WORKER, is_long, summary_of_item, summary_of_session
+from weft.summarizer.flagged_repeats import repeating
 from weft.summarizer.stretch import Stretch, stretch_of
 from weft.summarizer.summarizer import Summarizer, configured
-from weft.summarizer.tainted import repeating
 from weft.workers.deriver import Deriver
 from weft.workers.running import run
 from weft.workers.source import Source
@@ -74,7 +74,7 @@ class _Sessions:
         self._encoding = encoding
         self._model = model
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
-        self._memory = Memory()
+        self._memory = CoveredStretches()
 
     async def summary(self, source: Source, context: WorkContext) -> SummaryEvent | None:
         """Raises `Unavailable` while it waits for what is derived of the session's items."""

@@ -21,8 +21,8 @@ import msgspec
 
 from weft import tokens
 from weft.client.blocking import SyncClient
-from weft.client.checking import checked
 from weft.client.client import Client
+from weft.client.event_check import checked
 from weft.client.outgoing import Items, PublishAck
 from weft.compiler.attempt import Wanted, attempt
 from weft.firewall.service import allowed, reply_of, signals_of, slice_of
@@ -30,10 +30,10 @@ from weft.firewall.views.drill import Slice
 from weft.log.message import Ack
 from weft.log.record import LogRecord
 from weft.readmodel.status import sessions_of, status
-from weft.router.experience import with_experience
-from weft.router.holding import Catalogues
+from weft.router.catalog_routers import CatalogRouters
 from weft.router.service import Hydrating, Place, experience, hydration, tool_named
-from weft.runtime.asking import Reply
+from weft.router.session_signals import with_signals
+from weft.runtime.request_client import Reply
 from weft.runtime.settings import Settings, read_settings
 from weft.testing.log import MemoryLog
 from weft.testing.working import Working
@@ -97,7 +97,7 @@ class MemoryClient(Client):
         self._first_policy = policy
         self._key = settings.fingerprint_key.encode()
         self._working: Working
-        self._catalogues = Catalogues(_no_body, settings.encoding)
+        self._catalogues = CatalogRouters(_no_body, settings.encoding)
         self._audits: dict[str, bytes] = {}
         self._decisions = 0
 
@@ -261,7 +261,7 @@ class MemoryClient(Client):
         held = await self._catalogues.held(self.tenant, request.catalog, request.after, 0.0)
         if session != TENANT_SESSION:
             known = experience(self._working.log.model, Place(self.tenant, session))
-            request = with_experience(request, known, held.router.ids_named)
+            request = with_signals(request, known, held.router.ids_named)
         self._decisions += 1
         reply = held.router.route(request, request.query)
         return msgspec.structs.replace(

@@ -26,9 +26,9 @@ from weft.log.topology import provision
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.broker import Broker
 from weft.runtime.crashpoints import add_worker
-from weft.runtime.making import Maker
 from weft.runtime.policies import Policies
 from weft.runtime.process import Process
+from weft.runtime.record_processor import RecordProcessor
 from weft.runtime.settings import Settings
 from weft.runtime.worker import WorkerLoop
 from weft.workers.deriver import Deriver
@@ -84,12 +84,14 @@ class _Unlogged:
 
     async def take(self, batch: list[Delivery]) -> bytes:
         sent = _Sent(self._process.broker)
-        maker = Maker(self._worker, cast(Connection, self._process.broker), _DefaultPolicies())
+        processor = RecordProcessor(
+            self._worker, cast(Connection, self._process.broker), _DefaultPolicies()
+        )
         try:
-            loop = WorkerLoop(self._process, self._worker.name, cast(Publisher, sent), maker)
+            loop = WorkerLoop(self._process, self._worker.name, cast(Publisher, sent), processor)
             await loop.finish(batch)
         finally:
-            maker.close()
+            processor.close()
         await asyncio.gather(*sent.going)
         return b"[%b]" % b",".join(message.payload for message in sent.messages)
 

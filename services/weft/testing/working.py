@@ -13,9 +13,9 @@ from weft.log.record import LogRecord
 from weft.memory.worker import memory
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.deriving import Derived, WorkContext, Worker
-from weft.runtime.lane import Lane
 from weft.runtime.policies import Policies
 from weft.runtime.settings import Settings
+from weft.runtime.subprocess_worker import SubprocessWorker
 from weft.summarizer.worker import summarizer
 from weft.testing.log import MemoryLog
 from weft.workers.deriver import Deriver
@@ -26,7 +26,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Here(Lane):
+class _Here(SubprocessWorker):
     """Huge events are worked in this process, too: it is a test's."""
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from weft.adapters.drafting import compact
+from weft.traces.genai_attributes import Call, Exchange, Message, Result, exchange
 from weft.traces.otlp import Span
-from weft.traces.saying import Call, Exchange, Message, Result, exchange
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import encode_event
 from weft_schemas.ids import digest, encode_token
@@ -67,11 +67,16 @@ def converted(spans: Iterable[Span]) -> Converted:
 
 
 def session_of(span: Span) -> str:
-    """Where a span's items belong."""
+    """Where a span's items belong. Raises `InvalidInput`."""
     for held in (span.attributes, span.resource):
         for name in _SESSION:
             if held.get(name):
                 return str(held[name])
+    if not span.trace_id:
+        raise InvalidInput(
+            f"{span.name:.60}: it has neither a trace nor gen_ai.conversation.id, so no session; "
+            "set one of them"
+        )
     return f"trace-{span.trace_id}"
 
 

@@ -1,14 +1,19 @@
-"""OTLP's request for traces, in protobuf or JSON, as plain spans; and its answer."""
+"""OTLP's requests for traces and for logs, in protobuf or JSON, as plain spans and log records; and
+their answers."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from google.protobuf import json_format
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
+    ExportLogsServiceRequest,
+    ExportLogsServiceResponse,
+)
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
@@ -22,6 +27,9 @@ PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
 MOST_DEPTH = 64
 """Of a value in values. Deeper ones are cut off."""
+
+
+M = TypeVar("M", bound=Message)
 
 
 class SpanEvent(msgspec.Struct, frozen=True):
@@ -43,17 +51,24 @@ class Span(msgspec.Struct, frozen=True):
     is_error: bool = False
 
 
+class LogRecord(msgspec.Struct, frozen=True):
+    """One log record, its resource's attributes below its own."""
+
+    trace_id: str
+    """Hex, as `span_id`; both empty where no span was open."""
+    span_id: str
+    name: str
+    """Of the event that it is; empty where it is none."""
+    at_ns: int
+    """When it happened, else when it was seen."""
+    attributes: dict[str, Any]
+    body: Any = None
+    resource: dict[str, Any] = {}
+
+
 def spans(content: bytes, media_type: str) -> list[Span]:
     """The spans of an ExportTraceServiceRequest, in their order. Raises `InvalidInput`."""
-    request = ExportTraceServiceRequest()
-    try:
-        if media_type == JSON:
-            json_format.Parse(content, request, ignore_unknown_fields=True)
-        else:
-            request.ParseFromString(content)
-    except (json_format.ParseError, DecodeError, UnicodeDecodeError, RecursionError) as error:
-        why = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise InvalidInput(f"the body is no ExportTraceServiceRequest: {why}") from None
+    request = _read(ExportTraceServiceRequest(), content, media_type)
     name = _hex_of_json if media_type == JSON else bytes.hex
     return [
         Span(
@@ -72,12 +87,62 @@ def spans(content: bytes, media_type: str) -> list[Span]:
     ]
 
 
+def log_records(content: bytes, media_type: str) -> list[LogRecord]:
+    """The records of an ExportLogsServiceRequest, in their order. Raises `InvalidInput`."""
+    request = _read(ExportLogsServiceRequest(), content, media_type)
+    name = _hex_of_json if media_type == JSON else bytes.hex
+    found = []
+    for several in request.resource_logs:
+        resource = _attributes(several.resource.attributes)
+        for record in (one for scope in several.scope_logs for one in scope.log_records):
+            attributes = _attributes(record.attributes)
+            found.append(
+                LogRecord(
+                    name(record.trace_id),
+                    name(record.span_id),
+                    # An attribute named the event before the record had a field for it.
+                    record.event_name or str(attributes.get("event.name") or ""),
+                    record.time_unix_nano or record.observed_time_unix_nano,
+                    attributes,
+                    _value(record.body, MOST_DEPTH),
+                    resource,
+                )
+            )
+    return found
+
+
 def answer(media_type: str, rejected: int, why: str) -> bytes:
     """The answer in the form of the question; it names how many spans could not be read."""
     response = ExportTraceServiceResponse()
     if rejected:
         response.partial_success.rejected_spans = rejected
         response.partial_success.error_message = why
+    return _written(response, media_type)
+
+
+def logs_answer(media_type: str, rejected: int, why: str) -> bytes:
+    """The same of log records."""
+    response = ExportLogsServiceResponse()
+    if rejected:
+        response.partial_success.rejected_log_records = rejected
+        response.partial_success.error_message = why
+    return _written(response, media_type)
+
+
+def _read(request: M, content: bytes, media_type: str) -> M:
+    """The request, filled with what the content says."""
+    try:
+        if media_type == JSON:
+            json_format.Parse(content, request, ignore_unknown_fields=True)
+        else:
+            request.ParseFromString(content)
+    except (json_format.ParseError, DecodeError, UnicodeDecodeError, RecursionError) as error:
+        why = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise InvalidInput(f"the body is no {type(request).__name__}: {why}") from None
+    return request
+
+
+def _written(response: Message, media_type: str) -> bytes:
     if media_type == JSON:
         text: str = json_format.MessageToJson(response, indent=None)
         return text.encode()

@@ -9,8 +9,8 @@ from types import MappingProxyType
 import msgspec
 
 from weft.compiler.candidates.closure import Group
-from weft.facts.given import facts_named, remark
 from weft.facts.keys import MAX_VALUE
+from weft.facts.memory_fact import facts_named, remark
 from weft.readmodel.rows import FactRow, ItemRow, SessionView
 from weft_schemas.items import ItemKind
 

@@ -176,7 +176,7 @@ def _feedback(
 
 def _passage(row: ItemRow, passage: int) -> str:
     outline = row.parts
-    return row.whole if outline is None else passage_texts(row.whole, outline)[passage]
+    return row.whole if outline is None else passage_texts(row.readable, outline)[passage]
 
 
 def _near(

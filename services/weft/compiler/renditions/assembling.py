@@ -15,19 +15,20 @@ _PLURAL = {"entry": "entries"}
 
 
 def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
-    """The chosen leaves of a text, under the headings and keys that they need.
+    """The chosen leaves of a `readable` text, under the headings and keys that they need.
 
     JSON stands without the quotes that it can do without, see `unquoted`.
     """
-    assembling = _Assembling(text, outline.is_json, frozenset(chosen))
+    assembling = _Assembling(text, outline, frozenset(chosen))
     assembling.part(outline.root, 0)
     return assembling.text()
 
 
 class _Assembling:
-    def __init__(self, text: str, is_json: bool, chosen: frozenset[int]) -> None:
+    def __init__(self, text: str, outline: Outline, chosen: frozenset[int]) -> None:
         self._text = text
-        self._is_json = is_json
+        self._is_json = outline.is_json
+        self._has_literals = outline.has_literals
         self._chosen = chosen
         self._pieces: list[str] = []
         self._missing: list[Part] = []
@@ -42,7 +43,8 @@ class _Assembling:
     def part(self, part: Part, number: int) -> int:
         """Add what is chosen of a part whose first leaf has this number; gives the next number."""
         held = range(number, number + leaf_count(part))
-        if self._chosen.issuperset(held):
+        at_once = not (self._has_literals and part.children)  # its strings may hold another form
+        if at_once and self._chosen.issuperset(held):
             self._exact(part.start, part.end, part.unit)
             return held.stop
         if part.opening:

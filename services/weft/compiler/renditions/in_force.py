@@ -9,7 +9,7 @@ from itertools import groupby
 import msgspec
 
 from weft.compiler.renditions.assembling import MOST_NAMED
-from weft.facts.given import Given, facts_named
+from weft.facts.memory_fact import Given, facts_named
 from weft.passages.part import packed
 from weft.passages.splitting import outline_of
 from weft.readmodel.rows import ItemRow

@@ -49,11 +49,14 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
 
 
 def compact(row: ItemRow) -> Rendition:
-    """All that the item says, JSON without the quotes that it can do without."""
+    """All that the item says, JSON without the quotes that it can do without, and what its long
+    strings hold without escapes."""
     outline = row.parts
-    if outline is None or not outline.is_json or row.outdated or row.kind is ItemKind.TOOL_CALL:
+    if outline is None or row.outdated or row.kind is ItemKind.TOOL_CALL:
         return whole(row)
-    return Rendition(COMPACT, unquoted(row.whole))
+    if outline.has_literals:
+        return Rendition(COMPACT, assembled(row.readable, outline, range(row.part_count)))
+    return Rendition(COMPACT, unquoted(row.whole)) if outline.is_json else whole(row)
 
 
 def part_count(row: ItemRow, redacted: bool = False) -> int:
@@ -68,7 +71,7 @@ def of_parts(row: ItemRow, chosen: Collection[int], redacted: bool = False) -> R
         return whole(row, redacted) if chosen else stub(row)
     if not chosen:
         return stub(row)
-    text = assembled(row.whole, outline, chosen)
+    text = assembled(row.readable, outline, chosen)
     return Rendition(PARTS, _under_summary(row, text), recipe=ranges(chosen))
 
 

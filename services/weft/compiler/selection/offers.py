@@ -108,7 +108,7 @@ def required_parts(row: ItemRow) -> frozenset[int]:
     if row.kind is ItemKind.TOOL_CALL:
         return frozenset({0}) if outline is None else frozenset(_arguments(outline.root))
     if row.kind is ItemKind.TOOL_RESULT and _failed(row):
-        return frozenset({0 if outline is None else _error_part(row.whole, outline)})
+        return frozenset({0 if outline is None else _error_part(row.readable, outline)})
     return frozenset()
 
 
@@ -182,7 +182,7 @@ def _offers(
         return [offer(0, shape.fixed.text, score)]
     if row.parts is None or shape.redacted:
         return [offer(0, row.text if shape.redacted else row.whole, score)]
-    text, outline = row.whole, row.parts
+    text, outline = row.readable, row.parts
     passages = scores.passages.get(row.sequence, {})
     shares = _shares(row, outline, passages)
     room = OFFERED * budget / density

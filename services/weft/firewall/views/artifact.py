@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from weft.bodies.clean import clean
 from weft.firewall.body import Body
 from weft.firewall.bounds import Bounds
-from weft.firewall.pyrepr import looks_like_repr, repr_to_json
+from weft.firewall.python_repr import looks_like_repr, repr_to_json
 from weft.firewall.unwrap import unwrap
 from weft.secrets.finding import Finding, masked
 from weft.secrets.own import NONE, Own

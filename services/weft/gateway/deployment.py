@@ -1,0 +1,194 @@
+"""The weft behind a gateway: the one that runs, or one of its own in the data folder. Gateways that
+share a folder share it; when the one that started it ends, another takes it over on its port."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
+
+import msgspec
+
+from weft.client import Client
+from weft.log.connection import connect
+from weft.log.reading import state
+from weft.runtime.deployment import made_secret, private
+from weft.runtime.policies import Policies, following_policies
+from weft.runtime.settings import Settings
+from weft_schemas.errors import Forbidden, Unavailable, WeftError
+from weft_schemas.policy import ContextPolicy
+
+PROCESSES = {"firewall": 1, "memory": 1, "indexer": 1, "compiler": 1}
+"""Of a weft that a gateway starts: what results, handles and memory need."""
+_LOOK_SECONDS = 0.5
+_TRY_SECONDS = 1.0
+_START_SECONDS = 60.0
+
+_log = logging.getLogger(__name__)
+
+
+class GatewayDeployment:
+    """`async with Behind(settings, named=False) as weft:`; `named` where the settings say which
+    server to use, and no other will do."""
+
+    def __init__(self, settings: Settings, *, named: bool) -> None:
+        self.settings = settings
+        self._named = named
+        self._open = AsyncExitStack()
+        self._keeping: asyncio.Task[None] | None = None
+        self._policies: Policies | None = None
+        self.client: Client
+        self.is_own = False
+        """Whether it was started by a gateway."""
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as opening:
+            if not self.settings.fingerprint_key:
+                key = made_secret(private(self.settings.data_dir))
+                self.settings = msgspec.structs.replace(self.settings, fingerprint_key=key)
+            self._opening = opening
+            url = await self._address()
+            self.settings = msgspec.structs.replace(self.settings, nats_url=url)
+            self.client = await opening.enter_async_context(Client(self.settings))
+            try:
+                self._policies = await opening.enter_async_context(
+                    following_policies(self.client.connection)
+                )
+            except Forbidden:
+                _log.warning("this credential may not read policies: the default one counts")
+            self._open = opening.pop_all()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._open.aclose()
+
+    def policy(self, session: str) -> tuple[int, ContextPolicy]:
+        """The policy in force, kept up to date, and its version."""
+        if self._policies is None:
+            return 0, ContextPolicy()
+        return self._policies.of(self.settings.tenant, session)
+
+    async def _address(self) -> str:
+        if self._named or await _is_weft(self.settings):
+            return self.settings.nats_url
+        self.is_own = True
+        keeper = _Keeper(self.settings)
+        await self._opening.enter_async_context(keeper)
+        return await keeper.address()
+
+
+async def _is_weft(settings: Settings) -> bool:
+    """Whether a weft's log is at the settings' address."""
+    if not await _somebody_listens(settings.nats_url):
+        return False
+    try:
+        connection = await connect(
+            name="weft-gateway", timeout=_TRY_SECONDS, **settings.connection()
+        )
+    except WeftError:
+        return False
+    try:
+        await state(connection)
+        return True
+    except WeftError:
+        return False
+    finally:
+        await connection.close()
+
+
+async def _somebody_listens(url: str) -> bool:
+    """Told at once; a client tries for a while."""
+    for one in url.split(","):
+        place = urlsplit(one.strip())
+        try:
+            async with asyncio.timeout(_TRY_SECONDS):
+                _, writer = await asyncio.open_connection(place.hostname, place.port or 4222)
+        except (OSError, TimeoutError):
+            continue
+        writer.close()
+        return True
+    return False
+
+
+class _Keeper:
+    """Whoever holds the lock runs the weft of the folder; the others wait for the lock."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        folder = private(settings.data_dir / "gateway")
+        self._lock = folder / "keeper.lock"
+        self._file = folder / "address"
+        self._started = asyncio.Event()
+        self._failed: BaseException | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._keep())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def address(self) -> str:
+        """Once it takes connections. Raises `Unavailable`."""
+        async with asyncio.timeout(_START_SECONDS):
+            while not self._started.is_set():
+                if self._failed is not None:
+                    raise Unavailable(f"no weft could be started: {self._failed}")
+                known = self._known()
+                if known and await _is_weft(
+                    msgspec.structs.replace(self._settings, nats_url=known)
+                ):
+                    return known
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._started.wait(), 0.1)
+        return self._known()
+
+    def _known(self) -> str:
+        try:
+            return self._file.read_text(encoding="ascii").strip()
+        except OSError:
+            return ""
+
+    async def _keep(self) -> None:
+        try:
+            async with _held(self._lock):
+                await self._run()
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            _log.exception("no weft could be started")
+            self._failed = error
+
+    async def _run(self) -> None:
+        from weft.runtime.up import running
+
+        known = self._known()
+        port = int(known.rsplit(":", 1)[1]) if known else 0
+        with (self._settings.data_dir / "weft.log").open("ab") as log:
+            async with running(self._settings, PROCESSES, port=port, log_file=log) as started:
+                self._file.write_text(started.settings.nats_url, encoding="ascii")
+                self._started.set()
+                await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def _held(path: Path) -> AsyncIterator[None]:
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                await asyncio.sleep(_LOOK_SECONDS)
+        yield
+    finally:
+        os.close(file)

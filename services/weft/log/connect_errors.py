@@ -1,0 +1,59 @@
+"""Why connecting failed, as one line that says what to do."""
+
+from __future__ import annotations
+
+import re
+import ssl
+
+import nats.errors
+
+from weft_schemas.errors import ConfigurationError, Forbidden, Unavailable, WeftError
+
+
+class RefusedError(Exception):
+    """The server refused the credential."""
+
+
+class PlainError(nats.errors.Error):
+    """TLS was asked for, and the server speaks none."""
+
+
+def refusal(
+    url: str, cause: BaseException | None, wants_certificate: bool, has_certificate: bool
+) -> WeftError:
+    """The error to raise. `cause` is nats-py's last error; `wants_certificate` is what the server
+    announced before it."""
+    where = _without_password(url)
+    text = str(cause) or type(cause).__name__
+    if isinstance(cause, RefusedError):
+        return Forbidden(f"{where} refused the credential; check user, token or credentials file")
+    if wants_certificate and _is_cut_off(cause):
+        return Forbidden(
+            f"{where} refused the client certificate ({text}); check certificate, key and CA"
+            if has_certificate
+            else f"{where} wants a client certificate; give one with its key"
+        )
+    if isinstance(cause, ImportError):
+        return ConfigurationError(
+            f"{where}: a WebSocket needs the package aiohttp; install it: pip install aiohttp"
+        )
+    if isinstance(cause, PlainError):
+        return Unavailable(f"TLS with {where} failed: {text}; check the address and the server")
+    if isinstance(cause, ssl.SSLError):
+        return Unavailable(f"TLS with {where} failed: {text}; check the CA and certificate")
+    return Unavailable(
+        f"no nats-server answers at {where} ({text}); start one, as `weft up` does, "
+        "or give the address of another"
+    )
+
+
+def _is_cut_off(cause: BaseException | None) -> bool:
+    """Whether the server aborted a TLS handshake. Its alert is seen only if it is read before the
+    next write fails."""
+    if isinstance(cause, ssl.SSLError):
+        return "ALERT" in (cause.reason or "")
+    return isinstance(cause, ConnectionError | nats.errors.UnexpectedEOF)
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"//[^@/,]*@", "//", url)

@@ -1,0 +1,278 @@
+"""Published messages without an answer. Each is sent again until the server answers or its time is
+up, so that each has exactly one outcome.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from weft.log.api import error_of, forbidden, silence
+from weft.log.connection import Connection, Listener
+from weft.log.duplicate_check import DuplicateCheck
+from weft.log.message import Ack, Message, Outcome, command
+from weft.log.stalled import stalled, stores_nothing, stream_of
+from weft.log.wire import status
+from weft_schemas.errors import InvalidInput, Unavailable, WeftError
+
+RETRY_SECONDS = 2.0
+"""A message without an answer is sent again after this."""
+SOON_SECONDS = 0.25
+"""The same after the server said that no stream takes it at the moment."""
+SILENT_SECONDS = 3.0
+"""Without an answer for so long, the server is asked whether it stores anything at all."""
+WINDOW_BYTES = 16 * 1024 * 1024
+"""Most bytes without an answer, whatever the number of messages."""
+
+_log = logging.getLogger(__name__)
+
+Settled = Callable[[int, Outcome], None]
+"""Called once for each message, with its index and outcome; must not raise."""
+
+
+class InFlight:
+    """The unanswered messages of one publisher, in the order in which they were first sent."""
+
+    def __init__(self, connection: Connection, timeout: float, window: int) -> None:
+        """`timeout`: seconds until an outcome counts as unknown. `window`: most messages at a
+        time."""
+        self._connection = connection
+        self._timeout = timeout
+        self._window = window
+        self._inbox = connection.new_inbox()
+        self._in_flight: dict[int, _Flight] = {}
+        self._bytes = 0
+        self._last = 0
+        self._room = asyncio.Event()
+        self._listener: Listener | None = None
+        self._sweeper: asyncio.Task[None] | None = None
+        self._doubt: asyncio.Task[None] | None = None
+        self._doubted = 0.0
+        self._owning = DuplicateCheck(connection)
+        self._questions: set[asyncio.Task[None]] = set()
+        self._unwatch: list[Callable[[], None]] = []
+
+    async def open(self) -> None:
+        """Listen for answers, and start sending again what has none."""
+        self._listener = await self._connection.listen(f"{self._inbox}.*", self._answered)
+        self._unwatch = [
+            self._connection.on_reconnect(self._send_all_again),
+            self._connection.on_violation(self._refuse),
+        ]
+        self._sweeper = asyncio.create_task(self._sweep())
+
+    async def close(self) -> None:
+        """Settle messages without an answer as unknown."""
+        for unwatch in self._unwatch:
+            unwatch()
+        tasks = [
+            task for task in (self._sweeper, self._doubt, *self._questions) if task is not None
+        ]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for token in tuple(self._in_flight):
+            self._settle(token, Unavailable("the publisher was closed before an answer came"))
+        if self._listener is not None:
+            await self._listener.close()
+
+    def launch(self, message: Message, index: int, settled: Settled) -> bytes:
+        """The bytes to write to the connection. Empty if the message cannot be sent; it is then
+        settled at once."""
+        self._last += 1
+        token = self._last
+        try:
+            data = command(message, f"{self._inbox}.{token}", self._connection.max_payload)
+        except InvalidInput as error:
+            settled(index, error)
+            return b""
+        now = asyncio.get_running_loop().time()
+        again = now + RETRY_SECONDS
+        flight = _Flight(message, message.subject, data, index, settled, now, again, now)
+        self._in_flight[token] = flight
+        self._bytes += len(data)
+        return data
+
+    def full(self) -> bool:
+        """Whether the window is full."""
+        return len(self._in_flight) >= self._window or self._bytes >= WINDOW_BYTES
+
+    async def room(self) -> None:
+        """Return when there is room for more."""
+        while self.full():
+            self._room.clear()
+            await self._room.wait()
+
+    def _answered(self, subject: bytes, _: bytes, payload: bytes, headers: bytes | None) -> None:
+        token = int(subject[len(self._inbox) + 1 :])
+        flight = self._in_flight.get(token)
+        if flight is None:
+            return
+        if status(headers)[0] == 503:
+            # No stream listens, as in a cluster that is electing a leader.
+            flight.put_off(asyncio.get_running_loop().time())
+            return
+        reply = _decode(payload)
+        if reply.error is None:
+            if reply.duplicate:
+                self._question(token, flight, reply.seq)
+            else:
+                self._settle(token, Ack(reply.seq))
+            return
+        error = error_of(reply.error, f"publish to {flight.subject}")
+        if isinstance(error, Unavailable):
+            flight.put_off(asyncio.get_running_loop().time())
+        else:
+            self._settle(token, error)
+
+    def _question(self, token: int, flight: _Flight, sequence: int) -> None:
+        if not flight.in_question:
+            flight.in_question = True
+            task = asyncio.create_task(self._answer_for(token, flight, sequence))
+            self._questions.add(task)
+            task.add_done_callback(self._questions.discard)
+
+    async def _answer_for(self, token: int, flight: _Flight, sequence: int) -> None:
+        """A duplicate of the same message counts as acknowledged. Otherwise the message is
+        published again, under an id that nobody else can have used."""
+        try:
+            is_own = await self._owning.is_own(flight.message, sequence)
+        except Unavailable:
+            flight.put_off(asyncio.get_running_loop().time())
+            return
+        finally:
+            flight.in_question = False
+        if token not in self._in_flight:
+            return
+        if is_own:
+            self._settle(token, Ack(sequence, flight.attempts == 1))
+            return
+        _log.warning(
+            "message %d of the log has the message id of %s, and is not the same: that is "
+            "published under another id",
+            sequence,
+            flight.subject,
+        )
+        self._bytes -= len(flight.data)
+        flight.message = msgspec.structs.replace(flight.message, message_id=secrets.token_hex(16))
+        reply = f"{self._inbox}.{token}"
+        flight.data = command(flight.message, reply, self._connection.max_payload)
+        self._bytes += len(flight.data)
+        flight.put_off(asyncio.get_running_loop().time())
+        self._connection.write_soon(flight.data)
+
+    def _settle(self, token: int, outcome: Outcome) -> None:
+        flight = self._in_flight.pop(token)
+        self._bytes -= len(flight.data)
+        flight.settled(flight.index, outcome)
+        if len(self._in_flight) <= self._window // 2 and self._bytes <= WINDOW_BYTES // 2:
+            self._room.set()
+
+    async def _sweep(self) -> None:
+        clock = asyncio.get_running_loop().time
+        looked = clock()
+        while True:
+            await asyncio.sleep(SOON_SECONDS)
+            now = clock()
+            self._forgive(now - looked - SOON_SECONDS, now)
+            looked = now
+            late = [t for t, f in self._in_flight.items() if now - f.first_sent > self._timeout]
+            for token in late:
+                self._settle(token, self._unknown(self._in_flight[token]))
+            if self._connection.is_connected:
+                self._send_again(now)
+                self._doubt_silence(now)
+
+    def _forgive(self, held_up: float, now: float) -> None:
+        """Time in which this process did not run (see `log/timeouts.py`) is not counted: answers
+        that came meanwhile are still to be read."""
+        if held_up > SOON_SECONDS:
+            for flight in self._in_flight.values():
+                flight.forgive(held_up, now)
+
+    def _doubt_silence(self, now: float) -> None:
+        """If a message has no answer though it was sent again, check whether the stream stores
+        nothing, and report that before the timeout."""
+        if self._doubt is not None and not self._doubt.done():
+            return
+        silent = (f for f in self._in_flight.values() if f.is_silent(now) and stream_of(f.subject))
+        oldest = next(silent, None)
+        if oldest is not None and now - self._doubted > SILENT_SECONDS:
+            self._doubted = now
+            self._doubt = asyncio.create_task(self._give_up_where_stalled(oldest))
+
+    async def _give_up_where_stalled(self, oldest: _Flight) -> None:
+        """Only the oldest is sent for this check: all of them would slow down a slow server."""
+        clock = asyncio.get_running_loop().time
+        stream = stream_of(oldest.subject)
+        connection = self._connection
+        if not await stores_nothing(connection, stream, lambda: connection.write_soon(oldest.data)):
+            return
+        for token, flight in tuple(self._in_flight.items()):
+            if flight.is_silent(clock()) and stream_of(flight.subject) == stream:
+                self._settle(token, stalled(flight.subject))
+
+    def _unknown(self, flight: _Flight) -> WeftError:
+        return silence(flight.subject, f"no acknowledgement in {self._timeout:g} s")
+
+    def _refuse(self, subject: str) -> None:
+        """The server names only the subject of a message that it dropped."""
+        for token, flight in tuple(self._in_flight.items()):
+            if flight.subject.lower() == subject:
+                self._settle(token, forbidden(flight.subject))
+
+    def _send_all_again(self) -> None:
+        self._send_again(float("inf"))
+
+    def _send_again(self, due: float) -> None:
+        """In the order of the first sending, so that a session's events keep their order. Each
+        retry waits longer than the one before, so that a slow server does not get more work."""
+        now = asyncio.get_running_loop().time()
+        for flight in self._in_flight.values():
+            if flight.retry_at <= due and not flight.in_question:
+                flight.attempts += 1
+                flight.retry_at = now + RETRY_SECONDS * flight.attempts
+                self._connection.write_soon(flight.data)
+
+
+class _Flight(msgspec.Struct):
+    """A message without an answer."""
+
+    message: Message
+    subject: str
+    data: bytes
+    index: int
+    settled: Any
+    first_sent: float
+    retry_at: float
+    silent_since: float
+    attempts: int = 1
+    in_question: bool = False
+    """The server calls it a duplicate, which is being checked."""
+
+    def put_off(self, now: float) -> None:
+        """The server cannot take it at the moment."""
+        self.silent_since = now
+        self.retry_at = now + SOON_SECONDS
+
+    def forgive(self, held_up: float, now: float) -> None:
+        self.first_sent = min(now, self.first_sent + held_up)
+        self.silent_since = min(now, self.silent_since + held_up)
+        self.retry_at += held_up
+
+    def is_silent(self, now: float) -> bool:
+        return now - self.silent_since > SILENT_SECONDS
+
+
+class _Reply(msgspec.Struct):
+    seq: int = 0
+    duplicate: bool = False
+    error: dict[str, Any] | None = None
+
+
+_decode = msgspec.json.Decoder(_Reply).decode

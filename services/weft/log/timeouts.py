@@ -1,0 +1,30 @@
+"""Timeouts that count short waits instead of the clock.
+
+A process that was suspended (a frozen container, a machine too busy to run it) finds every deadline
+expired and every answer still unread in its socket. The time in which it did not run says nothing
+about the other side, so a suspension counts as one short wait, however long it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+LOOK_SECONDS = 0.25
+
+
+async def done_within(work: asyncio.Future[Any], seconds: float) -> bool:
+    """Wait until `work` is done, `seconds` at most; whether it is."""
+    while seconds > 0 and not work.done():
+        look = min(LOOK_SECONDS, seconds)
+        await asyncio.wait([work], timeout=look)
+        seconds -= look
+    return work.done()
+
+
+async def pause(seconds: float) -> None:
+    """Sleep so long, and longer where this process was held up meanwhile."""
+    while seconds > 0:
+        look = min(LOOK_SECONDS, seconds)
+        await asyncio.sleep(look)
+        seconds -= look

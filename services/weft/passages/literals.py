@@ -1,0 +1,128 @@
+"""Texts that hold a text of their own, written as a quoted string: JSON within JSON, a program's
+output in a field, the `repr` of an object. What they hold is read as what it says: a line break is
+one, a quote is one, and JSON has its own structure again."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import msgspec
+
+LEAST = 160
+"""Characters from which a string is opened; in a shorter one escapes cost little."""
+LEAST_BREAKS = 2
+"""Line breaks from which a string is a text of its own."""
+DEEPEST = 4
+"""Strings within strings that are opened."""
+REMEMBERED = 64
+"""Decoded texts of the recent items of some sessions."""
+
+_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?')
+_QUOTED = re.compile(
+    r"(?<![\w\\])(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|\"([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\")(?!\w)"
+)
+"""As most languages write a string on one line; an apostrophe within a word opens none."""
+_ESCAPE = re.compile(r"\\(?:(r\\n)|u([0-9a-fA-F]{4})|(.))")
+_PLAIN = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+
+
+class Literal(msgspec.Struct, frozen=True):
+    """A string that was opened, in characters of the decoded text, without its quotes."""
+
+    start: int
+    end: int
+    held: Decoded
+
+
+class Decoded(msgspec.Struct, frozen=True):
+    """A text, its long strings without their escapes."""
+
+    text: str
+    form: str = "text"
+    """`json`, `call` for `name({…})`, or `text`."""
+    literals: tuple[Literal, ...] = ()
+    """In order, apart from each other; those within them stand in `held`."""
+
+
+@lru_cache(maxsize=REMEMBERED)
+def decoded(text: str) -> Decoded:
+    """A text as it is taken apart and shown in parts. Linear in `text`."""
+    return _decoded(text, 0)
+
+
+def _decoded(text: str, depth: int) -> Decoded:
+    form = _form(text)
+    if "\\" not in text or depth == DEEPEST:
+        return Decoded(text, form)
+    found = list(_strings(text, form))
+    if form == "text" and not _is_wrapped(text, found):
+        return Decoded(text)  # a program's own strings stay as they are written
+    pieces: list[str] = []
+    literals: list[Literal] = []
+    at = size = 0
+    for start, end in found:
+        held = _decoded(_unescaped(text[start:end]), depth + 1)
+        pieces += (text[at:start], held.text)
+        size += start - at
+        literals.append(Literal(size, size + len(held.text), held))
+        size += len(held.text)
+        at = end
+    pieces.append(text[at:])
+    return Decoded("".join(pieces), form, tuple(literals))
+
+
+def _is_wrapped(text: str, found: Sequence[tuple[int, int]]) -> bool:
+    """Whether most of a text is in its strings, and few of its line breaks are real ones."""
+    inside = sum(end - start for start, end in found)
+    return 2 * inside >= len(text) and text.count("\\n") > 4 * text.count("\n")
+
+
+def _form(text: str) -> str:
+    if is_json(text):
+        return "json"
+    start = text.find("({") + 1
+    return "call" if start and text.endswith("})") and is_json(text[start:-1]) else "text"
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is one whole JSON object or array."""
+    if text[:1] not in ("{", "[") or text.rstrip()[-1:] not in ("}", "]"):
+        return False
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return False
+    return True
+
+
+def _strings(text: str, form: str) -> Iterator[tuple[int, int]]:
+    """The strings to open, without their quotes."""
+    begin = text.find("({") if form == "call" else 0
+    for found in (_QUOTED if form == "text" else _STRING).finditer(text, begin):
+        is_key = form != "text" and found[2]
+        group = 2 if form == "text" and found[1] is None else 1
+        if not is_key and len(found[group]) > LEAST and _holds_text(found[group]):
+            yield found.span(group)
+
+
+def _holds_text(string: str) -> bool:
+    """Whether a string holds lines, or JSON, of its own."""
+    return string.count("\\n") >= LEAST_BREAKS or (string[:1] in ("{", "[") and '\\"' in string)
+
+
+def _unescaped(string: str) -> str:
+    """A string as it reads, as far as that cannot hide or end anything: line breaks, tabs, quotes,
+    backslashes, and letters beyond ASCII. Other escapes stay as they are written."""
+    return _ESCAPE.sub(_read, string)
+
+
+def _read(found: re.Match[str]) -> str:
+    if found[1]:
+        return "\n"
+    if found[2]:
+        char = chr(int(found[2], 16))
+        return char if char > "\xa0" and unicodedata.category(char)[0] in "LMNP" else found[0]
+    return _PLAIN.get(found[3], found[0])

@@ -1,0 +1,136 @@
+"""The newest documents of a session, not sealed into postings yet, as one search after the other
+finds them: looked through at first, in postings of their own for a session that is asked again."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from weft.readmodel.erasure import newest_tombstone
+from weft.readmodel.postings import BLOCK, SEGMENT, invert, posting
+from weft.readmodel.sql import statements
+
+FEW = 8
+"""Terms up to which each is looked for in a text: less than to take the text apart."""
+LONG = 20_000
+"""Characters of a text's terms from which it is only looked through: its postings would take more
+than they save."""
+KEPT = 1_000_000
+"""Characters of terms in the tails that a connection keeps; with their postings some 25 MB."""
+
+_sql = statements("postings")
+
+
+class UnsealedPostings:
+    """Documents of one session, all of one block."""
+
+    def __init__(self, first: int) -> None:
+        """`first` is the first document that is not sealed."""
+        self.first = first
+        self.end = first
+        """The document after the last."""
+        self.newest: tuple[int, int, int] | None = None
+        """The session's last document, its version, and the session's length in words, for views of
+        the past."""
+        self.characters = 0
+        self.base = first // BLOCK * BLOCK
+        """First document of the block."""
+        self._texts: list[tuple[int, int, str]] = []
+        self._postings: dict[str, list[int]] = {}
+
+    def extend(self, rows: Iterable[tuple[int, int, str]]) -> None:
+        """Add the next documents: number, length code, terms by line."""
+        for document, length, terms in rows:
+            self._texts.append((document, length, f"\n{terms}\n"))
+            self.characters += len(terms)
+            self.end = document + 1
+
+    def index(self) -> None:
+        """Make postings of the texts that are not long: as much work as to look through them for
+        four searches."""
+        short = [row for row in self._texts if len(row[2]) <= LONG]
+        self._texts = [row for row in self._texts if len(row[2]) > LONG]
+        for document, length, terms in short:
+            invert((document, length, terms[1:-1].split("\n")), self._postings)
+
+    def holding(self, wanted: Collection[str], count: int) -> dict[str, list[int]]:
+        """Postings of each term in the session's first `count` documents, newest first; without the
+        terms that none of them holds."""
+        found = {term: [*hits] for term in wanted if (hits := self._postings.get(term))}
+        for document, length, text in self._texts:
+            for term in _within(text, wanted):
+                # Doubled, so that a term right behind itself is counted too.
+                times = text.replace("\n", "\n\n").count(f"\n{term}\n")
+                found.setdefault(term, []).append(posting(document, times, length))
+        if count < self.end:
+            end = count - self.base
+            found = {term: [one for one in hits if one >> 16 < end] for term, hits in found.items()}
+        return {term: sorted(hits, reverse=True) for term, hits in found.items() if hits}
+
+
+def _within(text: str, wanted: Collection[str]) -> Iterator[str]:
+    """Which of these terms a text has, that begins and ends with a line break."""
+    if len(wanted) > FEW:
+        yield from frozenset(wanted).intersection(text.split("\n"))
+    else:
+        yield from (term for term in wanted if f"\n{term}\n" in text)
+
+
+class Seen(NamedTuple):
+    """What a query of the same snapshot has said already."""
+
+    tombstone: int
+    """The newest."""
+    documents: int
+    """Of the session."""
+
+
+class UnsealedCache:
+    """The tails of the sessions that were last searched over one connection, which sees one commit
+    after the other. Nothing is kept over an erasure: a session's number can come again."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, UnsealedPostings] = OrderedDict()
+        self._characters = 0
+        self._tombstone = 0
+
+    def of(
+        self, db: sqlite3.Connection, session: int, seen: Seen | None = None
+    ) -> UnsealedPostings:
+        """The tail of a session, with all that the database holds of it now."""
+        newest = None
+        if seen is None:
+            newest = db.execute(_sql.last_document, (session,)).fetchone()
+            seen = Seen(newest_tombstone(db), newest[0] + 1 if newest else 0)
+        self._forget_erased(seen.tombstone)
+        first = seen.documents // SEGMENT * SEGMENT
+        tail = self._taken(session)
+        if tail is None or tail.first != first:
+            tail = UnsealedPostings(first)
+        if newest is not None:
+            tail.newest = newest
+        asked_again = tail.end > first
+        tail.extend(db.execute(_sql.tail, (session, tail.end)))
+        if asked_again:
+            tail.index()
+        self._keep(session, tail)
+        return tail
+
+    def _taken(self, session: int) -> UnsealedPostings | None:
+        tail = self._kept.pop(session, None)
+        self._characters -= tail.characters if tail else 0
+        return tail
+
+    def _keep(self, session: int, tail: UnsealedPostings) -> None:
+        self._kept[session] = tail
+        self._characters += tail.characters
+        while self._characters > KEPT:
+            _, oldest = self._kept.popitem(last=False)
+            self._characters -= oldest.characters
+
+    def _forget_erased(self, newest: int) -> None:
+        if newest != self._tombstone:
+            self._kept.clear()
+            self._characters, self._tombstone = 0, newest

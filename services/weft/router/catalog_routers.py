@@ -1,0 +1,155 @@
+"""The catalogues of all tenants as routers in memory, kept from the log's catalogue events.
+
+A new version that changes little is put in piece by piece; another one is built beside the old one,
+which answers until then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AbstractAsyncContextManager
+
+import msgspec
+
+from weft.log.record import LogRecord
+from weft.router.catalogue import check_catalogue
+from weft.router.difference import difference
+from weft.router.fusion import Encoder
+from weft.router.router import Router
+from weft.runtime.catalogues import Fetch, whole
+from weft_schemas.errors import InvalidInput, NotFound, WeftError
+from weft_schemas.events import ErasedEvent
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.routing import Catalog, RouteReply, RouteRequest
+from weft_schemas.subjects import stored_filter
+
+FOLLOWED = stored_filter(session=TENANT_SESSION, direction="out", event="*")
+"""Stored subjects of tenants' own events: catalogues, and erasures, which end them."""
+
+_IN_PLACE = 200
+"""Changed items up to which a version is put in at once: 40 ms at 0.2 ms each."""
+
+_log = logging.getLogger(__name__)
+
+
+_SHORT_ROUTE = 4_000_000
+"""Tools times characters of the query that are looked at in the loop: some 5 ms."""
+_LONGEST_QUERY = 4_000
+"""Characters from which a longer query takes no longer: it has all words of the catalogue."""
+
+
+class CatalogRouter(msgspec.Struct, frozen=True):
+    """One catalogue, ready to be asked."""
+
+    version: int
+    """Log sequence of its event."""
+    router: Router
+    asked: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    """A router is asked, or changed, by one at a time."""
+
+    async def route(
+        self, request: RouteRequest, query: str, turn: AbstractAsyncContextManager[None]
+    ) -> RouteReply:
+        """The cards. A long query over many tools, up to 60 ms, is left to a thread; within `turn`
+        the loop is held for some milliseconds."""
+        async with self.asked:
+            if len(self.router.items) * min(len(query), _LONGEST_QUERY) > _SHORT_ROUTE:
+                return await asyncio.to_thread(self.router.route, request, query)
+            async with turn:
+                return self.router.route(request, query)
+
+
+class CatalogRouters:
+    """Newest version per tenant and name."""
+
+    def __init__(self, fetch: Fetch, encoding: str, encoder: Encoder | None = None) -> None:
+        self._fetch = fetch
+        self._encoding = encoding
+        self._encoder = encoder
+        self._held: dict[tuple[str, str], CatalogRouter] = {}
+        self._changed = asyncio.Event()
+
+    async def take(self, record: LogRecord) -> None:
+        """Take in a record; one that is no sound catalogue leaves the version before, is logged
+        and passed over."""
+        try:
+            event, tenant = record.event(), record.address().tenant
+            if isinstance(event, Catalog):
+                await self._learn(tenant, record.sequence, event)
+            elif isinstance(event, ErasedEvent) and event.session is None:
+                self._held = {key: held for key, held in self._held.items() if key[0] != tenant}
+        except WeftError as error:
+            _log.warning("catalogue %d cannot be used: %s", record.sequence, error)
+
+    async def held(self, tenant: str, name: str, after: int, timeout: float) -> CatalogRouter:
+        """The newest version, of sequence `after` or later; waits for it up to `timeout` seconds.
+
+        Raises `NotFound`, also where only an older version has come.
+        """
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + timeout
+        while True:
+            found = self._held.get((tenant, name))
+            if found is not None and found.version >= after:
+                return found
+            if not after or clock() >= deadline:
+                raise _missing(name, found, after)
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(deadline - clock()):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+
+    async def _learn(self, tenant: str, sequence: int, catalog: Catalog) -> None:
+        key = (tenant, catalog.name)
+        known = self._held.get(key)
+        if known is not None and known.version >= sequence:
+            return
+        catalog = check_catalogue(await whole(catalog, tenant, self._fetch))
+        if known is not None and _is_small(known.router, catalog):
+            async with known.asked:
+                known.router.update(catalog.items)
+            held = msgspec.structs.replace(known, version=sequence)
+        else:
+            held = CatalogRouter(sequence, await asyncio.to_thread(self._built, catalog))
+        self._held[key] = held
+        self._changed.set()
+
+    def _built(self, catalog: Catalog) -> Router:
+        return Router(catalog.items, encoder=self._encoder, encoding=self._encoding)
+
+
+def newest(records: list[LogRecord]) -> list[LogRecord]:
+    """Of each tenant and catalogue the newest record, and every erasure, in order."""
+    kept: dict[object, LogRecord] = {}
+    for record in records:
+        try:
+            event = record.event()
+        except InvalidInput as error:
+            _log.warning("event %d is malformed: %s", record.sequence, error.code)
+            continue
+        if isinstance(event, Catalog):
+            kept[record.address().tenant, event.name] = record
+        elif isinstance(event, ErasedEvent):
+            kept[record.sequence] = record
+    return sorted(kept.values(), key=lambda record: record.sequence)
+
+
+def _is_small(router: Router, catalog: Catalog) -> bool:
+    changes = difference(router.items.values(), catalog.items)
+    moved = len(changes.added) + len(changes.removed) + len(changes.changed)
+    return moved <= min(_IN_PLACE, len(router.items) // 4)
+
+
+def _missing(name: str, found: CatalogRouter | None, after: int) -> NotFound:
+    if found is None:
+        return NotFound(
+            f"catalogue {name!r} is not in the log; publish it: weft catalog publish FILE "
+            f"--name {name}"
+        )
+    return NotFound(
+        f"catalogue {name!r} is known at version {found.version}, asked for is {after}; look at "
+        "the router's log for why the newer one was refused"
+    )

@@ -1,0 +1,132 @@
+"""Fair queueing: how many requests of one tenant and one session a service handles at a time, and
+whose request is next where only one can run.
+
+A tenant that has used its share waits in a queue of its own and holds no place in the others', so
+that no number of requests can keep another tenant's from starting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from weft_schemas.errors import Overloaded
+
+CROWD = 3
+"""Requests of one tenant that wait for their turn."""
+ABOUT_SECONDS = 5.0
+"""Since a tenant's last request."""
+
+
+class Shares:
+    """Limits of one service on requests at a time: in all, of a tenant and of a session."""
+
+    def __init__(self, everybody: int, tenant: int, session: int, waiting: int) -> None:
+        """`waiting`: requests of one tenant that may wait besides those in work."""
+        self._everybody = asyncio.Semaphore(everybody)
+        self._limits = (tenant, session)
+        self._waiting = waiting
+        self._doors: dict[tuple[str, ...], _Door] = {}
+
+    def would_wait(self, tenant: str, session: str) -> bool:
+        """Whether a request would have to wait."""
+        doors = (self._doors.get((tenant,)), self._doors.get((tenant, session)))
+        return self._everybody.locked() or any(door and door.room.locked() for door in doors)
+
+    @asynccontextmanager
+    async def place(self, tenant: str, session: str) -> AsyncIterator[None]:
+        """A place for one request. Raises `Overloaded` at once where too many wait."""
+        own = self._door((tenant,), self._limits[0])
+        if own.held >= self._limits[0] + self._waiting:
+            raise Overloaded(
+                f"{own.held} requests of tenant {tenant!r} are in work or wait already; try again"
+            )
+        async with AsyncExitStack() as stack:
+            stack.enter_context(own)
+            theirs = stack.enter_context(self._door((tenant, session), self._limits[1]))
+            # The narrowest limit first: a request that waits there takes nobody else's place.
+            for door in (theirs.room, own.room, self._everybody):
+                await stack.enter_async_context(door)
+            yield
+
+    def _door(self, name: tuple[str, ...], places: int) -> _Door:
+        door = self._doors.get(name)
+        if door is None:
+            door = self._doors[name] = _Door(places, lambda: self._doors.pop(name))
+        return door
+
+
+class Turns:
+    """One request at a time, tenants in turn: however many of one tenant wait, another tenant's
+    comes after at most one of them."""
+
+    def __init__(self) -> None:
+        self._is_taken = False
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        """By tenant; whose turn is next stands first."""
+        self._newest = ("", float("-inf"))
+        self._other = self._newest
+        """The last two tenants that came, and when."""
+
+    def crowds(self, tenant: str) -> bool:
+        """Whether many requests of a tenant wait while other tenants are active."""
+        if len(self._waiting.get(tenant, ())) < CROWD:
+            return False
+        other = self._other if self._newest[0] == tenant else self._newest
+        return time.monotonic() - other[1] < ABOUT_SECONDS
+
+    @asynccontextmanager
+    async def turn(self, tenant: str) -> AsyncIterator[None]:
+        """Hold the turn within the block."""
+        if tenant != self._newest[0]:
+            self._other = self._newest
+        self._newest = (tenant, time.monotonic())
+        if self._is_taken:
+            await self._wait(tenant)
+        self._is_taken = True
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, tenant: str) -> None:
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(tenant, deque()).append(mine)
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if mine.done() and not mine.cancelled():
+                self._pass_on()  # it had been given the turn before the cancellation
+            raise
+
+    def _pass_on(self) -> None:
+        while self._waiting:
+            tenant, queue = self._waiting.popitem(last=False)
+            mine = queue.popleft()
+            if queue:
+                self._waiting[tenant] = queue
+            if not mine.cancelled():
+                mine.set_result(None)
+                return
+        self._is_taken = False
+
+
+class _Door:
+    """One queue; forgotten when it is empty."""
+
+    def __init__(self, places: int, forget: Callable[[], object]) -> None:
+        self.room = asyncio.Semaphore(places)
+        self.held = 0
+        self._forget = forget
+
+    def __enter__(self) -> _Door:
+        self.held += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.held -= 1
+        if not self.held:
+            self._forget()

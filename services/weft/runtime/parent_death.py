@@ -1,0 +1,37 @@
+"""Ends a child process when its parent dies, however that happens: nothing is left running."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+
+VARIABLE = "WEFT_PARENT_PID"
+"""Set by a supervisor for its children."""
+
+_PR_SET_PDEATHSIG = 1
+"""From linux/prctl.h."""
+
+
+def die_with_parent(parent: int | None = None) -> None:
+    """Have this process killed when `parent` (default: the process that `WEFT_PARENT_PID` names)
+    ends. Does nothing where no parent is named. Call it in the main thread."""
+    named = str(parent or os.environ.get(VARIABLE, ""))
+    if not named.isdigit():
+        return
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    else:
+        threading.Thread(target=_watch, args=(int(named),), daemon=True).start()
+    if os.getppid() != int(named):
+        # It ended before the line above could take effect.
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.kill(os.getpid(), signal.SIGKILL)

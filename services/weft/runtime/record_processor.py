@@ -1,0 +1,133 @@
+"""What to publish for a record: the events that a worker derives from it, or that it is parked."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+import msgspec
+
+from weft.log.connection import Connection
+from weft.log.message import Message
+from weft.log.reading import read
+from weft.log.record import LogRecord
+from weft.runtime import parking
+from weft.runtime.crashpoints import crash_point
+from weft.runtime.deriving import Derived, WorkContext, Worker, derived_message
+from weft.runtime.logs import fields
+from weft.runtime.policies import Policies
+from weft.runtime.subprocess_worker import SubprocessWorker
+from weft_schemas.errors import InvalidInput, NotFound
+from weft_schemas.events import Event, RevivedEvent
+from weft_schemas.subjects import Stored
+
+_log = logging.getLogger(__name__)
+
+
+class RecordProcessor:
+    """Makes the messages of one worker; their ids are the same in every attempt."""
+
+    def __init__(self, worker: Worker, connection: Connection, policies: Policies) -> None:
+        self._worker = worker
+        self._connection = connection
+        self._policies = policies
+        self._subprocess_worker = SubprocessWorker()
+        self._after_decode = crash_point(f"{worker.name}.after_decode")
+        self._after_work = crash_point(f"{worker.name}.after_work")
+
+    async def reach(self, sequence: int) -> None:
+        """Return when the policies that hold for records up to a sequence are known. Raises
+        `Unavailable` and `Forbidden`."""
+        await self._policies.reach(sequence)
+
+    def close(self) -> None:
+        self._subprocess_worker.close()
+
+    def at_once(self, record: LogRecord) -> list[Message] | None:
+        """The messages for a record, None if they cannot be made without waiting. Redelivered
+        records take the longer way, on which they cannot kill the process."""
+        if record.deliveries > 1 or record.settled or record.subject.endswith(".revived"):
+            return None
+        taken = self._read(record)
+        if taken is None:
+            return []
+        address, event, context = taken
+        derived = self._worker.at_once(record, address, event, context)
+        return None if derived is None else self._made(record, derived, context)
+
+    async def source(self, record: LogRecord) -> LogRecord:
+        """The record to process: this one, or the parked source that it revives for this worker,
+        with this one's number of deliveries."""
+        if not record.subject.endswith(".revived"):
+            return record
+        try:
+            event = record.event()
+        except InvalidInput:
+            return record
+        if not isinstance(event, RevivedEvent) or not parking.revives(event, self._worker.name):
+            return record
+        try:
+            source = await read(self._connection, event.origin.sequence)
+        except NotFound:
+            return record  # erased since
+        if not parking.same_session(source, record):
+            return record
+        return msgspec.structs.replace(source, deliveries=record.deliveries)
+
+    async def messages(self, source: LogRecord) -> list[Message]:
+        """The messages for a source. Raises if it cannot be processed."""
+        if self._worker.name in source.settled.split(","):
+            return []
+        worn_out = parking.worn_out(source)
+        if worn_out is not None:
+            raise worn_out
+        taken = self._read(source)
+        if taken is None:
+            return []
+        address, event, context = taken
+        derived = await self._worker.derive(source, address, event, context)
+        return self._made(source, derived, context)
+
+    def parked(self, source: LogRecord, error: Exception, delivered: int) -> Message:
+        """The message that parks a source. `delivered` is the sequence of the record that caused
+        the attempt: a source that is parked again after a revival needs another message id."""
+        event = parking.parked_event(source, error, self._worker.name, self._worker.version)
+        _log.warning(
+            "an event is parked",
+            extra=fields(
+                sequence=source.sequence,
+                code=event.code,
+                error="" if isinstance(error, InvalidInput) else event.error,
+                attempts=event.attempts,
+            ),
+        )
+        part = "parked" if delivered == source.sequence else f"parked after {delivered}"
+        return self._message(source, Derived(parking.parked_subject(source), event, part), 0)
+
+    def _read(self, record: LogRecord) -> tuple[Stored, Event, WorkContext] | None:
+        """None if it cannot be read and another worker reports that."""
+        try:
+            address, event = record.address(), record.event()
+        except InvalidInput:
+            if parking.is_reported(record, self._worker.reports):
+                raise
+            return None
+        self._after_decode()
+        policy = self._policies.of(address.tenant, address.session, record.sequence)
+        untrusted = partial(self._policies.untrusted_kinds, address.tenant, address.session)
+        return (
+            address,
+            event,
+            WorkContext(self._worker, record, policy, self._subprocess_worker, untrusted),
+        )
+
+    def _made(
+        self, record: LogRecord, derived: list[Derived], context: WorkContext
+    ) -> list[Message]:
+        messages = [self._message(record, one, context.policy_version) for one in derived]
+        self._after_work()
+        return messages
+
+    def _message(self, record: LogRecord, derived: Derived, policy_version: int) -> Message:
+        limit = self._connection.max_payload
+        return derived_message(self._worker, record, derived, policy_version, limit)

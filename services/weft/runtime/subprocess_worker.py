@@ -1,0 +1,168 @@
+"""A subprocess for work that must not delay other work, or that might kill the process.
+
+A worker's huge items run here, and those that were delivered several times: if the work kills the
+subprocess, exactly one message is to blame, since it takes one at a time. Heavy requests go to a
+pool of them (`runtime/pool.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import ParamSpec, Protocol, TypeVar, cast
+
+from weft.runtime.logs import safe_error
+from weft.runtime.parent_death import die_with_parent
+from weft_schemas.errors import WeftError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+NICENESS = 5
+"""About a third of a normal process's share when the processor is busy: small items go first."""
+WORK_SECONDS = 60.0
+"""Longest that one piece of work may take: far above the slowest real body (a few seconds)."""
+
+
+class WorkDied(WeftError):
+    """The work ended its process, or did not end at all."""
+
+    code = "work_died"
+
+
+class TookTooLong(WorkDied):
+    """The work was ended at its deadline."""
+
+
+class WorkFailed(WeftError):
+    """The work raised something that is not weft's own: type and place."""
+
+    code = "failed"
+
+
+class Child(Protocol):
+    """A process that serves calls."""
+
+    @property
+    def pipe(self) -> Connection:
+        """To send calls and receive their outcomes."""
+
+    def kill(self) -> None:
+        """Kill it."""
+
+
+class SubprocessWorker:
+    """One subprocess, started when first needed and again after it died."""
+
+    def __init__(
+        self,
+        start: Callable[[], Awaitable[Child]] | None = None,
+        seconds: float = WORK_SECONDS,
+    ) -> None:
+        """`start` gives the process, by default a spawned one; `seconds`: longest that one piece of
+        work may take."""
+        self._start = start or _spawned
+        self._seconds = seconds
+        self._child: Child | None = None
+        self._turn = asyncio.Lock()
+        # A thread of its own: it waits as long as the work takes, and asyncio's few are shared.
+        self._thread = ThreadPoolExecutor(1, "subprocess")
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """`work(*args)` in the subprocess; function, arguments and result are picklable.
+
+        Raises weft's errors as the work raised them, `WorkFailed` for any other, and `WorkDied`
+        where it killed its process, `TookTooLong` where it took longer than it may.
+        """
+        async with self._turn:
+            if self._child is None:
+                self._child = await self._start()
+            pipe, loop = self._child.pipe, asyncio.get_running_loop()
+            call = loop.run_in_executor(self._thread, _ask, pipe, (work, args, kwargs))
+            try:
+                done, _ = await asyncio.wait([call], timeout=self._seconds)
+            except asyncio.CancelledError:
+                self._end()  # otherwise the next call would receive this one's result
+                await asyncio.gather(call, return_exceptions=True)
+                raise
+            if not done:
+                self._end()
+            try:
+                outcome = await call
+            except (EOFError, OSError):
+                self._end()
+                if not done:
+                    took = f"the work took more than {self._seconds:g} s; look at the item"
+                    raise TookTooLong(took) from None
+                raise WorkDied("the work ended its process; look at the item") from None
+        if isinstance(outcome, WeftError):
+            raise outcome
+        return cast(T, outcome)
+
+    def close(self) -> None:
+        """Kill the subprocess."""
+        self._end()
+        self._thread.shutdown(wait=False)
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+        self._child = None
+
+
+class _Spawned:
+    """A process of its own."""
+
+    def __init__(self) -> None:
+        # spawn: a fork of a process with a running event loop and threads is not safe.
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self._process: SpawnProcess = context.Process(
+            target=_serve, args=(theirs, os.getpid()), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+async def _spawned() -> Child:
+    return _Spawned()
+
+
+def _ask(pipe: Connection, call: object) -> object:
+    pipe.send(call)
+    return pipe.recv()
+
+
+def _serve(pipe: Connection, parent: int) -> None:
+    die_with_parent(parent)
+    os.nice(NICENESS)
+    # Ctrl-C is sent to the whole process group; the worker decides when its subprocess ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    serve_calls(pipe)
+
+
+def serve_calls(pipe: Connection) -> None:
+    """Do what comes through the pipe until its other end is closed."""
+    while True:
+        try:
+            work, args, kwargs = pipe.recv()
+        except (EOFError, OSError):
+            return  # the worker is gone
+        try:
+            outcome = work(*args, **kwargs)
+        except WeftError as error:
+            outcome = error
+        except Exception as error:
+            # Pickling loses the traceback, so the location is noted here.
+            outcome = WorkFailed(safe_error(error))
+        pipe.send(outcome)

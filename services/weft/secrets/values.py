@@ -1,0 +1,177 @@
+"""What a value looks like: a key, a password, a passphrase, or only a placeholder, code and prose
+that stand where a credential could stand."""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections import Counter
+
+_PLACEHOLDER = re.compile(
+    rb"(?i)\A(?:none|null|nil|true|false|undefined|required|optional|string|redacted|hidden|masked"
+    rb"|password|passwd|pwd|pass|pw|secret|token|key|change[ _-]?me|todo|tbd|n/?a"
+    rb"|(?:secret|api|access|private|auth|client|jwt)[ _-]?(?:key|token|secret)"
+    rb"|your[\w -]*|(?:the|some|an?|insert|enter|put|add|replace)[ _-][\w -]*"
+    rb"|my[ _-]?(?:super[ _-]?)?(?:secret|password|passwd|pass|token|key|api)[\w -]*"
+    rb"|<[^<>]*>?|\$?\{[^{}]*\}?|\{\{[^{}]*\}\}|[$%]\([^()]*\)?s?|%[sdrv]|%[A-Z_0-9]+%|\$[A-Z_a-z]\w*"
+    rb"|\[[^\[\]]*\]?|\([^()]*\)?|[#&]\{[^{}]*\}|__[A-Z_]+__|@[A-Z_]+@|@?:[a-z_]+|&lt;.*"
+    rb"|[a-z ._-]*(?:placeholder|example|dummy)[a-z ._-]*|[*x.\x80-\xff#?_-]{3,})\Z"
+)
+"""The whole of a value that stands for another: `<your-key>`, `${NAME}`, `****`."""
+_MADE_OF = re.compile(
+    rb"(?i)xxxx|\*\*\*\*|\.\.\.|\(\)|=>|\{[\w. -]*\}|(?-i:%s)(?!\w)|<%"
+    rb"|#\{|\[\^?\w-\w|\\[dsw]"
+)
+"""What no credential holds: parts of templates, of patterns and of code."""
+_ELSEWHERE = re.compile(
+    rb"(?i)\A(?:https?:|file:|arn:|~?/[\w.-]+/|\./|(?:os|process|self|this|req|args|sys)\."
+    rb"|(?:env|config|settings|get)(?![^\s(\[]*[0-9]))"
+)
+"""Where a credential is, and not what it is."""
+_CODE = re.compile(rb"\A[A-Za-z_][\w.]*[(\[]|\A[a-z_]+(?:\.[a-z_]+)+\Z|::|\A[:+]")
+"""A call, an element, an attribute: what a program does with a password."""
+_DOTTED = re.compile(rb"\A[A-Za-z_]{2,}(?:\.[A-Za-z_]\w*)+\Z")
+_SAID_OF_PASSWORDS = """
+required optional incorrect correct invalid valid wrong missing expired empty blank weak strong set
+unset reset changed unchanged needed protected encrypted hashed stored saved updated given provided
+entered accepted rejected denied failed disabled enabled hidden shown visible unknown null none true
+false string text password passwd pwd token secret value username user email user input field here
+below above follows following this that these those very also only always never used sent same
+different longer shorter least most case-sensitive confirmation confirm length characters being from
+your their with must should will been varchar nvarchar boolean integer number object bytes binary
+nullable secretstr unused inherit manual automatic enable disable visible display password1 include
+exclude private public hashing cleartext plaintext plain length format pattern regex schema title
+label
+"""
+_SAID = frozenset(_SAID_OF_PASSWORDS.encode().split())
+"""What is said of a password rather than what it is."""
+_PLAIN_WORDS = re.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\Z")
+_LETTERS, _DIGITS = re.compile(rb"[A-Za-z]"), re.compile(rb"[0-9]")
+_PLACE = re.compile(
+    rb"(?i)[/\\.:]|\A[0-9]{4}-[0-9]{2}|\A[0-9]+(?:ms|s|m|h|d|k|mb|gb|px|%)?\Z|\Av[0-9]+(?:(?:alpha|beta|rc)[0-9]*)?\Z"
+)
+"""Paths, addresses, times, sizes and versions."""
+_NAMED = re.compile(
+    rb"(?i)pass|pwd|secret|token|key|user|name|login|auth|cred|default|value|env|config"
+)
+_KEY_LIKE = re.compile(rb"\A[A-Za-z0-9+/_-]{16,512}={0,2}\Z")
+_SAID_IN_MESSAGES = """
+password passwords passphrase secret token key login username user enter please your you must cannot
+can invalid forgot forgotten reset change changed confirm new current old minimum characters again
+repeat choose required incorrect wrong use used using type field set value for string text if or
+when optional should show hide account email
+"""
+_MESSAGE = frozenset(_SAID_IN_MESSAGES.encode().split())
+"""Words of labels, messages and descriptions, which stand beside the name of a password, too."""
+
+
+def is_placeholder(value: bytes) -> bool:
+    """Whether a value only stands for a credential, or says where one is."""
+    return (
+        _PLACEHOLDER.search(value) is not None
+        or _MADE_OF.search(value) is not None
+        or _ELSEWHERE.search(value) is not None
+    )
+
+
+def is_basic(value: bytes) -> bool:
+    """Whether it is a user's name and a password as HTTP encodes them."""
+    if _BASE64.search(value) is None:
+        return False
+    try:
+        decoded = base64.b64decode(value + b"=" * (-len(value) % 4), validate=True)
+    except ValueError:
+        return False
+    return _USER_AND_PASSWORD.search(decoded) is not None
+
+
+_BASE64 = re.compile(rb"\A[A-Za-z0-9+/]{8,400}={0,2}\Z")
+_USER_AND_PASSWORD = re.compile(rb"\A[!-9;-~]{2,100}:[!-~]{2,200}\Z")
+
+
+def is_code(value: bytes, quoted: bool = True) -> bool:
+    """Whether a value is what a program does; one without quotes may be a name or a type."""
+    return _CODE.search(value) is not None or (not quoted and _DOTTED.search(value) is not None)
+
+
+def is_said(value: bytes) -> bool:
+    """Whether it is a word that says what becomes of a password."""
+    return value.strip(b" .!?:)*_").lower() in _SAID
+
+
+def is_word_of_secrecy(value: bytes, quoted: bool) -> bool:
+    """Whether a plain word beside a password's name can be one: no word of types, states or labels,
+    and no name of a variable that holds it."""
+    return (
+        len(value.strip(b" .!?:)*_")) >= (5 if quoted else 6)
+        and not is_said(value)
+        and (quoted or (_NAMED.search(value) is None and b"_" not in value))
+        and b" " not in value
+    )
+
+
+def is_passphrase(value: bytes) -> bool:
+    """Whether several words can be a passphrase: no message about one and no label."""
+    words = value.split()
+    if not 2 <= len(words) <= 12 or value.endswith((b".", b":", b"?", b"!")):
+        return False
+    if any(word.strip(b"'\",.:;()").lower() in _MESSAGE for word in words):
+        return False
+    return not value[:1].isupper() or _DIGITS.search(value) is not None
+
+
+def looks_random(value: bytes) -> bool:
+    """Whether a value reads like a key rather than a word: digits among letters, and at least 3
+    bits of entropy per character (English words in identifiers have about 2.5 at this length)."""
+    if len(value) < 12 or not (_DIGITS.search(value) or is_irregular(value)) or is_plain(value):
+        return False
+    if value.replace(b".", b"").replace(b"-", b"").replace(b":", b"").isdigit():
+        return False
+    return entropy(value[:256]) >= 3.0
+
+
+def is_key_like(value: bytes) -> bool:
+    """Whether a value can be nothing but a key, an id or a digest: of one piece, with digits in
+    many places."""
+    if _KEY_LIKE.search(value) is None or not looks_random(value):
+        return False
+    return is_irregular(value) or len(_RUNS.findall(value)) * 5 >= len(value)
+
+
+_RUNS = re.compile(rb"[0-9]+|[A-Za-z]+")
+
+
+def is_mixed(value: bytes) -> bool:
+    """Whether letters and digits stand in it."""
+    return _LETTERS.search(value) is not None and _DIGITS.search(value) is not None
+
+
+def is_place(value: bytes) -> bool:
+    """Whether it is a path, an address, a time, a size or a version."""
+    return _PLACE.search(value) is not None
+
+
+def is_plain(value: bytes) -> bool:
+    """Whether a value is words of letters alone, written as words are."""
+    return _PLAIN_WORDS.search(value) is not None and not is_irregular(value)
+
+
+def is_irregular(value: bytes) -> bool:
+    """Whether small and capital letters change as in no word and no name: a fifth at least are of
+    the rarer kind, and both stand side by side more often than words begin."""
+    if len(value) < 16 or b" " in value:
+        return False
+    capitals, small = len(_CAPITALS.findall(value)), len(_SMALL.findall(value))
+    changes = len(_CHANGES.findall(value))
+    return min(capitals, small) * 5 >= len(value) and changes * 5 >= len(value)
+
+
+_CAPITALS, _SMALL = re.compile(rb"[A-Z]"), re.compile(rb"[a-z]")
+_CHANGES = re.compile(rb"[a-z](?=[A-Z])|[A-Z]{2}(?=[a-z])")
+
+
+def entropy(value: bytes) -> float:
+    """Shannon entropy in bits per byte."""
+    total = len(value)
+    return -sum(n / total * math.log2(n / total) for n in Counter(value).values())

@@ -1,0 +1,265 @@
+"""What a span says of a conversation, in whichever of the conventions it is written.
+
+- GenAI attributes: `gen_ai.system_instructions`, `gen_ai.input.messages`, `gen_ai.output.messages`
+  as JSON or as structured values, `gen_ai.tool.call.*` of a tool's span;
+- the older events of a span: `gen_ai.user.message`, …, `gen_ai.choice`, `gen_ai.content.prompt` and
+  `gen_ai.content.completion`;
+- attributes with a number for each message: `gen_ai.prompt.0.content` (OpenLLMetry) and
+  `llm.input_messages.0.message.content` (OpenInference).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from weft.adapters.drafting import compact
+from weft.adapters.media import block_text
+from weft.traces.otlp import Span, SpanEvent
+from weft_schemas.errors import InvalidInput
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A tool is called."""
+
+    name: str
+    arguments: Any
+    id: str = ""
+
+
+class Result(msgspec.Struct, frozen=True):
+    """A tool answered."""
+
+    text: str
+    id: str = ""
+    name: str = ""
+    is_error: bool = False
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message: what was said, and the calls and results that came with it."""
+
+    role: str
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    results: tuple[Result, ...] = ()
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """What went into a model, or a tool, and what came out."""
+
+    inputs: tuple[Message, ...] = ()
+    outputs: tuple[Message, ...] = ()
+
+
+def exchange(span: Span) -> Exchange:
+    """What the span says; nothing where it is none of a model or a tool, or holds no content.
+    Raises `InvalidInput` that names the span and the attribute."""
+    attributes = span.attributes
+    if "gen_ai.tool.call.id" in attributes:
+        return _tool(span)
+    found = _attributes(span) or _events(span) or _numbered(attributes)
+    return found or Exchange()
+
+
+def _attributes(span: Span) -> Exchange | None:
+    """The present convention, also where an event holds it."""
+    details = [e.attributes for e in span.events if e.name == DETAILS]
+    for held in (span.attributes, *details):
+        given = [_json(span, held, f"gen_ai.{name}") for name in NAMES]
+        if any(given):
+            system, inputs, outputs = given
+            instructions = _message({"role": "system", "parts": system}) if system else None
+            return Exchange(
+                (*([instructions] if instructions else []), *_messages(inputs)), _messages(outputs)
+            )
+    return None
+
+
+DETAILS = "gen_ai.client.inference.operation.details"
+NAMES = ("system_instructions", "input.messages", "output.messages")
+
+
+def _tool(span: Span) -> Exchange:
+    """A tool's span. Without the call's id nothing ties it to the call that a model made, whose
+    next call tells the result all the same."""
+    held = span.attributes
+    name, call_id = str(held.get("gen_ai.tool.name", "")), str(held["gen_ai.tool.call.id"])
+    called: tuple[Message, ...] = ()
+    if "gen_ai.tool.call.arguments" in held:
+        arguments = _parsed(held["gen_ai.tool.call.arguments"])
+        called = (Message("assistant", calls=(Call(name, arguments, call_id),)),)
+    if "gen_ai.tool.call.result" not in held:
+        return Exchange(called)
+    is_error = span.is_error or "error.type" in held
+    result = Result(_told(held["gen_ai.tool.call.result"]), call_id, name, is_error)
+    return Exchange(called, (Message("tool", results=(result,)),))
+
+
+MESSAGES = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+"""Events of the older form that tell of one message, and whose it is."""
+CHOICES = frozenset({"gen_ai.choice"})
+"""Those that tell what a model answered."""
+
+
+def _events(span: Span) -> Exchange | None:
+    """The older form: one event for each message."""
+    inputs: list[Message] = []
+    outputs: list[Message] = []
+    for event in span.events:
+        if event.name in MESSAGES:
+            inputs.append(_message({"role": MESSAGES[event.name], **_body(span, event)}))
+        elif event.name in CHOICES:
+            body = _body(span, event)
+            said = _parsed(body.get("message", body))
+            inner = said if isinstance(said, dict) else {"content": said}
+            outputs.append(_message({"role": "assistant", **inner}))
+        elif event.name == "gen_ai.content.prompt":
+            inputs += _messages(_json(span, event.attributes, "gen_ai.prompt"))
+        elif event.name == "gen_ai.content.completion":
+            outputs += _messages(_json(span, event.attributes, "gen_ai.completion"))
+    return Exchange(tuple(inputs), tuple(outputs)) if inputs or outputs else None
+
+
+def _body(span: Span, event: SpanEvent) -> dict[str, Any]:
+    body = event.attributes
+    if "gen_ai.event.content" in body:
+        inner = _json(span, body, "gen_ai.event.content")
+        body = inner if isinstance(inner, dict) else {"content": inner}
+    return {key.removeprefix("gen_ai.event."): value for key, value in body.items()}
+
+
+_NUMBERED = (
+    ("gen_ai.prompt.", "gen_ai.completion."),
+    ("llm.input_messages.", "llm.output_messages."),
+)
+
+
+def _numbered(attributes: dict[str, Any]) -> Exchange | None:
+    """One attribute for each field of each message."""
+    for before, after in _NUMBERED:
+        inputs, outputs = _unfolded(attributes, before), _unfolded(attributes, after)
+        if inputs or outputs:
+            return Exchange(_messages(inputs), _messages(outputs))
+    return None
+
+
+def _unfolded(attributes: dict[str, Any], prefix: str) -> list[Any]:
+    """`…0.content`, `…0.tool_calls.1.name` as a list of objects."""
+    root: dict[str, Any] = {}
+    for key, value in attributes.items():
+        if key.startswith(prefix):
+            at = root
+            *steps, last = key.removeprefix(prefix).split(".")
+            for step in steps:
+                inner = at.setdefault(step, {})
+                if not isinstance(inner, dict):
+                    break
+                at = inner
+            else:
+                at[last] = value
+    return _listed(root) if isinstance(_listed(root), list) else []
+
+
+def _listed(value: Any) -> Any:
+    """Objects whose keys are all numbers as lists; the wrapper that OpenInference has taken off."""
+    if not isinstance(value, dict):
+        return value
+    inner = {key: _listed(one) for key, one in value.items()}
+    if inner and all(key.isdecimal() for key in inner):
+        return [inner[key] for key in sorted(inner, key=int)]
+    for wrapper in ("message", "tool_call"):
+        if list(inner) == [wrapper]:
+            return inner[wrapper]
+    return inner
+
+
+def _messages(given: Any) -> tuple[Message, ...]:
+    """Messages as a list, as one, or as a text that the user said."""
+    listed = given if isinstance(given, list) else [given] if given else []
+    return tuple(_message(one) for one in listed)
+
+
+def _message(given: Any) -> Message:
+    """A message of parts (the present convention) or of content and tool calls (OpenAI's)."""
+    if not isinstance(given, dict):
+        return Message("user", _told(given))
+    role = str(given.get("role", "user"))
+    parts = given.get("parts", given.get("contents", given.get("content")))
+    texts: list[str] = []
+    calls = [_call(one) for one in _objects(_parsed(given.get("tool_calls")))]
+    results: list[Result] = []
+    for part in parts if isinstance(parts, list) else [parts]:
+        match part:
+            case None:
+                continue
+            case {"type": "tool_call"}:
+                calls.append(_call(part))
+            case {"type": "tool_call_response"}:
+                told = part.get("response", part.get("result", part.get("content")))
+                name = str(part.get("name") or "")
+                results.append(Result(_told(told), str(part.get("id") or ""), name))
+            case {"type": "reasoning" | "thinking"}:
+                continue
+            case {"type": "text", "content": str(text)} | {"type": "text", "text": str(text)}:
+                texts.append(text)
+            case dict():
+                texts.append(block_text(part, Counter()) or _told(part))
+            case _:
+                texts.append(_told(part))
+    text = "\n".join(texts)
+    if role in ("tool", "function"):
+        call_id = given.get("tool_call_id", given.get("id"))
+        if not results:
+            results = [Result(text, str(call_id or ""), str(given.get("name") or ""))]
+        text = ""
+    return Message(role, text, tuple(calls), tuple(results))
+
+
+def _call(given: dict[str, Any]) -> Call:
+    inner = given.get("function")
+    held = inner if isinstance(inner, dict) else given
+    name = held.get("name", given.get("function.name", ""))
+    arguments = held.get("arguments", given.get("function.arguments", {}))
+    return Call(str(name), _parsed(arguments), str(given.get("id") or ""))
+
+
+def _objects(given: Any) -> Iterable[dict[str, Any]]:
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+
+
+def _json(span: Span, held: dict[str, Any], name: str) -> Any:
+    """An attribute that is structured, or JSON as text. Raises `InvalidInput`."""
+    value = held.get(name)
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError):
+        # Exporters cut long attributes off: half a history would be taken for another one.
+        raise InvalidInput(
+            f"span {span.span_id} ({span.name:.60}): {name} is not whole JSON; raise the "
+            "exporter's limit on the length of attributes (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)"
+        ) from None
+
+
+def _parsed(value: Any) -> Any:
+    """JSON where it is, else what it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError):
+        return value
+
+
+def _told(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else compact(value)

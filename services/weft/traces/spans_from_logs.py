@@ -1,0 +1,119 @@
+"""Log records that tell of a model's call, message by message, as the spans that they belong to.
+
+A message's id counts equal messages before it in its call. So a call whose records an exporter sent
+in several requests is put together again, and a request that is sent twice counts once; for that,
+the latest calls are remembered.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from weft.traces.genai_attributes import CHOICES, DETAILS, MESSAGES
+from weft.traces.otlp import LogRecord, Span, SpanEvent
+
+MOST_BYTES = 32 * 1024 * 1024
+"""Of what is remembered, as JSON; the calls that were heard of least recently go."""
+
+Key = tuple[str, str, str]
+"""Tenant, trace and span."""
+
+
+class _Heard:
+    """The records of one span so far."""
+
+    def __init__(self) -> None:
+        self.records: list[LogRecord] = []
+        self.size = 0
+        self._known: set[bytes] = set()
+
+    def add(self, records: Sequence[LogRecord]) -> int:
+        """What was not heard in an earlier request; gives its size."""
+        written = [(one, msgspec.json.encode(one, order="deterministic")) for one in records]
+        new = [(one, text) for one, text in written if text not in self._known]
+        self._known.update(text for _, text in new)
+        self.records.extend(one for one, _ in new)
+        size = sum(len(text) for _, text in new)
+        self.size += size
+        return size
+
+
+class Joining:
+    """Makes spans of log records, for one process."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self.remembered_bytes = 0
+        self._heard: OrderedDict[Key, _Heard] = OrderedDict()
+
+    def spans(self, tenant: str, records: Iterable[LogRecord]) -> list[Span]:
+        """Each call that these records tell of, with what was heard of it before. Other records say
+        nothing."""
+        found: list[Span] = []
+        several: dict[Key, list[LogRecord]] = {}
+        for record in records:
+            if record.name == DETAILS:
+                found.append(_alone(record))
+            elif record.name in MESSAGES or record.name in CHOICES:
+                key = (tenant, record.trace_id, record.span_id)
+                several.setdefault(key, []).append(record)
+        for key, told in several.items():
+            for call in _calls(self._with_earlier(key, told)):
+                found.append(_span(call))
+        return found
+
+    def _with_earlier(self, key: Key, records: list[LogRecord]) -> list[LogRecord]:
+        if not key[2]:
+            return records
+        heard = self._heard.setdefault(key, _Heard())
+        self._heard.move_to_end(key)
+        self.remembered_bytes += heard.add(records)
+        while self.remembered_bytes > self._most_bytes and len(self._heard) > 1:
+            _, gone = self._heard.popitem(last=False)
+            self.remembered_bytes -= gone.size
+        return list(heard.records)
+
+
+def _calls(records: Iterable[LogRecord]) -> list[list[LogRecord]]:
+    """By call: what is said behind an answer of the model begins another one."""
+    calls: list[list[LogRecord]] = []
+    is_answered = True
+    for record in records:
+        is_answer = record.name in CHOICES
+        if not calls or (is_answered and not is_answer):
+            calls.append([])
+        calls[-1].append(record)
+        is_answered = is_answer
+    return calls
+
+
+def _alone(record: LogRecord) -> Span:
+    """A record that tells a whole call."""
+    held = record.body if isinstance(record.body, dict) else {}
+    return Span(
+        record.trace_id,
+        record.span_id,
+        record.name,
+        record.at_ns,
+        {**held, **record.attributes},
+        record.resource,
+    )
+
+
+def _span(call: Sequence[LogRecord]) -> Span:
+    last = call[-1]
+    attributes = {key: value for record in call for key, value in record.attributes.items()}
+    events = tuple(SpanEvent(record.name, _said(record)) for record in call)
+    named = "log records of a model's call"
+    return Span(last.trace_id, last.span_id, named, last.at_ns, attributes, last.resource, events)
+
+
+def _said(record: LogRecord) -> dict[str, object]:
+    """The record's body as an event of a span holds it."""
+    body = record.body
+    if isinstance(body, dict):
+        return {**record.attributes, **body}
+    return record.attributes if body is None else {**record.attributes, "content": body}

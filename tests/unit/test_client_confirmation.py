@@ -1,0 +1,56 @@
+"""Which published items are new, known or in conflict, from places and collisions."""
+
+from weft.client.confirmation import confirmation, settlement
+from weft.client.outgoing import PublishAck
+from weft_schemas.status import Collision, StatusReply
+
+
+def ack(*ids: str, first: int = 10, last: int = 20) -> PublishAck:
+    return PublishAck("s", last, first, len(ids), None, ids)
+
+
+def reply(places: dict[str, int], *collisions: Collision) -> StatusReply:
+    return StatusReply("t", "s", 20, "cl100k_base", places=places, collisions=collisions)
+
+
+def collided(item_id: str, sequence: int, conflict: bool) -> Collision:
+    return Collision("s", item_id, sequence, 3, conflict)
+
+
+def test_what_stands_at_or_after_the_first_is_new() -> None:
+    told = confirmation(ack("a", "b"), [reply({"a": 10, "b": 11})])
+    assert (told.stored, told.duplicates, told.conflicts) == (2, (), ())
+
+
+def test_what_stood_before_is_a_duplicate_even_where_the_server_told_nothing() -> None:
+    told = confirmation(ack("a", "b"), [reply({"a": 3, "b": 10})])
+    assert (told.stored, told.duplicates) == (1, ("a",))
+
+
+def test_other_content_is_a_conflict_and_no_duplicate() -> None:
+    conflict = collided("a", 12, conflict=True)
+    told = confirmation(ack("a"), [reply({"a": 3}, conflict)])
+    assert told == type(told)(0, (), (conflict,))
+
+
+def test_the_same_content_after_the_servers_window_is_a_duplicate() -> None:
+    told = confirmation(ack("a"), [reply({"a": 3}, collided("a", 12, conflict=False))])
+    assert (told.stored, told.duplicates, told.conflicts) == (0, ("a",), ())
+
+
+def test_others_collisions_are_not_ours() -> None:
+    told = confirmation(ack("a"), [reply({"a": 10}, collided("z", 12, conflict=True))])
+    assert told.conflicts == ()
+
+
+def test_pages_of_replies_are_one_answer() -> None:
+    conflict = collided("b", 12, conflict=True)
+    told = confirmation(ack("a", "b", "a"), [reply({"a": 10}, conflict), reply({"b": 3}, conflict)])
+    assert (told.stored, told.duplicates, told.conflicts) == (1, (), (conflict,))
+
+
+def test_without_an_acknowledgement_what_the_log_does_not_hold_is_missing() -> None:
+    conflict = collided("b", 12, conflict=True)
+    pages = [reply({"a": 10}, conflict), reply({"b": 3}, conflict)]
+    told = settlement(["a", "b", "c", "a"], pages)
+    assert (told.stored, told.conflicts, told.missing) == (2, (conflict,), ("c",))

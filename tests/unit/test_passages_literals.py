@@ -1,0 +1,104 @@
+"""Texts within texts: JSON in JSON, output in a field, the `repr` of an object."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.compiler.renditions.assembling import assembled
+from weft.passages.json_text import unquoted
+from weft.passages.literals import DEEPEST, decoded
+from weft.passages.part import leaf_count, leaves
+from weft.passages.splitting import outline_of, passages_of, readable
+
+FOUND = {"query": "tide", "hits": [{"title": f"Harbour {n}", "text": "w " * 150} for n in range(5)]}
+LOG = "\n".join(f'{n}: the pump says "{n} %" at C:\\new' for n in range(40))
+
+
+def all_of(text: str) -> str:
+    made = outline_of(text)
+    assert made is not None
+    return assembled(readable(text, made), made, range(leaf_count(made.root)))
+
+
+def wrapped(text: str, levels: int) -> str:
+    for _ in range(levels):
+        text = json.dumps({"content": [{"type": "text", "text": text}], "isError": False})
+    return text
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_json_within_json_has_its_records_again(levels: int) -> None:
+    text = wrapped(json.dumps(FOUND), levels)
+    assert unquoted(json.dumps(FOUND)) in all_of(text)
+    made = outline_of(text)
+    assert made is not None
+    third = [
+        number
+        for number, leaf in enumerate(leaves(made.root))
+        if "Harbour 2" in readable(text, made)[leaf.start : leaf.end]
+    ]
+    shown = assembled(readable(text, made), made, third)
+    assert "title: Harbour 2" in shown
+    assert "\u2026 2 of 5 records \u2026" in shown
+    assert "\\" not in shown
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_the_repr_of_an_object_is_read(quote: str) -> None:
+    said = json.dumps(FOUND, indent=2)
+    literal = repr(said) if quote == "'" else json.dumps(said)
+    text = f"meta=None content=[TextContent(type='text', text={literal})] isError=False"
+    assert unquoted(json.dumps(FOUND)) in all_of(text)
+    assert all_of(text).startswith("meta=None content=[TextContent(type='text', text=")
+    assert all_of(text).endswith(")] isError=False")
+
+
+def test_a_programs_output_has_its_lines_again() -> None:
+    text = json.dumps({"exit_code": 1, "stdout": LOG, "stderr": ""})
+    made = outline_of(text)
+    assert made is not None
+    assert LOG in readable(text, made)
+    assert '\n17: the pump says "17 %" at C:\\new\n' in all_of(text)
+    shown = assembled(readable(text, made), made, [0, leaf_count(made.root) - 2])
+    assert shown.startswith('{exit_code: 1, stdout: " \u2026 lines 0-35 ')
+
+
+def test_letters_are_read_and_what_could_hide_is_not() -> None:
+    said = "\u6f6e\u6c50 \u202e\u200b\x1b[1m \u2028\n" * 60
+    shown = decoded(json.dumps({"text": said})).text
+    assert "\u6f6e\u6c50 \\u202e\\u200b\\u001b[1m \\u2028\n" in shown
+
+
+def test_strings_of_a_programs_text_stay_as_they_are_written() -> None:
+    text = "\n".join(["def f():", "    return 'a\\nb\\nc" + "x" * 200 + "'"] * 9)
+    assert decoded(text).text == text
+    assert not decoded("It's " + "no literal\\n" * 99 + " isn't").literals
+
+
+def test_it_ends_at_some_depth() -> None:
+    text = wrapped(LOG, DEEPEST + 3)
+    assert "\\" in decoded(text).text
+    assert passages_of(text)[1]
+
+
+texts = st.text(st.sampled_from("ab1 \\\"'{}[]:,/<|n\n\t"), max_size=90)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(texts, min_size=1, max_size=4), st.integers(1, 3), st.booleans())
+def test_what_a_string_holds_is_shown_as_it_reads(
+    said: list[str], levels: int, as_repr: bool
+) -> None:
+    held = "\n".join(["a first line", *said, "and more to say " * 30, "a last line"])
+    text = wrapped(held, levels)
+    text = f"Result(text={text!r})" if as_repr else text
+    made = outline_of(text)
+    assert made is not None
+    assert _bare(held) in _bare(readable(text, made))
+    assert _bare(all_of(text)) == _bare(readable(text, made))
+
+
+def _bare(text: str) -> str:
+    return "".join(char for char in text if char not in '", \t\n')
