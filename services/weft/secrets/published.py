@@ -138,7 +138,7 @@ RULES = (
         "sk-",
         rf"\bsk-(?:(?:proj|svcacct|admin|or-v1|lf)-{_WORD}{{20,250}}|[A-Za-z0-9]{{32,64}}\b)",
     ),
-    rule("jwt", "eyj", rf"\beyJ{_WORD}{{8,}}\.eyJ{_WORD}{{8,}}\.{_WORD}*"),
+    rule("jwt", "eyj", rf"\beyJ{_WORD}{{8,}}\.eyJ{_WORD}{{8,}}(?:\.{_WORD}*)?"),
     rule(
         "private_key",
         "private key",
