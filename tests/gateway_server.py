@@ -3,6 +3,7 @@ speaks the wire itself, with the standard library alone, so it starts at once an
 
 import json
 import os
+import resource
 import sys
 import time
 from pathlib import Path
@@ -39,6 +40,9 @@ TOOLS = [
     tool("elicits", "Asks the host's user."),
     tool("tells", "Logs and reports what it should not."),
     tool("fails", "Refuses, and says too much."),
+    tool("limits", "Says what its process may take."),
+    tool("spins", "Works without end."),
+    tool("hoards", "Takes memory without end."),
     tool("counts", "Says how often it was called."),
     tool("removes", "Removes things.", annotations={"destructiveHint": True}),
     tool("echo", "Gives back.", inputSchema=TEXTS, annotations={"readOnlyHint": True}),
@@ -123,6 +127,17 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
                 told = f"{long}with aws_access_key_id = {KEY}"
                 send({"method": "notifications/progress", "params": {**note, "message": told}})
             return said(f"at level {LEVELS[-1]}")
+        case "limits":
+            names = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_NOFILE")
+            found = {one: resource.getrlimit(getattr(resource, one))[1] for one in names}
+            return said(json.dumps(found))
+        case "spins":
+            while True:
+                pass
+        case "hoards":
+            kept = []
+            while True:
+                kept.append(bytearray(1 << 24))
         case "counts":
             COUNTED.append(1)
             return said(str(len(COUNTED)))

@@ -1,6 +1,7 @@
 """Credentials without a format of their own, told by what stands before them: masked in every form
 that people and programs write them in, and nothing that only speaks of them."""
 
+import base64
 import json
 import random
 import string
@@ -126,6 +127,27 @@ FORMS = {
     "short bearer": "Authorization: Bearer {x}.{n}",
     "shared key": "PresharedKey = {t}",
     "key of another service": "LINKEDIN_KEY = '{t}'",
+    "secret behind a dash": "its secret - '{t}'",
+    "words and a secret in an element": "<secret>of ada {t}</secret>",
+    "long number of a token": "some_token = '{n}{n}{n}{n}{n}{n}'",
+    "chpasswd": "echo 'ada:{w}' | sudo chpasswd",
+    "sudo": "echo {p} | sudo -S apt update",
+    "htpasswd": "htpasswd -bc .htpasswd ada {w}",
+    "smbclient": "smbclient //files/x -U ada%{w}",
+    "ldapsearch": "ldapsearch -x -D cn=ada -w {p}",
+    "mongo": "mongosh --host db -u ada -p {x}",
+    "openssl": "openssl rsa -in k.pem -passin pass:{w}",
+    "remote desktop": "xfreerdp /u:ada /p:{p} /v:host",
+    "Windows user": "net user ada {w} /add",
+    "PowerShell": "ConvertTo-SecureString '{w}' -AsPlainText -Force",
+    "switch": "username ada password 7 {k}08",
+    "wireless": 'network={{\n  ssid="x"\n  psk="{w}"\n}}',
+    "pgpass": "db.example.com:5432:shop:ada:{w}",
+    "directory's hash": "userPassword: {{SSHA}}{k}{k}0=",
+    "new password of a change": '{{"changePassword": "{p}", "upload_secret": "{t}"}}',
+    "name and password in base64": "_auth = YWRhOm{z}",
+    "a user with an at": "https://ada@example.com:{x}@git.example.org/",
+    "example of a password": "<Pass>Example{x}</Pass>",
     "key with a comment behind": 'token = "{t}" # of ada',
 }
 SAID = (
@@ -175,6 +197,9 @@ SAID = (
     "super().__init__(_enforce_credentials=_enforce_credentials)",
     "PASSWORD=changeme TOKEN=<your-token> SECRET={{ secret }} API_KEY=%API_KEY%",
     "login('Username', 'Password'); connect(host, 'user', 'password')",
+    "rule 'psk' and 'pass' of net user groups; az login -p 8080; a secret 5 of spades",
+    "main.py:1234:name:other:text and 10:5432:shop",
+    "password: example-password, token = 'dummy', secret: a.placeholder",
     "SECRET_KEY = 'secret_key'; PASSWORD = '****'",
 )
 
@@ -197,6 +222,7 @@ def made(rng: random.Random) -> dict[str, str]:
         "n": str(rng.randint(1000, 9999)),
         "m": " ".join(rng.choices(words, k=12)),
         "c": f"{code}-{code[::-1]}1",
+        "z": base64.b64encode(rng.choice(words).encode() * 2).decode(),
         "f": " ".join(rng.choices(words, k=4)),
     }
 
@@ -222,6 +248,28 @@ def test_a_credential_is_masked_in_this_form(name: str) -> None:
 @pytest.mark.parametrize("text", SAID)
 def test_what_only_speaks_of_it_stays(text: str) -> None:
     assert seen(text) == text
+
+
+CURSORS = (
+    "aws dynamodb scan --starting-token {t}",
+    "aws waf update-web-acl --change-token {t} --updates x",
+    "<ListBucketResult><NextContinuationToken>{t}</NextContinuationToken></ListBucketResult>",
+    '<add key="PaginationToken" value="{t}"/>',
+    'request.setNextToken("{t}")',
+    '["NextToken", "{t}"]',
+    '{{"LockToken": "{t}", "LifecycleActionToken": "{t}", "nextPageToken": "{t}"}}',
+    "https://example.com/items?page_token={t}&cursor={t}",
+    "the next token {t} is for the following page",
+    "scroll_token: {t}\nidempotency_key: {t}\nclient-request-token={t}",
+)
+
+
+@pytest.mark.parametrize("text", CURSORS)
+def test_what_the_next_call_is_made_with_stays(text: str) -> None:
+    rng = random.Random(text)
+    for _ in range(20):
+        told = text.format(**made(rng))
+        assert seen(told) == told
 
 
 LINE = b"x" * 99 + b"\n"

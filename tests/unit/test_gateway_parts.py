@@ -2,6 +2,7 @@
 shortening, masking."""
 
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -228,3 +229,37 @@ def test_a_known_file_of_the_project_needs_no_name(tmp_path: Path) -> None:
     )
     assert spec.servers["a"].command == f"{tmp_path}/run"
     assert msgspec.structs.asdict(spec.options)["mode"] == "auto"
+
+
+def test_limits_of_one_server_are_the_files_but_for_what_it_says() -> None:
+    written = {
+        "mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}},
+        "weft": {
+            "limits": {"idle_seconds": 600, "memory_bytes": 1_000_000},
+            "servers": {"a": {"idle_seconds": 0}},
+        },
+    }
+    servers = config_from(json.dumps(written), "f", {}).servers
+    assert (servers["a"].limits.idle_seconds, servers["b"].limits.idle_seconds) == (0, 600)
+    assert servers["a"].limits.memory_bytes == servers["b"].limits.memory_bytes == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("weft", "told"),
+    [
+        ({"servers": {"b": {}}}, "there is no server 'b' in the file; its servers are 'a'"),
+        ({"sampling": ["b"]}, "there is no server 'b'"),
+        ({"limits": {"open_files": -1}}, r"limits.open_files"),
+        ({"servers": {"a": {"colour": 1}}}, "colour"),
+    ],
+)
+def test_limits_that_cannot_be_meant_are_refused(weft: dict, told: str) -> None:
+    written = {"mcpServers": {"a": {"command": "a"}}, "weft": weft}
+    with pytest.raises(ConfigurationError, match=told):
+        config_from(json.dumps(written), "f", {})
+
+
+def test_the_pages_example_is_a_configuration() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text()
+    for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL):
+        config_from(block, "docs/gateway.md", {"RESEARCH_TOKEN": "t"})

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ from weft.gateway.rules import Rule
 from weft_schemas.errors import ConfigurationError
 
 Mode = Literal["pass", "search", "auto"]
+Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -32,6 +33,29 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Of one message from it; more ends the connection."""
     backoff_seconds: float = 60.0
     """Most between two starts of one that keeps failing."""
+    idle_seconds: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """After its last call until it is ended; the next call starts it again. 0 leaves it running, as
+    one needs that keeps a state between calls."""
+    memory_bytes: Whole = 0
+    """Address space of each of its processes, as the three here for one that is started; 0 sets no
+    limit."""
+    cpu_seconds: Whole = 0
+    """Of processor time of each of its processes, from its start on."""
+    open_files: Whole = 0
+    """Of each of its processes, pipes and connections among them."""
+
+
+class ClientCredentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the gateway shows to an authorization server, for a server at an address."""
+
+    issuer: str
+    """The authorization server. The secret goes to it alone, wherever the MCP server points."""
+    client_id: str
+    client_secret: str
+    scope: str = ""
+    """Scopes to ask for, with spaces between them; empty leaves it to the server."""
+    secret_in: Literal["header", "body"] = "header"
+    """Where the secret stands in a request for a token."""
 
 
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +72,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     sampling: bool = False
     """Whether it may ask the host's model."""
+    oauth: ClientCredentials | None = None
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -72,9 +97,11 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """What becomes of a tool whose name another server's tool has already."""
     sampling: tuple[str, ...] = ()
     """Servers that may ask the host's model."""
+    oauth: dict[str, ClientCredentials] = {}
+    """Server at an address → credentials; `${NAME}` stands in them for environment variables."""
     limits: Limits = Limits()
     servers: dict[str, Limits] = {}
-    """Server → limits of its own."""
+    """Server → limits of its own; what they do not say is as in `limits`."""
     catalog: str = "gateway"
     """The catalogue's name in the log."""
 
@@ -128,9 +155,15 @@ def config_from(
             f"{source}: names no servers; give them under `mcpServers`, or `servers` as VS Code"
         )
     try:
-        options = msgspec.convert(content.get("weft", {}), Options)
+        options = _options(content.get("weft", {}))
     except msgspec.ValidationError as error:
         raise ConfigurationError(f"{source}: weft: {error}") from None
+    for name in (*options.servers, *options.sampling, *options.oauth):
+        if name not in named:
+            raise ConfigurationError(
+                f"{source}: weft: there is no server {name!r} in the file; its servers are "
+                f"{', '.join(map(repr, named))}"
+            )
     servers, left_out = dict[str, ServerSpec](), list[str]()
     variables = _Variables(environ, folder or Path.cwd())
     for name, entry in named.items():
@@ -146,6 +179,14 @@ def config_from(
         else:
             servers[name] = spec
     return GatewayConfig(servers=servers, options=options, left_out=tuple(left_out))
+
+
+def _options(content: Any) -> Options:
+    """Raises `msgspec.ValidationError`."""
+    options = msgspec.convert(content, Options)
+    limits, own = content.get("limits", {}), content.get("servers", {})
+    merged = {name: msgspec.convert(limits | held, Limits) for name, held in own.items()}
+    return msgspec.structs.replace(options, servers=merged)
 
 
 def _servers(content: Any) -> dict[str, Any] | None:
@@ -166,9 +207,11 @@ def _spec(name: str, entry: _Entry, options: Options, variables: _Variables) -> 
     if entry.disabled:
         return "it is disabled in the file"
     limits = options.servers.get(name, options.limits)
-    sampling = name in options.sampling
+    sampling, oauth = name in options.sampling, options.oauth.get(name)
     url = entry.url or entry.serverUrl or entry.httpUrl
     if entry.command:
+        if oauth is not None:
+            raise ValueError("is started here, so it takes no `oauth`; give it `env`")
         command, args = variables.filled(entry.command), [variables.filled(a) for a in entry.args]
         if _is_gateway(command, args):
             return "it is this gateway"
@@ -187,6 +230,7 @@ def _spec(name: str, entry: _Entry, options: Options, variables: _Variables) -> 
     return ServerSpec(
         name=name, transport="sse" if kind == "sse" else "http", url=variables.filled(url),
         headers=headers, limits=limits, sampling=sampling,
+        oauth=oauth and variables.filled_in(oauth),
     )  # fmt: skip
 
 
@@ -208,6 +252,12 @@ class _Variables:
     def filled(self, text: str) -> str:
         """Raises `ValueError` for a variable that has no value."""
         return _VARIABLE.sub(lambda found: self._value(found["name"]), text)
+
+    def filled_in(self, credentials: ClientCredentials) -> ClientCredentials:
+        """With the values in all fields."""
+        fields = msgspec.structs.asdict(credentials)
+        known = {key: self.filled(text) for key, text in fields.items()}
+        return msgspec.convert(known, ClientCredentials)
 
     def _value(self, name: str) -> str:
         if name in ("workspaceFolder", "workspaceRoot"):

@@ -18,10 +18,13 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
 
 from weft.gateway.config import ServerSpec
+from weft.gateway.process_limits import limited_command
 
 STOP_SECONDS = 2.0
 """For it to end by itself once its stdin is closed; as long again after SIGTERM."""
 _READ_BYTES = 1 << 20
+_END_SECONDS = 0.5
+"""For a process to be gone once its stdout is closed."""
 _TOLD_LINES = 20
 _TOLD_BYTES = 2_000
 
@@ -40,6 +43,7 @@ class StdioServer:
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._said: deque[str] = deque(maxlen=_TOLD_LINES)
+        self._stopping = False
         self.fault = ""
         """What went wrong on the wire, if anything did."""
         self.ended = asyncio.Event()
@@ -55,13 +59,13 @@ class StdioServer:
 
     async def __aenter__(self) -> TransportStreams:
         spec = self._spec
+        env = {**get_default_environment(), **spec.env}
         self._process = await asyncio.create_subprocess_exec(
-            spec.command,
-            *spec.args,
+            *limited_command(spec, env),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env={**get_default_environment(), **spec.env},
+            env=env,
             cwd=spec.cwd,
             start_new_session=True,
             limit=_READ_BYTES,
@@ -101,8 +105,17 @@ class StdioServer:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             pass
         finally:
+            await self._look_at_end()
             self.ended.set()
             to_client.close()
+
+    async def _look_at_end(self) -> None:
+        """Which signal ended it, where one did: that of a limit, or of somebody else."""
+        assert self._process is not None
+        with contextlib.suppress(TimeoutError):
+            code = await asyncio.wait_for(self._process.wait(), _END_SECONDS)
+            if code < 0 and not self.fault and not self._stopping:
+                self.fault = f"it was ended by {signal.Signals(-code).name}"
 
     async def _send(self, from_client: MemoryObjectReceiveStream[SessionMessage]) -> None:
         assert self._process is not None
@@ -128,6 +141,7 @@ class StdioServer:
         process = self._process
         if process is None:
             return
+        self._stopping = True
         for stream in self._streams:
             stream.close()
         assert process.stdin is not None

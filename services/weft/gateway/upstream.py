@@ -77,6 +77,9 @@ class Upstream:
         self._stdio: StdioServer | None = None
         self._wire: Wire | None = None
         self._next_start = 0.0
+        self._working = 0
+        """Calls on the way."""
+        self._last_used = 0.0
         self.subscribed: set[str] = set()
         """Addresses of resources that hosts want to hear of."""
         self._resubscribe = asyncio.Event()
@@ -120,6 +123,14 @@ class Upstream:
     async def use(self, work: Callable[[Client], Awaitable[T]]) -> T:
         """`work` with the client. Raises `Unavailable` where the server ends or gives no answer in
         time, and `MCPError` with what it refuses."""
+        self._working += 1
+        try:
+            return await self._used(work)
+        finally:
+            self._working -= 1
+            self._last_used = asyncio.get_running_loop().time()
+
+    async def _used(self, work: Callable[[Client], Awaitable[T]]) -> T:
         client = await self.client()
         self.calls += 1
         try:
@@ -254,14 +265,21 @@ class Upstream:
             events.append(self._stdio.ended)
         async with _listening(self, client):
             self._in_a_row = 0
+            self._last_used = asyncio.get_running_loop().time()
             while True:
                 waits = [asyncio.create_task(event.wait()) for event in events]
                 try:
-                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait(
+                        waits, timeout=self._left(), return_when=asyncio.FIRST_COMPLETED
+                    )
                 finally:
                     for wait in waits:
                         wait.cancel()
                 if self._closing.is_set():
+                    return
+                if self._left() == 0.0:
+                    self._client = None  # at once: who calls from now on waits for the next start
+                    self._closing.set()
                     return
                 if any(event.is_set() for event in events[2:]):
                     fault = self._stdio.fault if self._stdio else ""
@@ -269,6 +287,15 @@ class Upstream:
                 self._relearn.clear()
                 with contextlib.suppress(MCPError, Unavailable):
                     await self._learn(await learned(client, self.spec))
+
+    def _left(self) -> float | None:
+        """Seconds until it has been idle for so long that it is ended; None where it never is."""
+        most = self.spec.limits.idle_seconds
+        if not most:
+            return None
+        if self._working or self.subscribed:
+            return most
+        return max(0.0, self._last_used + most - asyncio.get_running_loop().time())
 
     async def _learn(self, manifest: Manifest) -> None:
         if manifest != self.manifest:
@@ -300,6 +327,8 @@ class Upstream:
             return f"{self.spec.command!r} is not installed here; mend `command` in the file"
         if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
             return f"it ended{self._told()}"
+        if isinstance(error, MCPError) and self._wire is not None and self._wire.fault:
+            return self._wire.fault
         return f"{str(error) or type(error).__name__}{self._told()}"
 
     def _gone(self) -> str:

@@ -1,4 +1,4 @@
-"""Requests to the JetStream API, with its refusals as weft's errors."""
+"""Requests to the JetStream API; its error replies become weft's errors."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ FULL = frozenset({10002, 10023, 10028, 10047, 10077, 10122})
 Numbers of nats-server's `errors.json`; they are its public interface, the texts are not."""
 NO_STREAM = 10059
 IN_PROCESS = 10158
-"""The same message id is on its way through a cluster, and may still be lost with its leader."""
+"""The same message id is being replicated, and may still be lost with its leader."""
 TOO_FEW_NODES = 10005
-"""A stream's replicas need more nodes than the cluster has at the moment; the others start yet."""
+"""A stream's replicas need more nodes than the cluster has yet; the others are still starting."""
 TOO_MANY_REQUESTS = 10167
-"""More is on its way to the stream than the server queues; it dropped this message."""
+"""The server's queue for the stream is full; it dropped this message."""
 BATCH_GONE = frozenset({10176, 10208})
-"""The server holds no such batch, or not all of it: it dropped a message of it for want of room,
-gave it up after ten seconds without news, or began anew. Some of it may be stored."""
+"""The server does not have the batch, or not all of it: it dropped a message for lack of space,
+gave the batch up after ten silent seconds, or was restarted. Part of it may be stored."""
 _PASSES = frozenset({IN_PROCESS, TOO_FEW_NODES, TOO_MANY_REQUESTS}) | BATCH_GONE
 WRONG_LAST = frozenset({10070, 10071, 10164})
 """The expected last message id, or sequence, is not the last."""
@@ -67,7 +67,7 @@ async def request(connection: Connection, subject: str, payload: bytes, timeout:
 
 
 async def replied(connection: Connection, subject: str, payload: bytes, timeout: float) -> Reply:
-    """The reply; a refusal by permissions ends the wait, which the server itself would not.
+    """The reply. A permissions violation, to which the server sends no reply, ends the wait.
 
     Raises `Forbidden` and what nats-py raises.
     """
@@ -88,12 +88,12 @@ async def replied(connection: Connection, subject: str, payload: bytes, timeout:
 
 
 def forbidden(subject: str) -> WeftError:
-    """Why the server dropped what was sent to a subject."""
+    """The error for a message that the server dropped for lack of permission."""
     return Forbidden(f"the credential does not allow {subject}; use one that does")
 
 
 def silence(subject: str, why: str) -> WeftError:
-    """A request or publish without an answer: whether it was done is unknown."""
+    """The error for a request or publish without an answer: whether it took effect is unknown."""
     return Unavailable(f"no answer on {subject} ({why}); try again")
 
 

@@ -1,4 +1,4 @@
-"""One batch on the wire: its commands, and what the server says of it while it goes.
+"""One batch on the wire: its commands, and the server's answers while it is sent.
 
 The reply subject of a fast batch's message is `<inbox>.<id>.<flow>.<gap>.<n>.<operation>.$FI`;
 operation 0 starts, 1 appends, 3 ends without a message. The server answers with flow acks (`seq`
@@ -23,7 +23,7 @@ from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 FLOW = 500
 """Messages per answer that we ask for; the server may choose fewer."""
 SILENCE_SECONDS = 2.0
-"""Without a sign from the server for so long, a batch is given up and its rest sent anew."""
+"""Without an answer for so long, a batch is given up and the rest of it is sent in another."""
 
 COMMIT_SECONDS = 5.0
 """The same for the commit of an atomic batch, before which the server says nothing."""
@@ -38,8 +38,8 @@ _DUPLICATE = 10201
 
 
 class Batch:
-    """Some messages on their way. Run once; then `stored`, or `error`, `off` or `duplicate`, say
-    what came of it, and none of them that the outcome is unknown."""
+    """One batch of messages. Run it once; then `stored`, `error`, `off` or `duplicate` tell the
+    result. If none of them is set, the result is unknown."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Batch:
         messages: Sequence[Message],
         window: int = WINDOW,
     ) -> None:
-        """`window`: messages of it without an answer at once."""
+        """`window`: most messages without an answer at a time."""
         self.token = token
         self.messages = messages
         self.stored = 0
@@ -61,9 +61,9 @@ class Batch:
         self.crowded = False
         """As many batches are open as the server allows."""
         self.passing = ""
-        """What the server refused it with that passes by itself; its outcome is unknown then."""
+        """A temporary error from the server; the result is then unknown."""
         self.duplicate = False
-        """An atomic batch holds something that is stored already; nothing of it was stored."""
+        """The atomic batch holds a message that is stored already, so none of it was stored."""
         self._connection = connection
         self._inbox = inbox
         self._window = window
@@ -89,13 +89,13 @@ class Batch:
         self._news.set()
 
     def give_up(self) -> None:
-        """Wait no longer: the connection is another one, or the server refused the subject."""
+        """Stop waiting: the connection was replaced, or the server refused the subject."""
         self._over = True
         self._news.set()
 
     async def run(self) -> None:
-        """Send by fast ingest and wait for the end, whatever it is. A message that cannot be sent
-        ends the batch before it."""
+        """Send by fast ingest and wait for the result. A message that cannot be sent ends the batch
+        before it."""
         sent = 0
         chunk: list[bytes] = []
         size = 0
@@ -183,7 +183,7 @@ class Batch:
             self.crowded = True
         else:
             failure = error_of(error, f"publish to {self.messages[0].subject}")
-            # What passes by itself is retried by whoever opened the batch.
+            # The caller retries temporary errors.
             if isinstance(failure, Unavailable):
                 self.passing = str(failure)
             else:

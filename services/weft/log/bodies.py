@@ -1,8 +1,8 @@
 """Large bodies, in the object store under names made of their tenant and their bytes' SHA-256.
 
 The layout is that of NATS Object Store, so any client in any language reads them. A body is
-uploaded once: of several uploads at a time the first that completes stays, the others take back
-their chunks. One that lost some is uploaded again by whoever puts it next.
+uploaded once: of several concurrent uploads the first to complete stays, and the others delete
+their chunks. If a body has lost chunks, the next `put` uploads it again.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from weft_schemas.items import BodyRef
 from weft_schemas.subjects import BODIES_BUCKET
 
 THRESHOLD_BYTES = 256 * 1024
-"""A body over it goes here, a smaller one stays in its event."""
+"""A larger body is stored here, a smaller one stays in its event."""
 CHUNK_BYTES = 128 * 1024
 """As Object Store clients use by default."""
 PAGE_BYTES = 256 * 1024
-"""Read at once: small events on the same connection wait for no more than this, about 1 ms."""
+"""Read at a time: small events on the same connection wait for no more than this, about 1 ms."""
 
 OWNER = "weft.tenant"
 """Metadata of a body's entry: whose it is."""
@@ -68,8 +68,8 @@ class Bodies:
         tenant: str,
         bucket: str = BODIES_BUCKET,
     ) -> None:
-        """`tenant` is empty for what belongs to none, such as snapshots: their objects have the
-        digest itself for a name, and so had all bodies before 0.2."""
+        """`tenant` is empty for objects of no tenant, such as snapshots: these are named by the
+        digest itself, as all bodies were before 0.2."""
         self.bucket = bucket
         self.tenant = tenant
         self._stream = f"OBJ_{bucket}"
@@ -77,14 +77,14 @@ class Bodies:
         self._publisher = publisher
 
     async def put(self, body: bytes) -> BodyRef:
-        """Store a body, unless it is there. Returns where it is."""
+        """Store a body, unless it is stored already. Returns its reference."""
         reference = BodyRef(hashlib.sha256(body).hexdigest(), len(body))
         await self._store(reference, _slices(body))
         return reference
 
     async def put_file(self, path: Path | str, metadata: dict[str, str] | None = None) -> BodyRef:
-        """Store a file's bytes without holding them all in memory; `metadata` stands in its entry,
-        where the body is new."""
+        """Store a file without reading all of it into memory; `metadata` is kept in the entry of a
+        new body."""
         reference = await asyncio.to_thread(_hash_file, Path(path))
         await self._store(reference, _pieces(Path(path)), metadata or {})
         return reference
@@ -142,7 +142,7 @@ class Bodies:
         )
         async with aclosing(pieces) as records:
             async for record in records:
-                # 0.1 ms or more each, for which other tasks need not wait.
+                # 0.1 ms or more each: in a thread, so that other tasks do not wait.
                 await asyncio.to_thread(state.update, record.payload)
                 yield record.payload
         if state.hexdigest() != reference.sha256:
@@ -171,7 +171,7 @@ class Bodies:
         return len(own), sum([await self._delete(meta.name) for meta in own])
 
     async def _erase_chunks(self, nuid: str) -> int:
-        """Purging them would leave their bytes in the stream's files."""
+        """Overwrite each chunk: a purge would leave the bytes in the stream's files."""
         subject = self._chunk_subject(nuid)
         chunks = read_matching(self._connection, subject, stream=self._stream)
         found = [record.sequence async for record in chunks]
@@ -191,7 +191,7 @@ class Bodies:
                 Message(subject, piece, f"{nuid}.{number}") for number, piece in enumerate(pieces)
             )
         except BaseException:
-            # No entry names these chunks, and none is on its way.
+            # No entry refers to these chunks, and none will.
             await self._erase_chunks(nuid)
             raise
         about = metadata or ({OWNER: self.tenant} if self.tenant else {})
@@ -211,8 +211,8 @@ class Bodies:
         return int((info["state"].get("subjects") or {}).get(subject, 0)) == meta.chunks
 
     async def _claim(self, meta: Meta, sequence: int) -> None:
-        """Make the upload the object, unless another one was faster. Where it stays unknown whether
-        this became the object, or who waits gives up, nothing is taken back: it may be it."""
+        """Make this upload the object, unless another one was faster. If the outcome stays unknown,
+        or the caller gives up, the chunks are kept: they may be the object's."""
         headers = {
             "Nats-Rollup": "sub",
             "Nats-Expected-Last-Subject-Sequence": str(sequence),

@@ -1,5 +1,6 @@
-"""Bodies of a log from before 0.2, where they are named by their digest alone and so belong to
-whoever knows it: each is given to the tenants whose events refer to it, and the old one erased.
+"""Migrates the bodies of a log from before 0.2, which are named by their digest alone, so that any
+tenant that knows the digest can read them. Each is copied to the tenants whose events refer to it,
+and the old one is erased.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _REFERRING = (
 
 
 async def adopt(connection: Connection) -> int:
-    """Rename what is named the old way. Returns how many bodies; none in a new log, which is told
-    by one listing. What no event refers to stays: it may be published yet."""
+    """Migrate bodies with old names. Returns how many; in a new log this takes one listing. A body
+    that no event refers to stays, since its event may still be published."""
     async with Publisher(connection) as publisher:
         unowned = Bodies(connection, publisher, "")
         old = {meta.name for meta in await unowned.entries() if is_digest(meta.name)}

@@ -1,10 +1,10 @@
-"""Publishing many at once by the server's batch protocols, several times as fast as one by one.
+"""Publishing many messages by the server's batch protocols, several times faster than one by one.
 
 Fast ingest (ADR-50, nats-server 2.14, stream option `allow_batched`) stores each message as it
 comes and answers every few hundred; a gap ends the batch, so order survives whatever happens.
-Atomic batches (2.12, `allow_atomic`) are stored together with one sync to disk. Where neither is
-to be had, messages go out pipelined. Message ids are the same in every retry and by every way, so
-what was already stored is skipped.
+Atomic batches (2.12, `allow_atomic`) are stored together with one sync to disk. Without either,
+messages are pipelined. Message ids are the same in every retry and in every mode, so the server
+skips what it has already stored.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ from weft_schemas.errors import Overloaded, Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
 PART_MESSAGES = 10_000
-"""Held until the server has them all: what a lost connection makes us send again, at most."""
+"""Held until the server has all of them: at most this much is sent again after a lost
+connection."""
 PART_BYTES = 16 * 1024 * 1024
 ATOMIC_MESSAGES = 1_000
 """The server's limit of one atomic batch."""
 OPEN_BATCHES = 4
-"""Of one publisher at once; the others wait their turn. The server queues 10,000 messages for a
-stream and drops what comes above that, and it gives up a batch that is silent for 10 s."""
+"""Open batches of one publisher; others wait for their turn. The server queues 10,000 messages per
+stream and drops any beyond that, and it gives up a batch that is silent for 10 s."""
 RETRY_SECONDS = 0.1
-"""Before another batch where the last one stored nothing."""
+"""Pause before the next batch if the last one stored nothing."""
 
 
 class Mode(StrEnum):
-    """How many are published."""
+    """How a number of messages is published."""
 
     FAST = "fast"
     ATOMIC = "atomic"
@@ -56,9 +57,9 @@ class BulkAck(msgspec.Struct, frozen=True):
 
 
 async def best_mode(connection: Connection) -> Mode:
-    """What suits the stream: atomic where every batch is synced to disk or replicated, fast ingest
-    where the server may sync later. A credential that may not ask gets fast ingest, which falls
-    back by itself."""
+    """The best mode for the stream: atomic if every batch is synced to disk or replicated, fast
+    ingest if the server may sync later. A credential that may not read the stream's configuration
+    gets fast ingest, which falls back by itself."""
     try:
         config = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]
     except WeftError:
@@ -140,7 +141,8 @@ class BulkPublisher:
         return BulkAck(sequence, len(acks), sum(ack.duplicate for ack in acks))
 
     async def _fast(self, part: list[Message]) -> BulkAck:
-        """All but the last in fast batches; the last alone, since its own ack bounds them all."""
+        """All but the last message in fast batches; the last alone, since its ack gives a sequence
+        that no other exceeds."""
         stored = 0
         deadline = self._deadline()
         while stored < len(part) - 1:
@@ -167,8 +169,8 @@ class BulkPublisher:
         return BulkAck(await self._bound(last), len(part), None)
 
     async def _bound(self, last: Ack) -> int:
-        """A sequence that nothing of the part is after. A new last message is after all that were
-        checked before it; a duplicate is not, then the end of the log is."""
+        """A sequence at or before which the whole part is stored. A new last message comes after
+        all others; if it is a duplicate, the end of the log is used."""
         if not last.duplicate:
             return last.sequence
         try:
@@ -188,8 +190,8 @@ class BulkPublisher:
         return total
 
     async def _atomic_piece(self, piece: list[Message]) -> BulkAck:
-        """One atomic batch, again while its outcome is unknown. Refused for a duplicate it goes by
-        fast ingest, which skips what the server has."""
+        """One atomic batch, repeated while its outcome is unknown. If it is refused for a
+        duplicate, it is sent by fast ingest, which skips what the server has."""
         deadline = self._deadline()
         while len(piece) > 1:
             batch = self._open(piece)

@@ -1,4 +1,4 @@
-"""Three embedded servers on loopback as one cluster, to try replication and its failures on."""
+"""Three embedded servers on loopback as one cluster, to try out replication and its failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a connection did not come about, as one line that says what to do."""
+"""Why connecting failed, as one line that says what to do."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class PlainError(nats.errors.Error):
 def refusal(
     url: str, cause: BaseException | None, wants_certificate: bool, has_certificate: bool
 ) -> WeftError:
-    """`cause` is what nats-py met last; the server's wish for a client certificate is what it said
-    of itself before."""
+    """The error to raise. `cause` is nats-py's last error; `wants_certificate` is what the server
+    announced before it."""
     where = _without_password(url)
     text = str(cause) or type(cause).__name__
     if isinstance(cause, RefusedError):
@@ -48,7 +48,7 @@ def refusal(
 
 
 def _is_cut_off(cause: BaseException | None) -> bool:
-    """Whether the server ended a TLS handshake. Its alert arrives only if it is read before the
+    """Whether the server aborted a TLS handshake. Its alert is seen only if it is read before the
     next write fails."""
     if isinstance(cause, ssl.SSLError):
         return "ALERT" in (cause.reason or "")

@@ -1,9 +1,9 @@
-"""The connection to the log: nats-py, quiet, with one clear line for whatever goes wrong.
+"""The connection to the log: nats-py without its logging, with one clear line for each error.
 
-What the rest of weft needs of a connection is `Connection`: subjects that go straight to a handler,
-commands that are written in bulk, and word of reconnects and refusals. Here it rests on nats-py's
-public API alone. `log/internals.py` does the same several times as fast, and is chosen wherever
-nats-py has what it needs.
+`Connection` is what the rest of weft uses: subscriptions whose messages go straight to a handler,
+commands written in bulk, and notification of reconnects and permission violations. This one uses
+nats-py's public API alone. `log/internals.py` does the same several times faster, and is used if
+the installed nats-py has the internals that it needs.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from weft_schemas.errors import ConfigurationError, WeftError
 
 CONNECT_SECONDS = 3.0
 SILENT_SECONDS = 20.0
-"""So much longer where a server takes connections and does not speak yet: it is there, and starts,
-recovers or is held up. Who was told that nobody is there would only ask again."""
+"""Additional time if a server accepts connections but does not answer yet: it is starting,
+recovering or suspended. Giving up early would only make the caller try again."""
 RECONNECT_WAIT_SECONDS = 0.25
 """Between attempts. nats-py's 2 s would be most of the gap after a server's restart."""
 PING_SECONDS = 2
-"""A server that answers no ping three times is left: a frozen or cut-off one closes no socket, and
-nats-py's default would notice after six minutes."""
+"""A server that misses three pings is considered lost: if it is frozen or cut off, it closes no
+socket, and with nats-py's default this would take six minutes to notice."""
 FLUSH_SECONDS = 2
 CANCEL_SECONDS = 0.2
-"""For nats-py to let go of a connection that did not come about."""
+"""Time for nats-py to clean up after a failed attempt to connect."""
 PENDING_BYTES = 8 * 1024 * 1024
-"""Written and not yet taken by the socket; above it a writer waits."""
+"""Bytes that the socket has not yet taken, above which a writer waits."""
 _OPTIONS: dict[str, Any] = {
     "allow_reconnect": True,
     "max_reconnect_attempts": -1,
@@ -53,7 +53,7 @@ Handler = Callable[[bytes, bytes, bytes, bytes | None], None]
 """`(subject, reply, payload, header block)`; called in order, must not block."""
 
 CLOSE_SECONDS = 5.0
-"""For nats-py to close, whatever became of the socket."""
+"""Time for nats-py to close, whatever state the socket is in."""
 
 _log = logging.getLogger(__name__)
 _VIOLATION = re.compile(r"permissions violation for publish to \"([^\"]+)\"", re.IGNORECASE)
@@ -67,7 +67,7 @@ class Listener:
         self._subscription = subscription
 
     async def close(self) -> None:
-        """Unsubscribe; what the server sent before it took note still reaches the handler."""
+        """Unsubscribe; messages that the server sent before that still reach the handler."""
         if self._connection.is_closed:
             return
         with contextlib.suppress(nats.errors.Error, OSError):
@@ -75,7 +75,7 @@ class Listener:
 
 
 class Connection(Client):
-    """A nats-py client that remembers refusals, tells of reconnects, and does bulk work."""
+    """A nats-py client with handlers for violations and reconnects, and with bulk writes."""
 
     def __init__(self, only_tls: bool = False) -> None:
         super().__init__()
@@ -89,18 +89,18 @@ class Connection(Client):
 
     @property
     def is_up(self) -> bool:
-        """Whether what is written now goes to a server."""
+        """Whether a write now reaches a server."""
         return not self._down and self.is_connected
 
     @property
     def is_met_with_silence(self) -> bool:
-        """Whether a server took the connection and nothing is wrong but that it does not answer;
-        nats-py does not tell."""
+        """Whether a server accepted the connection and merely does not answer; nats-py does not
+        tell."""
         return False
 
     @property
     def wants_certificate(self) -> bool:
-        """Whether the server said that it wants a client certificate; nats-py does not tell."""
+        """Whether the server requires a client certificate; nats-py does not tell."""
         return False
 
     async def listen(self, subject: str, handler: Handler, queue: str = "") -> Listener:
@@ -111,21 +111,21 @@ class Connection(Client):
             subject, reply = message.subject.encode(), message.reply.encode()
             self._hand_on(handler, subject, reply, message.data, block_of(message.headers))
 
-        # Without a limit: pulls bound what comes, and nats-py would drop what is above one.
+        # Without a limit: pull requests bound what comes, and nats-py drops what exceeds a limit.
         subscription = await self.subscribe(
             subject, queue, cb=take, pending_msgs_limit=0, pending_bytes_limit=0
         )
         return Listener(self, subscription)
 
     async def unlisten(self, subscription: Any) -> None:
-        """End a subscription of `listen`, when its handler has had what came."""
+        """End a subscription of `listen` once its handler has had every message."""
         await subscription.drain()
 
     def write_soon(self, commands: bytes) -> None:
         """Queue protocol commands for the next write to the socket.
 
-        While the connection is down they are dropped: kept, they would overtake what was lost in
-        the old socket. Who waits for an answer sends again when told of the reconnect.
+        While the connection is down they are dropped: otherwise they would overtake what was lost
+        with the old socket. Callers that wait for an answer send again after the reconnect.
         """
         if not self.is_up:
             return
@@ -134,7 +134,7 @@ class Connection(Client):
             self._writer = asyncio.create_task(self._write_all())
 
     def write_now(self, commands: bytes) -> None:
-        """The same for what somebody waits for."""
+        """`write_soon` for a command whose answer is waited for."""
         self.write_soon(commands)
 
     async def write(self, commands: bytes) -> None:
@@ -144,8 +144,7 @@ class Connection(Client):
             await asyncio.wait([self._writer])
 
     async def flushed(self) -> bool:
-        """Whether the server says within `FLUSH_SECONDS` that it has what was written. Who ends can
-        do nothing about a server that does not."""
+        """Whether the server confirms within `FLUSH_SECONDS` that it has everything written."""
         if not self.is_up:
             return False
         if self._writer is not None:
@@ -157,7 +156,7 @@ class Connection(Client):
         return True
 
     async def close(self) -> None:
-        """Close, whatever became of the socket."""
+        """Close, whatever state the socket is in."""
         await self.flushed()
         self._commands.clear()
         closing = asyncio.create_task(super().close())
@@ -165,7 +164,7 @@ class Connection(Client):
         await _stopped(closing)
 
     async def abandon(self) -> None:
-        """Let go of a connection that did not come about."""
+        """Clean up after a failed attempt to connect."""
         closing = asyncio.create_task(super().close())
         await asyncio.wait([closing], timeout=CANCEL_SECONDS)
         await _stopped(closing)
@@ -182,7 +181,7 @@ class Connection(Client):
         return lambda: self._reconnect_watchers.remove(watcher)
 
     def callbacks(self) -> dict[str, Any]:
-        """By which nats-py tells this client what happens to it."""
+        """The callbacks for nats-py's `connect`."""
         return {
             "error_cb": self._on_error,
             "disconnected_cb": self._on_disconnect,
@@ -193,7 +192,7 @@ class Connection(Client):
         try:
             handler(*message)
         except Exception as error:
-            # nats-py would stop taking messages for good, without a word to anybody.
+            # nats-py would silently stop taking messages for good.
             _log.error("a message could not be taken in", exc_info=error)
 
     async def _write_all(self) -> None:
@@ -202,12 +201,12 @@ class Connection(Client):
             try:
                 await self.publish(command.subject, command.payload, command.reply, command.headers)
             except (nats.errors.Error, OSError):
-                # As what is lost with a socket: who waits for an answer sends it again.
+                # As if lost with a socket: callers that wait for an answer send it again.
                 continue
 
     async def _on_error(self, error: Exception) -> None:
         if self.is_connecting and "authorization" in str(error).lower():
-            raise RefusedError  # out of nats-py's loop, which would try the same again for ever
+            raise RefusedError  # leaves nats-py's loop, which would retry for ever
         match = _VIOLATION.search(str(error))
         if match:
             # nats-py gives the server's text in lower case.
@@ -227,7 +226,7 @@ class Connection(Client):
 
 
 def implementation() -> type[Connection]:
-    """The fast one where nats-py has what it needs, else the plain one."""
+    """The fast implementation if nats-py has what it needs, otherwise the plain one."""
     try:
         from weft.log.internals import FastConnection, missing
     except ImportError as error:
@@ -257,9 +256,9 @@ async def connect(
     """Connect to one or more servers (URLs separated by commas) and keep reconnecting.
 
     `creds` is a credentials file, the `tls_` ones are PEM files. `kind` is the implementation, by
-    default the best that there is. Raises `Unavailable` where no
-    server answers within `timeout` seconds (`SILENT_SECONDS` later where one is there), `Forbidden`
-    where it refuses the credential and `ConfigurationError` where a file cannot be used.
+    default the best available. Raises `Unavailable` if no server answers within `timeout` seconds
+    (`SILENT_SECONDS` later if one accepts connections), `Forbidden` if it refuses the credential
+    and `ConfigurationError` if a file cannot be used.
     """
     servers = [part.strip() for part in url.split(",")]
     credential = {
@@ -274,7 +273,7 @@ async def connect(
     options = {**_OPTIONS, "name": name, "connect_timeout": timeout, **given}
     attempt = asyncio.create_task(connection.connect(servers, **connection.callbacks(), **options))
     try:
-        # nats-py retries for ever where reconnects are unlimited; the timeout ends that.
+        # With unlimited reconnects nats-py retries for ever; the timeout ends that.
         if not await done_within(attempt, timeout) and connection.is_met_with_silence:
             await done_within(attempt, SILENT_SECONDS)
     finally:
@@ -302,8 +301,8 @@ def _asks_for_tls(servers: list[str], given: dict[str, Any]) -> bool:
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:
-    """Cancel until it has ended: over TLS nats-py waits for a close that never comes, and one
-    cancellation alone may be lost on the way (Python 3.11's `wait_for`)."""
+    """Cancel until it has ended: over TLS nats-py waits for a close that never comes, and Python
+    3.11's `wait_for` can lose a single cancellation."""
     while not task.done():
         task.cancel()
         await asyncio.wait([task], timeout=CANCEL_SECONDS)
@@ -312,8 +311,8 @@ async def _stopped(task: asyncio.Task[None]) -> None:
 async def _failed(
     connection: Connection, url: str, error: BaseException | None, has_certificate: bool
 ) -> WeftError:
-    """Close what there is of it. A refusal is what `connect` raised, all else what nats-py keeps
-    as the last error of its attempts."""
+    """Clean up, and return the error to raise. A refused credential is raised by `connect`; any
+    other cause is nats-py's last error."""
     is_refused = isinstance(error, RefusedError)
     cause = error if is_refused else connection.last_error or error
     wants_certificate = connection.wants_certificate

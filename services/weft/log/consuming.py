@@ -1,7 +1,7 @@
 """A worker's side of a shared durable consumer: batches in, explicit acks out.
 
-Every delivery that a living process holds is kept from being delivered to another, up to
-`HOLD_SECONDS`; what a process held when it died comes again after the consumer's ack wait.
+While a process lives, its deliveries are extended for up to `HOLD_SECONDS`, so that no other
+process is given them; after it died they are redelivered when the consumer's ack wait has passed.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from weft_schemas.subjects import STREAM
 BATCH = 256
 """Deliveries handed on at once, at most."""
 HELD_BYTES = 32 * 1024 * 1024
-"""Of payloads held by one process, above which it asks for no more."""
+"""Bytes of payloads held by one process, above which it requests no more."""
 EXTEND_SECONDS = 3.0
-"""A third of the ack wait: how often what is held is said to be in progress."""
+"""A third of the ack wait: how often the ack wait of held deliveries is extended."""
 HOLD_SECONDS = 300.0
-"""From then on a delivery that nobody settled goes to another process."""
+"""After this a delivery that was not settled is no longer extended and goes to another process."""
 GONE_SECONDS = 10.0
-"""How long a missing consumer may take to be provisioned again; counted in looks, since who was
-held up between two of them has not mended anything either."""
+"""How long a missing consumer may take to be provisioned again. Counted in checks, so that time in
+which the machine was suspended does not count."""
 LOOK_SECONDS = 0.2
 
 _log = logging.getLogger(__name__)
 
 
 class Settles(Protocol):
-    """Whoever a delivery is answered to."""
+    """Where a delivery is settled."""
 
     def settle(self, reply: bytes, verb: bytes) -> None: ...
 
@@ -61,7 +61,7 @@ class Delivery:
         return self.record.payload
 
     def ack(self) -> None:
-        """It is done: never deliver it again."""
+        """Acknowledge: it is never delivered again."""
         self._consumer.settle(self._reply, b"+ACK")
 
     def nak(self, delay: float = 0.0) -> None:
@@ -73,9 +73,9 @@ class Delivery:
 class Consumer:
     """`async with Consumer(connection, "firewall") as consumer: async for batch in consumer:`
 
-    A batch is what has arrived, from one delivery up to `batch`; it never waits for more. At most
-    `2 * batch` deliveries are held or on their way. After `stop`, the iteration ends. A consumer
-    that vanished is waited for, `GONE_SECONDS`, then `ConfigurationError` is raised.
+    A batch is whatever has arrived, from one delivery up to `batch`; it never waits for more. At
+    most `2 * batch` deliveries are held or requested. After `stop`, the iteration ends. If the
+    consumer is deleted and not created again within `GONE_SECONDS`, `ConfigurationError` is raised.
     """
 
     def __init__(self, connection: Connection, durable: str, *, batch: int = BATCH) -> None:
@@ -104,7 +104,7 @@ class Consumer:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Hand back at once what was not handed on; acks on their way are sent."""
+        """Return deliveries that were not handed out, and send outstanding acks."""
         if self._keeper is not None:
             self._keeper.cancel()
             await asyncio.gather(self._keeper, return_exceptions=True)
@@ -139,7 +139,7 @@ class Consumer:
         return [Delivery(raw.record(delivered(raw.reply)), raw.reply, self) for raw in raws]
 
     def settle(self, reply: bytes, verb: bytes) -> None:
-        """Answer for a delivery; the second answer for the same one is not sent."""
+        """Answer a delivery; a second answer to the same one is not sent."""
         hold = self._held.pop(reply, None)
         if hold is None:
             return
@@ -158,7 +158,7 @@ class Consumer:
             self._out.clear()
 
     def _wanted(self) -> int:
-        """Beside what was handed on and is not settled."""
+        """How many more may be requested, beside those handed out and not settled."""
         if self._stopped or self._held_bytes > HELD_BYTES:
             return 0
         in_work = len(self._held) - len(self._puller.buffer)
@@ -188,7 +188,8 @@ class Consumer:
         self._puller.reset()
 
     async def _until_there(self) -> None:
-        """Wait for the consumer; for a server without end, for a missing consumer not for long."""
+        """Wait for the consumer: without limit while the server is away, `GONE_SECONDS` while the
+        consumer is missing."""
         missing = 0
         while not self._stopped and not self._connection.is_closed:
             try:

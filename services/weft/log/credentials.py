@@ -1,4 +1,4 @@
-"""The files by which a client signs in, looked at before nats-py is given them."""
+"""Credential and certificate files, checked before they are given to nats-py."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Whether a message that the server calls a duplicate is the one that it was told of.
+"""Whether a message that the server calls a duplicate really is the same message.
 
-The server knows messages by `Nats-Msg-Id` alone, across every subject of a stream, and calls any
-second one of a name a duplicate without looking at it. Whoever can tell another's id beforehand
-could publish under it, and the other's message would be acknowledged and not stored.
+The server compares `Nats-Msg-Id` alone, across all subjects of a stream, and not the content.
+Whoever can predict another publisher's id could publish under it first, and the other's message
+would be acknowledged without being stored.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from weft_schemas.subjects import is_stored_as
 
 
 class DuplicateCheck:
-    """Looks at what stands at the sequence of a duplicate, over one connection."""
+    """Reads the stored message of a duplicate and compares."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._may_read = True
 
     async def is_own(self, message: Message, sequence: int) -> bool:
-        """False only where another's message stands there, or none does any more. Raises
-        `Unavailable` where that cannot be told now.
+        """False only if another publisher's message is stored there, or none any more. Raises
+        `Unavailable` if that cannot be checked now.
 
-        An agent may not read the log, or reaches nobody who could: its ids are keyed with its
-        credential, so that nobody else has them (see `client.outgoing`).
+        An agent without permission to read the log is trusted: its ids are keyed with its
+        credential, so that nobody else can have the same (see `client.outgoing`).
         """
         stream = stream_of(message.subject)
         if not stream or not self._may_read:

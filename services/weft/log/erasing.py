@@ -1,4 +1,4 @@
-"""Erasing messages: their bytes are overwritten, where a purge would leave them in the files."""
+"""Erasing messages: their bytes are overwritten, which a purge would leave in the files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from weft.log.connection import Connection
 from weft_schemas.errors import NotFound
 
 AT_ONCE = 16
-"""Erasures without an answer: the server's time for each is most of it, not the way there; 64 at
-once took as long."""
+"""Concurrent erasures: most of the time is the server's, not the round trip; 64 took as long."""
 ERASE_SECONDS = 30.0
 """The server syncs each to its disk, one after the other: `AT_ONCE` of them on a very slow one."""
 

@@ -1,4 +1,4 @@
-"""EventLog: the one totally ordered stream, as those see it who read it at will."""
+"""EventLog: read access to the one totally ordered stream."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weft.log.record import LogRecord
 
 
 class EventLog:
-    """The log behind a connection. Following it live is `following.Follower`'s."""
+    """The log behind a connection. To follow it live, use `following.Follower`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

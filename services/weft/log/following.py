@@ -1,7 +1,7 @@
-"""Following the whole log in order from any sequence, without acks: what folds and replays read.
+"""Following the whole log in order from any sequence, without acks, as folds and replays do.
 
-Nothing is taken on trust: every message must be the next one, or the leader of the stream must say
-that those between no longer exist. Otherwise the follower discards what it has and asks again.
+Every message must have the next sequence, or the stream's leader must confirm that those in between
+no longer exist. Otherwise the follower discards what it has and requests it again.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from weft_schemas.subjects import STREAM
 BATCH = 1_000
 """Records handed on at once, at most."""
 BUFFER_BYTES = 64 * 1024 * 1024
-"""Above it no more is asked for."""
+"""Buffered bytes above which no more is requested."""
 IDLE_CHECK_SECONDS = 2.0
-"""How often a quiet follower asks whether the log ends in deleted messages."""
+"""How often an idle follower checks whether the log ends in deleted messages."""
 INACTIVE_SECONDS = 60
 """After which the server drops the consumer of a follower that died."""
 GONE_SECONDS = 10.0
-"""How long a missing stream may take to be provisioned again, counted in looks."""
+"""How long a missing stream may take to be provisioned again, counted in checks."""
 LOOK_SECONDS = 0.2
 
 _log = logging.getLogger(__name__)
@@ -46,22 +46,22 @@ class Followed(msgspec.Struct, frozen=True):
     records: list[LogRecord]
     """In order; empty where everything up to `through` was deleted."""
     through: int
-    """Everything up to here was handed on or does not exist any more."""
+    """Everything up to here was delivered or no longer exists."""
     deleted: int
     """How many sequences between the last batch and `through` do not exist."""
     identity: StreamIdentity
-    """To store beside `through`, and to give to the next `Follower`."""
+    """To store with `through`, and to pass to the next `Follower`."""
 
 
 class Follower:
     """`async with Follower(connection, after=checkpoint) as log: async for followed in log:`
 
-    A batch is what has arrived and is complete; it never waits for more. With `known`, the stream
-    must be the one that it was taken of. Raises `Corrupt` where it is not, at the start and at any
-    time later; waits for a server that is away.
+    A batch is whatever has arrived without gaps; it never waits for more. `known` is the identity
+    of the stream that is expected: `Corrupt` is raised if the stream is another one, at the start
+    or later. While the server is away, the follower waits.
 
-    With `subjects` it follows what matches only; then deleted messages cannot be told from others
-    and are not counted.
+    With `subjects` it follows matching messages only; deleted messages then cannot be told from
+    those that do not match, and are not counted.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Follower:
         return followed
 
     async def _take(self) -> tuple[list[LogRecord], str]:
-        """The buffered records that are next, and why the one after them cannot be."""
+        """The buffered records that come next, and the problem with the one after them, if any."""
         records: list[LogRecord] = []
         position = self.through
         buffer = self._puller.buffer
@@ -139,7 +139,7 @@ class Follower:
             raw = buffer.popleft()
             self._bytes -= len(raw.payload)
             if self._mark not in raw.reply:
-                continue  # of the consumer before this one
+                continue  # of the previous consumer
             place = delivered(raw.reply)
             if place.consumer_sequence != self._consumer_sequence + 1:
                 return records, f"message {place.stream_sequence} came out of turn"
@@ -155,7 +155,7 @@ class Follower:
         return records, ""
 
     async def _gap(self, position: int, came: int) -> str:
-        """Empty where the stream's leader says that nothing exists between the two."""
+        """Empty if the stream's leader confirms that nothing exists between the two."""
         try:
             exists = await reading.next_after(self._connection, position)
         except WeftError as error:
@@ -199,7 +199,8 @@ class Follower:
         await self._begin()
 
     async def _begin(self) -> None:
-        """Check the stream's identity and ask from the next sequence on; wait for a server."""
+        """Check the stream's identity and start from the next sequence; wait while the server is
+        away."""
         missing = 0
         while not self._stopped and not self._connection.is_closed:
             try:
@@ -222,7 +223,7 @@ class Follower:
 
     async def _make_consumer(self) -> None:
         await self._drop_consumer()
-        # Named in the request's subject, so that permissions can tell it from a worker's consumer.
+        # Named in the request's subject, so that permissions can distinguish it from a worker's.
         name = f"follow-{secrets.token_hex(8)}"
         config: dict[str, Any] = {
             "name": name,

@@ -1,6 +1,5 @@
-"""Which stream a checkpoint belongs to: when it was created, and what stood at the checkpoint.
-
-A stream that was recreated, or put back from an older copy, has the same name and other events.
+"""Identifies the stream that a checkpoint belongs to, by its time of creation and the message at
+the checkpoint: a stream that was recreated, or restored from a backup, has the same name.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ async def identify(connection: Connection) -> StreamIdentity:
 
 
 async def check(connection: Connection, known: StreamIdentity, through: int = 0) -> None:
-    """Raises `Corrupt` where the stream is not the one that `known` was taken of, or ends before
-    `through`, up to where it was followed.
+    """Raises `Corrupt` if the stream is not the one that `known` was taken from, or ends before
+    `through`, the last sequence that was read.
 
-    A message at the checkpoint that was erased since proves nothing either way and passes.
+    If the message at the checkpoint was erased since, it cannot be compared, and the check passes.
     """
     now = await reading.state(connection)
     if now.created != known.created:

@@ -1,5 +1,5 @@
-"""Messages on their way. Each is sent again until the server has answered it or its time is up, so
-that each ends with exactly one outcome.
+"""Published messages without an answer. Each is sent again until the server answers or its time is
+up, so that each has exactly one outcome.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from weft.log.wire import status
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 
 RETRY_SECONDS = 2.0
-"""Without an answer for so long, a message is sent again."""
+"""A message without an answer is sent again after this."""
 SOON_SECONDS = 0.25
-"""Where the server said that nobody takes it at the moment."""
+"""The same after the server said that no stream takes it at the moment."""
 SILENT_SECONDS = 3.0
-"""Without an answer for so long, it is asked whether it stores at all."""
+"""Without an answer for so long, the server is asked whether it stores anything at all."""
 WINDOW_BYTES = 16 * 1024 * 1024
-"""Without an answer at once, whatever their number."""
+"""Most bytes without an answer, whatever the number of messages."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,10 +36,11 @@ Settled = Callable[[int, Outcome], None]
 
 
 class InFlight:
-    """What one publisher has on its way, in the order of the first sending."""
+    """The unanswered messages of one publisher, in the order in which they were first sent."""
 
     def __init__(self, connection: Connection, timeout: float, window: int) -> None:
-        """`timeout`: seconds until an outcome counts as unknown. `window`: messages at once."""
+        """`timeout`: seconds until an outcome counts as unknown. `window`: most messages at a
+        time."""
         self._connection = connection
         self._timeout = timeout
         self._window = window
@@ -57,7 +58,7 @@ class InFlight:
         self._unwatch: list[Callable[[], None]] = []
 
     async def open(self) -> None:
-        """Listen for answers, and look after what has none."""
+        """Listen for answers, and start sending again what has none."""
         self._listener = await self._connection.listen(f"{self._inbox}.*", self._answered)
         self._unwatch = [
             self._connection.on_reconnect(self._send_all_again),
@@ -66,7 +67,7 @@ class InFlight:
         self._sweeper = asyncio.create_task(self._sweep())
 
     async def close(self) -> None:
-        """Settle what has no answer as unknown."""
+        """Settle messages without an answer as unknown."""
         for unwatch in self._unwatch:
             unwatch()
         tasks = [
@@ -81,7 +82,7 @@ class InFlight:
             await self._listener.close()
 
     def launch(self, message: Message, index: int, settled: Settled) -> bytes:
-        """What to write to the connection. Empty where the message cannot be sent, which is
+        """The bytes to write to the connection. Empty if the message cannot be sent; it is then
         settled at once."""
         self._last += 1
         token = self._last
@@ -98,7 +99,7 @@ class InFlight:
         return data
 
     def full(self) -> bool:
-        """Whether as many are on their way as may be."""
+        """Whether the window is full."""
         return len(self._in_flight) >= self._window or self._bytes >= WINDOW_BYTES
 
     async def room(self) -> None:
@@ -113,7 +114,7 @@ class InFlight:
         if flight is None:
             return
         if status(headers)[0] == 503:
-            # No stream listens. With a cluster between two leaders that passes.
+            # No stream listens, as in a cluster that is electing a leader.
             flight.put_off(asyncio.get_running_loop().time())
             return
         reply = _decode(payload)
@@ -137,8 +138,8 @@ class InFlight:
             task.add_done_callback(self._questions.discard)
 
     async def _answer_for(self, token: int, flight: _Flight, sequence: int) -> None:
-        """A duplicate is acknowledged where it is one of the same message. Else it is published
-        again, under an id that nobody can have taken."""
+        """A duplicate of the same message counts as acknowledged. Otherwise the message is
+        published again, under an id that nobody else can have used."""
         try:
             is_own = await self._owning.is_own(flight.message, sequence)
         except Unavailable:
@@ -195,8 +196,8 @@ class InFlight:
                 flight.forgive(held_up, now)
 
     def _doubt_silence(self, now: float) -> None:
-        """Where a message has no answer though it was sent again, find out whether that is since
-        nothing is stored, and say so before its time is up."""
+        """If a message has no answer though it was sent again, check whether the stream stores
+        nothing, and report that before the timeout."""
         if self._doubt is not None and not self._doubt.done():
             return
         silent = (f for f in self._in_flight.values() if f.is_silent(now) and stream_of(f.subject))
@@ -206,7 +207,7 @@ class InFlight:
             self._doubt = asyncio.create_task(self._give_up_where_stalled(oldest))
 
     async def _give_up_where_stalled(self, oldest: _Flight) -> None:
-        """Only the oldest is sent for this: all of them would make a slow server slower."""
+        """Only the oldest is sent for this check: all of them would slow down a slow server."""
         clock = asyncio.get_running_loop().time
         stream = stream_of(oldest.subject)
         connection = self._connection
@@ -220,7 +221,7 @@ class InFlight:
         return silence(flight.subject, f"no acknowledgement in {self._timeout:g} s")
 
     def _refuse(self, subject: str) -> None:
-        """The server does not say which message it dropped, only on which subject."""
+        """The server names only the subject of a message that it dropped."""
         for token, flight in tuple(self._in_flight.items()):
             if flight.subject.lower() == subject:
                 self._settle(token, forbidden(flight.subject))
@@ -229,8 +230,8 @@ class InFlight:
         self._send_again(float("inf"))
 
     def _send_again(self, due: float) -> None:
-        """In the order of the first sending, so that a session's events keep theirs. Each retry
-        waits longer than the one before: a slow server must not get more work for being slow."""
+        """In the order of the first sending, so that a session's events keep their order. Each
+        retry waits longer than the one before, so that a slow server does not get more work."""
         now = asyncio.get_running_loop().time()
         for flight in self._in_flight.values():
             if flight.retry_at <= due and not flight.in_question:
@@ -252,10 +253,10 @@ class _Flight(msgspec.Struct):
     silent_since: float
     attempts: int = 1
     in_question: bool = False
-    """The server calls it a duplicate, and what it is one of is looked at."""
+    """The server calls it a duplicate, which is being checked."""
 
     def put_off(self, now: float) -> None:
-        """The server said that it cannot take it at the moment."""
+        """The server cannot take it at the moment."""
         self.silent_since = now
         self.retry_at = now + SOON_SECONDS
 

@@ -1,11 +1,11 @@
-"""The connection by nats-py's internals: everything in weft that rests on them is here.
+"""The connection by nats-py's internals: all uses of them in weft are here.
 
-Bulk work needs what nats-py has no public form of: writing many commands at once, and taking
-messages in without a task and a queue per subscription. And some of what it does is not safe: it
-gives a subject with white space in it to whoever listens as a broken connection, and sends a
-credential in the clear where whoever sits in between asks for no TLS.
+Bulk work needs two things for which nats-py has no public API: writing many commands at once, and
+receiving messages without a task and a queue per subscription. Two of its behaviours are also
+unsafe: a subject with white space in it breaks the connection of every subscriber that receives it,
+and a credential is sent in the clear if a man in the middle asks for no TLS.
 
-`missing` says what a version of nats-py lacks of this; `log/connection.py` works without.
+`missing` lists what a version of nats-py lacks; `log/connection.py` works without.
 """
 
 from __future__ import annotations
@@ -68,18 +68,18 @@ def missing() -> list[str]:
 
 
 class FastConnection(Connection):
-    """The same as `Connection`, from socket to handler and back without a detour."""
+    """`Connection` without nats-py's queues between socket and handler."""
 
     def __init__(self, only_tls: bool = False) -> None:
         super().__init__(only_tls)
         self._ps = Parser(self)
         self._handlers: dict[int, Handler] = {}
         self._is_taken = False
-        """Whether a server ever took the connection, whatever it said."""
+        """Whether a server ever accepted the connection."""
 
     @property
     def is_met_with_silence(self) -> bool:
-        """Whether a server took the connection and nothing is wrong but that it does not answer."""
+        """Whether a server accepted the connection and merely does not answer."""
         return self._is_taken and isinstance(self.last_error, TimeoutError | None)
 
     @property
@@ -108,8 +108,8 @@ class FastConnection(Connection):
             queue.put_nowait(asyncio.get_running_loop().create_future())
 
     def write_now(self, commands: bytes) -> None:
-        """To the socket at once, without a turn of the event loop for nats-py's flusher, where
-        nothing else waits to be written."""
+        """Writes straight to the socket, without waiting for nats-py's flusher task, if nothing
+        else is queued."""
         transport = self._transport
         writer = transport._io_writer if isinstance(transport, TcpTransport) else None
         if writer is None or self._pending or writer.transport.get_write_buffer_size():
@@ -125,16 +125,16 @@ class FastConnection(Connection):
     async def flushed(self) -> bool:
         if not self.is_up:
             return False
-        # Not nats-py's `flush`: it forgets a ping whose answer is late, and ends its reading for
-        # that answer. It also sends the ping ahead of what waits to be written.
+        # Not nats-py's `flush`: it forgets a ping whose answer is late, and that answer then ends
+        # its read loop. It also sends the ping ahead of queued commands.
         pong: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._pongs.append(pong)
         self.write_soon(b"PING\r\n")
         return await done_within(pong, FLUSH_SECONDS)
 
     async def close(self) -> None:
-        """Close, whatever became of the socket. What is left to be written goes with one that takes
-        no more: nats-py would fail on it, or wait for ever."""
+        """Close, whatever state the socket is in. If it takes no more bytes, queued commands are
+        dropped: nats-py would fail on them, or wait for ever."""
         if not await self.flushed():
             self._pending, self._pending_data_size = [], 0
         await Client.close(self)
@@ -157,26 +157,26 @@ class FastConnection(Connection):
         try:
             await super()._process_msg(sid, subject, reply, data, headers)
         except Exception as error:
-            # nats-py would stop reading for good, without a word to anybody.
+            # nats-py would silently stop reading for good.
             _log.error("a message could not be taken in", exc_info=error)
 
     async def _connect_to_server(self, server: Any) -> None:
         if isinstance(self._transport, TcpTransport):
-            # nats-py leaves the socket of an attempt that came to nothing to the garbage collector.
+            # nats-py leaves the socket of a failed attempt to the garbage collector.
             self._transport.close()  # type: ignore[no-untyped-call]
         try:
             await super()._connect_to_server(server)
             self._is_taken = True
         finally:
-            # Python 3.11's `wait_for` loses a cancellation that comes as the attempt ends. nats-py
-            # would try for ever then, and the process wait for it at its end.
+            # Python 3.11's `wait_for` loses a cancellation that comes just as the attempt ends.
+            # nats-py would then retry for ever, and the process would never exit.
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise asyncio.CancelledError
 
     def _connect_command(self) -> bytes:
-        # It holds the credential, and nats-py goes by what the server asks for: whoever sits in
-        # between could have it sent in the clear.
+        # CONNECT holds the credential, and nats-py does as the server asks: a man in the middle
+        # could have it sent in the clear.
         is_plain = not self._server_info.get("tls_required")
         if self._only_tls and is_plain:
             raise PlainError("the server asks for no TLS, and nothing is sent to it in the clear")
@@ -185,8 +185,8 @@ class FastConnection(Connection):
         return command
 
     def _tell_of_tls(self) -> None:
-        """nats-py does not tell asyncio's stream that it speaks TLS now, and asyncio complains of
-        that when the connection ends, to whoever has no logging."""
+        """Tell asyncio's stream that it speaks TLS now, which nats-py does not: otherwise asyncio
+        warns about it when the connection ends."""
         writer = getattr(self._transport, "_io_writer", None)
         if writer is not None and writer.get_extra_info("ssl_object") is not None:
             protocol = writer.transport.get_protocol()
@@ -208,21 +208,21 @@ async def _quiet(_: Exception) -> None:
 
 
 MOST_LINE_BYTES = 1024 * 1024
-"""Without an end after so many, it is no line: the longest, INFO, names a cluster's servers."""
+"""Longest protocol line that is accepted; the longest real one, INFO, names a cluster's servers."""
 
 
 class Parser(Base):
-    """What the server says, taken apart by the bytes that the protocol means and by no others.
+    """Parses the server's protocol by its exact separators: single spaces, and CR LF at line ends.
 
     nats-py splits lines at everything that a regular expression calls white space: a subject with a
-    vertical tab or a form feed in it, which any agent can publish, ends the connection of whoever
-    is given it, again and again. The server separates by single spaces and ends lines with CR LF.
+    vertical tab or a form feed in it, which any agent can publish, breaks the connection of every
+    subscriber that receives it, again and again.
     """
 
     async def parse(self, data: bytes = b"") -> None:
-        """Take in bytes and hand on each message and each word of the server that is complete.
+        """Take in bytes, and pass on each complete message and command.
 
-        Raises `ProtocolError` for what no server says; the client then connects anew.
+        Raises `ProtocolError` for anything else; the client then reconnects.
         """
         self.buf.extend(data)
         while self.buf:

@@ -1,4 +1,4 @@
-"""What is published, and what became of it."""
+"""Messages to publish, and their outcomes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from weft.log.wire import header_block, publish_command
 from weft_schemas.errors import InvalidInput, WeftError
 
 HEADER_BYTES = 64 * 1024
-"""A stored message's headers are smaller: a limit of the server's that no setting moves."""
+"""The headers of a stored message must be smaller: a fixed limit of the server."""
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What to publish. Without a message id a retry can store it twice."""
+    """A message to publish. Without a message id a retry can store it twice."""
 
     subject: str
     payload: bytes
@@ -26,16 +26,16 @@ Messages = Iterable[Message] | AsyncIterable[Message]
 
 
 class Ack(msgspec.Struct, frozen=True):
-    """It is stored."""
+    """The message is stored."""
 
     sequence: int
     """In the stream; of a duplicate that of the first."""
     duplicate: bool = False
-    """Somebody had stored this message id before, within the server's window."""
+    """This message id was stored before, within the server's duplicate window."""
 
 
 Outcome = Ack | WeftError
-"""Acknowledged, else why not: `Unavailable` where that is unknown, any other where refused."""
+"""An ack, or an error: `Unavailable` if the outcome is unknown, any other if it was refused."""
 
 
 def acks_of(outcomes: list[Outcome]) -> list[Ack]:

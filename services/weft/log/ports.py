@@ -1,8 +1,9 @@
-"""Ports of loopback that are free, and stay so for whoever they were chosen for.
+"""Free ports on loopback that stay reserved.
 
-A port that was only found free can be given to another process before it is used, or while the
-server that used it is down. On Linux a socket that is bound and does not listen prevents that: the
-system gives the port to nobody who asks for any, and a server that names it listens all the same.
+A port that was merely found free can be given to another process before it is used, or while its
+server is down. On Linux a socket that is bound but does not listen prevents that: the system then
+gives the port to nobody who asks for any free port, while a server can still listen on it by
+number.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ ARE_KEPT = sys.platform.startswith("linux")
 
 
 class Port:
-    """A free port, kept as long as somebody refers to this, where ports can be."""
+    """A free port, reserved as long as this object lives, if the system supports it."""
 
     def __init__(self) -> None:
         with socket.socket() as found:

@@ -1,6 +1,6 @@
 """Publishing with acknowledgements: one message, or many in a bounded window.
 
-A message that gets no answer is sent again under the same message id until its time is up, so
+A message without an answer is sent again under the same message id until its time is up, so that
 nothing acknowledged is lost and nothing is stored twice. Every publish ends as exactly one of:
 acknowledged (an `Ack`), refused (an error; it is not stored), unknown (`Unavailable`: it may be
 stored; publishing it again under the same id settles it).
@@ -19,7 +19,7 @@ from weft.log.message import Ack, Message, Messages, Outcome, acks_of, each
 TIMEOUT_SECONDS = 15.0
 """Until a publish counts as unknown: over twice a cluster's measured failover of 4.4 to 5.9 s."""
 WINDOW = 4_096
-"""Messages without an answer, as many as nats-py's `publish_async` allows."""
+"""Most messages without an answer; as many as nats-py's `publish_async` allows."""
 CHUNK_BYTES = 64 * 1024
 """Handed to the socket at once."""
 
@@ -68,11 +68,11 @@ class Publisher:
         raise outcome
 
     def send(self, messages: Sequence[Message], settled: Callable[[list[Outcome]], None]) -> None:
-        """Publish a few and return at once; `settled` is called with every outcome, in order, when
-        all are known. It keeps to no window: wait for `room` before.
+        """Publish a few messages and return at once; `settled` is called with every outcome, in
+        order, when all are known. This does not respect the window: wait for `room` first.
 
-        What `settled` raises goes to the event loop's exception handler: others wait for answers
-        in the same task.
+        An error that `settled` raises goes to the event loop's exception handler, since other
+        publishes depend on the same task.
         """
         outcomes: list[Outcome | None] = [None] * len(messages)
         left = len(messages)
@@ -133,7 +133,7 @@ class Publisher:
 
 
 class _Countdown:
-    """Waits until as many are settled as were launched."""
+    """Waits until every message that was launched is settled."""
 
     def __init__(self) -> None:
         self._count = 0

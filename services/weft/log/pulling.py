@@ -1,7 +1,8 @@
-"""Pull requests on one consumer, overlapping, so that the server always has somewhere to send.
+"""Overlapping pull requests on one consumer, so that there is always one that the server can
+answer.
 
-A lone message arrives as soon as it is stored, and a full stream arrives without a round trip per
-batch. Idle heartbeats tell a quiet log from a dead consumer.
+A single message arrives as soon as it is stored, and a backlog arrives without a round trip per
+batch. Idle heartbeats distinguish a quiet log from a dead consumer.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Raw(NamedTuple):
 
 
 class Puller:
-    """Keeps `wanted()` messages requested or buffered, and says when the consumer is in trouble."""
+    """Keeps `wanted()` messages requested or buffered, and reports trouble with the consumer."""
 
     def __init__(self, connection: Connection, wanted: Callable[[], int]) -> None:
         self.consumer = ""
@@ -86,20 +87,20 @@ class Puller:
         self._unwatch = self._connection.on_reconnect(self._reconnected)
 
     async def close(self) -> None:
-        """Stop asking; what is on its way still lands in the buffer before this returns."""
+        """Stop requesting; messages that were already sent are in the buffer when this returns."""
         self._unwatch()
         if self._listener is not None:
             await self._listener.close()
 
     def reset(self) -> None:
-        """Forget what was asked for and ask anew."""
+        """Forget earlier requests and make new ones."""
         self._requested = 0
         self.trouble = ""
         self._heard = asyncio.get_running_loop().time()
         self.top_up()
 
     def top_up(self) -> None:
-        """Ask for more once half of what is wanted has come."""
+        """Request more once half of what is wanted has arrived."""
         wanted = self._wanted()
         missing = wanted - self._requested - len(self.buffer)
         if self.trouble or missing <= 0 or missing * 2 < wanted:
@@ -121,8 +122,7 @@ class Puller:
         if self.buffer or self.trouble:
             return
         self._arrived.clear()
-        # Not `wait_for`: in Python 3.11 it loses a cancellation that comes with the news, and who
-        # was to end would go on.
+        # Not `wait_for`: in Python 3.11 it loses a cancellation that comes together with the event.
         try:
             async with asyncio.timeout(HEARTBEAT_SECONDS):
                 await self._arrived.wait()
@@ -143,7 +143,7 @@ class Puller:
 
     def _take(self, subject: bytes, reply: bytes, payload: bytes, headers: bytes | None) -> None:
         self._heard = asyncio.get_running_loop().time()
-        # An event keeps the subject that it was stored under, and may begin as a status does.
+        # Told apart by subject: the headers of an event may look like a status.
         if subject.startswith(self._status_subject):
             self._note(*status(headers), headers)
             return
@@ -160,7 +160,7 @@ class Puller:
             self.trouble = text or "nobody answers for the consumer"
             self._arrived.set()
             return
-        # The pull ended (expired, or its bytes are used up) with so many messages not sent.
+        # The pull request ended (expired, or used up its bytes) with this many messages unsent.
         unsent = header(headers, b"Nats-Pending-Messages")
         if unsent.isdigit():
             self._requested = max(0, self._requested - int(unsent))

@@ -22,9 +22,9 @@ PAGE = 500
 """Messages per request; measured 37k messages/s at 1 KB."""
 PAGE_BYTES = 16 * 1024 * 1024
 LOOKED_BACK = 32
-"""Records that are asked for one by one, .3 ms each."""
+"""Records that are requested one by one, .3 ms each."""
 PAGE_SECONDS = 5.0
-"""Without a further message of a page for so long, the page counts as lost."""
+"""Without another message of a page for so long, the page counts as lost."""
 
 _EPOCH_LENGTH = len("2026-01-01T00:00:00")
 
@@ -127,8 +127,8 @@ async def read_matching(
 async def newest_first(
     connection: Connection, subject: str, *, stream: str = STREAM
 ) -> AsyncGenerator[LogRecord, None]:
-    """Records of one stored subject, the newest first, one request each for the first `LOOKED_BACK`
-    of them; those before, which who asks seldom wants, are read from the oldest on and come last.
+    """Records of one stored subject. The `LOOKED_BACK` newest come first, newest first, one request
+    each; the older ones, which are seldom needed, follow in order from the oldest on.
     """
     limit = await last_sequence(connection, stream)
     async with _Pages(connection, stream, PAGE_BYTES) as pages:
@@ -150,7 +150,7 @@ async def subjects(connection: Connection, matching: str) -> list[str]:
         body = {"subjects_filter": matching, "offset": offset}
         info = await call(connection, f"STREAM.INFO.{STREAM}", body)
         found.update(info["state"].get("subjects") or {})
-        # Not by what was found: subjects that differ in bytes that are no text look the same.
+        # Not by what was found: subjects that differ only in invalid UTF-8 look the same.
         offset += info.get("limit", 0)
         if not info.get("limit") or offset >= info.get("total", 0):
             return sorted(found)
@@ -212,7 +212,7 @@ class _Pages:
     def _take(self, subject: bytes, reply: bytes, payload: bytes, headers: bytes | None) -> None:
         if int(subject[len(self._inbox) + 1 :]) != self._number:
             return
-        # A message may begin as a status does; then only the server's own header tells it apart.
+        # A message's headers may look like a status; the server's own header tells it apart.
         if servers_header(headers, b"Nats-Sequence"):
             self._page.append(_direct(payload, headers))
             if len(self._page) % 100 == 0:

@@ -1,4 +1,4 @@
-"""One message of the log as a plain value: what every fold, worker and replay takes in."""
+"""One message of the log as a plain value: the input of every fold, worker and replay."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LogRecord(msgspec.Struct, frozen=True):
     """`Nats-Msg-Id`, empty where the publisher gave none."""
     traceparent: str = ""
     deliveries: int = 1
-    """How often a consumer was given it; 1 in a plain replay."""
+    """How often a consumer delivered it; 1 in a plain replay."""
     settled: str = ""
     """Workers, separated by commas, that have nothing to derive from it: it was copied, by an
     import or a fork, together with what they derived."""

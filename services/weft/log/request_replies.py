@@ -1,5 +1,5 @@
-"""Requests over one connection and their replies, straight from the socket to who waits: nats-py
-takes each reply through a queue and three tasks, a tenth of the time of a short request."""
+"""Requests over one connection and their replies, which go straight from the socket to the waiting
+task: nats-py passes each through a queue and three tasks, a tenth of a short request's time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Reply(NamedTuple):
 
     payload: bytes
     headers: bytes | None
-    """As the block that they are in the message."""
+    """The raw header block."""
 
     def header(self, name: str) -> str:
         """One header's value, empty where it is absent."""
@@ -28,19 +28,19 @@ class Reply(NamedTuple):
 
 
 class RequestReplies:
-    """What was asked over one connection and has no reply yet."""
+    """The requests of one connection that have no reply yet."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._inbox = ""
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         self._unsent: dict[int, bytes] = {}
-        """Asked while the connection was down."""
+        """Requests made while the connection was down."""
         self._last = 0
 
     async def ask(self, subject: str, payload: bytes) -> asyncio.Future[Reply]:
-        """Send a request, as part of the trace that this program is in. The reply ends the wait,
-        and so does nats-py's `NoRespondersError`; cancel the wait to give it up.
+        """Send a request, as part of the program's current trace. The future gets the reply, or
+        nats-py's `NoRespondersError`; cancel it to give up.
 
         Raises `InvalidInput` for a subject with white space, and what nats-py raises.
         """

@@ -31,7 +31,7 @@ READY_SECONDS = 120.0
 """Measured 0.05 s; a recovery of a large store on a slow disk takes longer."""
 STOP_SECONDS = 10.0
 LEAVING_SECONDS = 5.0
-"""How long a folder may stay in use before its server counts as running, not as ending."""
+"""How long a folder may stay in use before its server counts as running, not as shutting down."""
 _POLL_SECONDS = 0.01
 
 _TAIL_BYTES = 64 * 1024
@@ -68,7 +68,7 @@ class EmbeddedServer:
         self._lock: int | None = None
         self._kept: ports.Port | None = None
         self._turn = asyncio.Lock()
-        """One change at a time: a kill while it starts waits until it has."""
+        """One change at a time: a kill during the start waits until the start is done."""
 
     @property
     def url(self) -> str:
@@ -114,7 +114,7 @@ class EmbeddedServer:
             raise
 
     async def stop(self) -> None:
-        """Let it finish and exit; kill it where that takes over `STOP_SECONDS`."""
+        """Stop it cleanly; kill it if that takes more than `STOP_SECONDS`."""
         async with self._turn:
             await self._end(signal.SIGTERM)
 
@@ -226,8 +226,8 @@ def find_binary() -> Path:
 
 
 async def _locked(folder: Path) -> int:
-    """The folder's lock. A server that is ending keeps it until the last of its threads is gone,
-    which is after its process looks dead to others, so that is waited for."""
+    """The folder's lock. A server that shuts down keeps it until its last thread has ended, which
+    is after its process looks dead to others, so this waits for it."""
     lock = os.open(folder / "nats-server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         for _ in range(int(LEAVING_SECONDS / _POLL_SECONDS)):
@@ -251,7 +251,7 @@ def _taken(lock: int) -> bool:
 
 
 def _die_with_parent() -> Callable[[], None] | None:
-    """On Linux, have the kernel end the child when the parent dies, however it dies."""
+    """On Linux, have the kernel end the child when the parent dies."""
     if not sys.platform.startswith("linux"):
         return None
     prctl = ctypes.CDLL(None).prctl

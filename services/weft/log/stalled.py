@@ -1,7 +1,7 @@
 """Whether a stream stores anything at the moment.
 
-nats-server (2.15.1) gives a publish no answer at all where it cannot write it, as on a full disk,
-while its API answers as ever. So silence alone does not tell that from a server that is away.
+nats-server (2.15.1) does not answer a publish at all if it cannot write it, as on a full disk,
+while its API still answers. So silence alone does not distinguish this from a server that is away.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import AUDIT_STREAM, STREAM
 
 STILL_SECONDS = 1.5
-"""A stream that has a message to store and did not in this time stores nothing: an answer takes
-milliseconds, a slow disk's tens of them."""
+"""A stream that has not stored a message in this time stores nothing: an answer takes milliseconds,
+and tens of them on a slow disk."""
 _ASK_SECONDS = 2.0
 _STREAMS = {"weft": STREAM, "weft-audit": AUDIT_STREAM}
 """First token of a published subject → where it is stored."""
 
 
 async def stores_nothing(connection: Connection, stream: str, publish: Callable[[], None]) -> bool:
-    """Whether the stream is there and does not store what `publish` sends to it. False where that
-    cannot be told: nobody answers, or the credential may not ask."""
+    """Whether the stream exists and does not store what `publish` sends to it. False if that cannot
+    be found out: nobody answers, or the credential may not ask."""
     before = await _last_stored(connection, stream)
     if before is None:
         return False

@@ -1,4 +1,4 @@
-"""Times as places in the log: what had been stored by then."""
+"""From a time to a log sequence: the last event stored by then."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def parse_time(text: str) -> int:
 async def sequence_at(connection: Connection, time_ns: int) -> int:
     """Sequence of the last message stored at or before a time, nanoseconds since 1970 UTC.
 
-    Found by halving, since times grow with sequences: some 25 requests in a log of millions. Raises
-    `NotFound` where the log began later.
+    Found by binary search, some 25 requests in a log of millions. Raises `NotFound` if the log
+    began later.
     """
     now = await state(connection)
     low, high = now.first - 1, now.last

@@ -1,8 +1,8 @@
-"""Patience that counts looks, not the clock.
+"""Timeouts that count short waits instead of the clock.
 
-A process that was held up (a frozen container, a machine too busy to run it) finds every deadline
-past and every answer still in its socket. Time in which nobody looked says nothing of whoever was
-to answer, so a hold-up uses up one look, however long it was.
+A process that was suspended (a frozen container, a machine too busy to run it) finds every deadline
+expired and every answer still unread in its socket. The time in which it did not run says nothing
+about the other side, so a suspension counts as one short wait, however long it was.
 """
 
 from __future__ import annotations

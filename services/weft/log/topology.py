@@ -1,6 +1,7 @@
-"""What must exist on the server, as values: desired, compared with what is there, and applied.
+"""Streams and consumers that must exist on the server, as values: desired, compared with the actual
+ones, and applied.
 
-A change that would lose events, or store new ones unlike the old, is refused and never made.
+A change that would lose events, or store new ones differently from the old, is refused.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ DUPLICATE_WINDOW = 120 * SECOND
 ELECTION_SECONDS = 60.0
 """Three nodes that start on existing data took 8 s here, with little else to do."""
 ACK_WAIT = 10 * SECOND
-"""What a killed process held comes to the others after this long. A living one extends what it
-holds well before (see `consuming.EXTEND_SECONDS`)."""
+"""Deliveries of a killed process are redelivered to others after this long. A living process
+extends its own well before (see `consuming.EXTEND_SECONDS`)."""
 MAX_ACK_PENDING = 4_096
-"""Delivered and not yet acknowledged, over all processes of a worker: bounds what a crash makes
-the others do again."""
+"""Delivered but not yet acknowledged, over all processes of a worker: bounds the work that a crash
+makes the others repeat."""
 WORKERS = {"firewall": "w.in.>", "summarizer": STORED, "memory": STORED}
 """Durable consumer → its filter."""
 
@@ -145,7 +146,7 @@ def _bucket(name: str) -> Config:
 
 
 def diff(wanted: Topology, actual: Topology) -> list[Change]:
-    """What to do to `actual`, in order; `actual` may hold more than is compared."""
+    """The changes to make to `actual`, in order; what is only in `actual` is ignored."""
     changes: list[Change] = []
     for name, config in wanted.streams.items():
         changes += _compare(f"stream {name}", config, actual.streams.get(name), _stream_action)
@@ -174,9 +175,9 @@ async def actual(connection: Connection, wanted: Topology) -> Topology:
 
 
 async def apply(connection: Connection, wanted: Topology) -> list[Change]:
-    """Make the server have what is wanted; a second time does nothing. Returns what it did.
+    """Bring the server to the wanted state; idempotent. Returns the changes made.
 
-    Raises `ConfigurationError`, before changing anything, where a change would lose events.
+    Raises `ConfigurationError`, before changing anything, if a change would lose events.
     """
     have = await actual(connection, wanted)
     changes = diff(wanted, have)

@@ -1,7 +1,7 @@
-"""The trace that a program is in: W3C's `traceparent` of its current span.
+"""The current trace: W3C's `traceparent` of the current span.
 
-A client imports no tracing of its own. Where the program that it runs in has loaded OpenTelemetry,
-what it publishes and asks belongs to the span that is current there.
+The client imports no tracing itself. If the program has loaded OpenTelemetry, its publishes and
+requests belong to the program's current span.
 """
 
 from __future__ import annotations

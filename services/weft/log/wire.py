@@ -1,7 +1,7 @@
-"""The few forms of the NATS protocol that bulk work speaks itself: commands out, headers in.
+"""The parts of the NATS protocol that bulk work uses directly: commands out, headers in.
 
-Pure functions over bytes. nats-py checks and formats every header of every message on its own; here
-a header block is made once per message and a whole window of commands leaves in one write.
+Pure functions over bytes. nats-py checks and formats every header of every message separately; here
+a header block is made once per message, and a whole window of commands is sent in one write.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _NO_INBOXES = ("weft.", "weft-rpc.", "weft-audit.", "w.", "$")
 
 
 def takes_replies(subject: str) -> bool:
-    """Whether an answer may go there. Who asks names the subject, and the answer is written with
-    the rights of who answers: it must be no event, no request and no call of the server's."""
+    """Whether a reply may be sent to this subject. The requester chooses it, and the reply is sent
+    with the responder's permissions, so it must not be an event, a request or a server API call."""
     return _PLAIN.fullmatch(subject) is not None and not subject.startswith(_NO_INBOXES)
 
 
@@ -64,9 +64,9 @@ def publish_command(subject: str, reply: str, headers: bytes, payload: bytes) ->
 
 
 def text_of(raw: bytes) -> str:
-    """A subject as text, whatever bytes a client put there: each that is not of UTF-8 is U+FFFD.
+    """A subject as text: each byte that is not valid UTF-8 becomes U+FFFD.
 
-    So the server's API writes them, and a message must be the same however it was read.
+    The server's API does the same, and a message must be equal however it was read.
     """
     try:
         return raw.decode()

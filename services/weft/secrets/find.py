@@ -14,10 +14,22 @@ import re2
 
 from weft.secrets.finding import Finding
 from weft.secrets.in_code import IN_CODE
+from weft.secrets.in_commands import IN_COMMANDS
 from weft.secrets.in_context import IN_CONTEXT
+from weft.secrets.names import (
+    NEAR,
+    ends_in_key,
+    is_harmless,
+    is_weak,
+    name_before,
+    names_key,
+    names_password,
+    names_phrase,
+)
 from weft.secrets.published import RULES as PUBLISHED
 from weft.secrets.published import SERVICES, WORD_START, SecretRule
 from weft.secrets.values import (
+    is_basic,
     is_code,
     is_key_like,
     is_mixed,
@@ -31,7 +43,7 @@ from weft.secrets.values import (
 )
 from weft.secrets.vendors import VENDORS
 
-RULES = (*PUBLISHED, *VENDORS, *IN_CONTEXT, *IN_CODE)
+RULES = (*PUBLISHED, *VENDORS, *IN_CONTEXT, *IN_COMMANDS, *IN_CODE)
 NAMES = (
     b"passw", b"pwd", b"passphrase", b"secret", b"token", b"credential", b"apikey", b"api_key",
     b"api-key", b"accesskey", b"access_key", b"access-key", b"auth", b"private_key", b"privatekey",
@@ -73,34 +85,12 @@ _LONGEST_NAME = 40
 """Bytes before what tells."""
 _BARE = 5
 """Group of a value without quotes."""
-_PASSWORD_NAME = re.compile(
-    rb"(?i)passw|passphrase|pwd|credential|pass(?:_?[0-9]{1,2})?\Z|(?:^|[_-])p/?w\Z"
-)
-_KEY_NAME = re.compile(
-    rb"(?i)(?:api|access|secret|private|account|encryption|signing|shared)[ _-]?key|secret|token"
-)
-"""Names of which a value with letters and digits is a key, however short."""
-_KEYS_NAME = re.compile(
-    rb"(?i)(?:(?:api|access|secret|private|signing|encryption)[ _-]?key|secret|auth_?token)$"
-)
-_WEAK_NAME = re.compile(rb"(?i)(?:_pat|crumb)\Z")
-"""Names that say something else as often: only what can be nothing but a key counts."""
-_PHRASE_NAME = re.compile(rb"(?i)(?:passphrase|password|passwd|pwd|pass|private_?key)\Z")
-_HARMLESS_WORDS = """
-page next prev previous cursor sync continuation resume max min num count total limit used usage
-prompt completion input output type name path file url uri endpoint field label hint expires expiry
-expiration ttl public policy author authors length budget cache arn id ids tokens tokenizer tokenize
-authenticated authority passing passed passenger compass bypass reset strength required enabled
-rotation manager store provider method mode level version
-"""
-_HARMLESS = frozenset(_HARMLESS_WORDS.encode().split())
-"""Words in a name that make it no secret: a cursor is what the next call needs, a count or a limit
-is a number, a type or a path says where a secret is."""
-_WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _SHORT = 6
 """Characters that a value has which is not quoted, or is no password."""
 _LONG_NUMBER = 16
 """Digits that are no count, beside the name of a key."""
+_LONGER_NUMBER = 24
+"""And beside that of a token, which counts things as often."""
 
 
 def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Finding]:
@@ -132,6 +122,8 @@ def _of_rule(rule: SecretRule, data: bytes, limit: int) -> Iterator[Finding]:
         elif rule.closed_by:
             end = start + len(data[start:end].rstrip(b" \\"))
         value = data[start:end]
+        if rule.named and is_harmless(name_before(data[max(0, start - NEAR) : start])):
+            continue
         if _passes(rule, value) and (not rule.doubtful or looks_random(value)):
             yield Finding(start, end, "secret", rule.name)
 
@@ -198,7 +190,7 @@ def _name_begins(data: bytes, tells: int) -> int:
 
 
 def _label(name: bytes) -> str:
-    return "password" if _PASSWORD_NAME.search(name) else "assigned_secret"
+    return "password" if names_password(name) else "assigned_secret"
 
 
 _FIELD_BEGINS = re.compile(rb"(?:\A|[\n;&?])[ \t-]{0,40}(?:export |set |\$env:|\$)?\Z")
@@ -223,24 +215,24 @@ def _is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bo
     if (
         shown.lower() == name.lower()
         or is_placeholder(shown)
-        or _is_harmless(name)
+        or is_harmless(name)
         or is_code(value, quoted)
     ):
         return False
     if b" " in value:
-        return quoted and _PHRASE_NAME.search(name) is not None and is_passphrase(value)
-    if _WEAK_NAME.search(name):
+        return quoted and names_phrase(name) and is_passphrase(value)
+    if is_weak(name):
         return is_key_like(value)
-    if _PASSWORD_NAME.search(name):
+    if names_password(name):
         return _is_password(value, alone, quoted)
-    if len(value) >= 12 and looks_random(value):
+    if looks_random(value) or is_basic(value):
         return True
-    if not alone or len(value) < 8 or _KEY_NAME.search(name) is None:
+    if not alone or len(value) < 8 or not names_key(name):
         return False
     if len(value) >= _LONG_NUMBER and value.isdigit():
-        return _KEYS_NAME.search(name) is not None
+        return ends_in_key(name) or len(value) >= _LONGER_NUMBER
     if is_plain(value):
-        return _KEYS_NAME.search(name) is not None and is_word_of_secrecy(value, quoted)
+        return ends_in_key(name) and is_word_of_secrecy(value, quoted)
     return is_mixed(value) and not is_place(value)
 
 
@@ -249,7 +241,3 @@ def _is_password(value: bytes, alone: bool, quoted: bool) -> bool:
     if is_plain(value):
         return alone and is_word_of_secrecy(value, quoted)
     return len(value) >= _SHORT or (alone and quoted and is_mixed(value))
-
-
-def _is_harmless(name: bytes) -> bool:
-    return any(word.lower() in _HARMLESS for word in _WORDS.findall(name))

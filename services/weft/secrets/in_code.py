@@ -26,6 +26,7 @@ IN_CODE: tuple[SecretRule, ...] = (
         rf"(?i)\b(?:set|with|add|use)[\w.]{{0,30}}?{_KEY}(?:value)?\(\s*{_QUOTED}",
         1,
         check="key",
+        named=True,
     ),
     rule(
         "call_password",
@@ -71,6 +72,7 @@ IN_CODE: tuple[SecretRule, ...] = (
         rf"(?i)[\"'][\w.-]{{0,40}}{_KEY}[\"'] ?,\s{{0,4}}[\"']?{_QUOTED}",
         1,
         check="key",
+        named=True,
     ),
     rule(
         "quoted_secret",
@@ -78,6 +80,7 @@ IN_CODE: tuple[SecretRule, ...] = (
         rf"(?i)\b[\w-]{{0,40}}{_KEY}[\w-]{{0,20}}[ \t]{{1,4}}{_QUOTED};",
         1,
         check="key",
+        named=True,
     ),
     rule(
         "connection_password",

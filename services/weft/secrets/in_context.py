@@ -1,5 +1,5 @@
-"""Credentials that have no format of their own and are told by what stands before them: the flag of
-a command, a clause of SQL, an element, a header, a sentence. Every pattern is for RE2."""
+"""Credentials that have no format of their own and are told by what stands before them: a clause of
+SQL, an element, a header, a sentence. Every pattern is for RE2."""
 
 from __future__ import annotations
 
@@ -52,87 +52,19 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         check="shown",
     ),
     rule(
-        "command_password",
-        "curl wget",
-        r"\b(?:curl|wget)\b(?:[^\n|;]|\\\n){0,400}?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?"
-        r"[\"']?[^\s:'\"]{1,100}:([^\s'\"]{1,200})",
-        1,
-        check="shown",
-    ),
-    rule(
-        "command_password",
-        "mysql mariadb",
-        r"\b(?:mysql\w{0,12}|mariadb[\w-]{0,12})\b[^\n|;]{0,200}?\s-p[\"']?([^\s'\"-][^\s'\"]{2,100})",
-        1,
-        check="shown",
-    ),
-    rule(
-        "command_password", "sshpass", r"\bsshpass\s+-p\s*[\"']?([^\s'\"]{1,200})", 1, check="shown"
-    ),
-    rule(
-        "command_password",
-        "psexec paexec winexe",
-        r"(?i)\b(?:psexec|paexec|winexe)\b[^\n]{0,200}?\s-u\s{0,2}\S{1,100}\s+-p\s{0,2}[\"']?([^\s'\"%$-][^\s'\"]{2,100})",
-        1,
-        check="shown",
-    ),
-    rule(
-        "command_password",
-        "redis-cli",
-        r"\bredis-cli\b[^\n|;]{0,200}?\s-a\s+[\"']?([^\s'\"]{1,200})",
-        1,
-        check="shown",
-    ),
-    rule(
-        "command_password",
-        "-pass -pw -token -api -secret _token _password -bearer tlspass",
-        r"(?i)(?:^|[\s\"'(])--?(?:[a-z][\w-]{0,30}[_-]|tls)?(?:pass(?:word|wd|phrase)?|pwd?|token|bearer"
-        r"|api-?key|secret(?:[_-]?(?:key|token))?)[ =][\"']?([^\s'\"-][^\s'\"]{3,300})",
-        1,
-        check="password",
-    ),
-    rule(
-        "command_password",
-        "docker podman helm",
-        r"\b(?:docker|podman|helm)\b[^\n|;]{0,40}\blogin\b[^\n|;]{0,200}?\s-p[ =]?[\"']?"
-        r"([^\s'\"$-][^\s'\"]{2,200})",
-        1,
-        check="shown",
-    ),
-    rule(
-        "command_password",
-        "secret password token passwd",
-        r"(?i)(?:^|\n)[ \t]*(?:env|arg|setx?|[a-z]+ configure set) +[\w.-]{0,60}"
-        r"(?:password|passwd|secret\w{0,20}|token|api_key|_key|_pass)[ =]+"
-        r"[\"']?([^\s'\"$-][^\s'\"]{3,300})",
-        1,
-        check="word",
-    ),
-    rule(
-        "password_hash",
-        "$apr1$ $1$ $2a$ $2b$ $2y$ $5$ $6$ $8$ $y$ $argon2",
-        r"\$(?:apr1|1|2[abxy]|5|6|8|y|argon2(?:id?|d))\$[./A-Za-z0-9$=,+]{16,200}",
-    ),
-    rule(
         "default_password",
         "getenv get( define( setdefault(",
         r"(?i)(?:getenv|\bget|\bdefine|setdefault|env)\(\s*[\"'][\w.-]{0,40}(?:password|passwd|pwd"
         r"|passphrase|secret|token|api_?key)\w{0,8}[\"']\s*,\s*[\"']([^\"'\s]{4,300})[\"']",
         1,
         check="word",
+        named=True,
     ),
     rule(
         "assigned_secret",
         "define(",
         r"\bdefine\(\s*'[A-Z_]{2,40}_(?:KEY|SALT)'\s*,\s*'([^'\n]{32,200})'",
         1,
-    ),
-    rule(
-        "netrc_password",
-        "machine",
-        r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{1,200})",
-        1,
-        check="shown",
     ),
     rule(
         "xml_password",
@@ -145,9 +77,11 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "xml_secret",
         "</",
-        rf"(?i)<(?:[\w.:-]{{1,40}})?(?:{_KEY}|{SERVICES}_?key)(?:\s[^<>]{{0,200}})?>\s*([^<>\s]{{8,600}})\s*</",
+        rf"(?i)<(?:[\w.:-]{{1,40}})?(?:{_KEY}|{SERVICES}_?key)(?:\s[^<>]{{0,200}})?>\s*(?:[^<>]{{0,80}}\s)?"
+        r"([^<>\s]{8,600})\s*</",
         1,
         doubtful=True,
+        named=True,
     ),
     rule(
         "xml_secret",
@@ -155,6 +89,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         rf"(?i)\b(?:key|name)=[\"'][\w.:-]{{0,60}}{_KEY}[\"']\s+value=[\"']([^\"'\n]{{4,600}})[\"']",
         1,
         check="password",
+        named=True,
     ),
     rule(
         "xml_password",
@@ -172,6 +107,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         r"\s*([^<>\s]{4,600})\s*</",
         1,
         check="word",
+        named=True,
     ),
     rule(
         "block_secret",
@@ -180,6 +116,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         r"([^\s\n][^\n]{3,600})",
         1,
         check="password",
+        named=True,
     ),
     rule(
         "told_password",
@@ -225,9 +162,10 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         "told_secret",
         "secret token key",
         r"(?i)\b(?:[\w-]{0,30}[_-])?(?:secret|token|(?:access|api|secret|auth)[ _-]key)s?"
-        r"\s{0,4}[ (][\"'`]?([A-Za-z0-9+/_.~-]{12,300}={0,2})",
+        r"(?:\s{0,4}[ (]|\s{1,2}[-:]>?\s{1,2})[\"'`]?([A-Za-z0-9+/_.~-]{12,300}={0,2})",
         1,
         doubtful=True,
+        named=True,
     ),
     rule(
         "told_secret",
@@ -235,6 +173,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         r"(?i)\b(?:heroku|snyk|postmark|jenkins|sauce)[ _.-]?(?:api[ _-]?)?(?:key|token)\W{1,12}"
         r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b",
         1,
+        named=True,
     ),
     rule(
         "url_secret",

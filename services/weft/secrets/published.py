@@ -21,6 +21,8 @@ class SecretRule(msgspec.Struct, frozen=True):
     """A match counts only if its value looks random."""
     closed_by: int = 0
     """Group of what ends the secret and belongs to it, where a text may be cut off before it."""
+    named: bool = False
+    """A name in the match says what the value is; that of a cursor says it is no secret."""
     check: str = ""
     """What a value must be: `shown` no placeholder of a manual; `word` that, and no word that says
     what becomes of a password; `password` that, and not of plain words alone; `mixed` that, of
@@ -39,6 +41,7 @@ def rule(
     doubtful: bool = False,
     closed_by: int = 0,
     check: str = "",
+    named: bool = False,
 ) -> SecretRule:
     """`needles` are separated by blanks, or listed; `pattern` is for RE2, `group` is what hides."""
     flags = "(?i)" if pattern.startswith("(?i)") else ""
@@ -57,6 +60,7 @@ def rule(
         group,
         doubtful,
         closed_by,
+        named,
         check,
     )
 
@@ -193,7 +197,7 @@ RULES = (
     rule(
         "url_password",
         "://",
-        r"\b[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s:/?#@\"'<>\\]{0,100}:([^\s/@\"'<>\\]{1,200})@[\w.\[-]",
+        r"\b[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s:/?#\"'<>\\]{0,100}:([^\s/@\"'<>\\]{1,200})@[\w.\[-]",
         1,
         check="shown",
     ),

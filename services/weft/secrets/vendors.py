@@ -12,6 +12,7 @@ _HEX = "[0-9a-f]"
 
 VENDORS: tuple[SecretRule, ...] = (
     rule("adafruit_key", "aio_", r"\baio_[A-Za-z0-9]{28}\b"),
+    rule("adobe_secret", "p8e-", r"\bp8e-[a-zA-Z0-9]{32}\b"),
     rule("alibaba_key", "ltai", r"\bLTAI[A-Za-z0-9]{12,26}\b"),
     rule("apify_token", "apify_api_", rf"\bapify_api_{_ALNUM}{{36}}"),
     rule("artifactory_key", "akc", rf"\bAKC{_ALNUM}{{61,90}}"),
@@ -142,6 +143,12 @@ VENDORS: tuple[SecretRule, ...] = (
         "sidekiq_secret",
         "contribsys",
         rf"(?i)contribsys(?:__com)?[\"']?\s?[:=]\s?[\"']?({_HEX}{{8}}:{_HEX}{{8}})\b",
+        1,
+    ),
+    rule(
+        "sidekiq_secret",
+        ".contribsys.com",
+        rf"://({_HEX}{{8}}:{_HEX}{{8}})@(?:gems|enterprise)\.contribsys\.com",
         1,
     ),
     rule("sonar_token", "squ_ sqp_ sqa_", rf"\bsq[upa]_{_HEX}{{40}}\b"),

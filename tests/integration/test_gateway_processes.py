@@ -1,0 +1,101 @@
+"""What a server's process may take, and how long it is kept: idle ones end and come back, limits of
+memory, processor and files hold from its first instruction on."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from tests.gateway import QUICK, called, gateway, host, json_of, odd_server, text_of
+
+from weft.gateway.config import Limits
+from weft.gateway.gateway import Gateway
+from weft.log.connection import Connection
+from weft.log.server import EmbeddedServer
+from weft_schemas.errors import Unavailable
+
+
+def limits(**more: Any) -> Limits:
+    return msgspec.structs.replace(QUICK, **more)
+
+
+async def ended(running: Gateway, name: str) -> None:
+    with anyio.fail_after(20):
+        while running.upstreams[name].state != "known":
+            await asyncio.sleep(0.01)
+
+
+async def test_an_idle_server_ends_and_the_next_call_starts_it_again(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    servers = [odd_server("idle", limits=limits(idle_seconds=0.3)), odd_server("kept")]
+    async with (
+        gateway(server.url, tmp_path, *servers, collisions="allow") as running,
+        host(running) as client,
+    ):
+        for _ in range(2):
+            assert text_of(await called(client, "idle:slow")) == "late"  # while it works it stays
+            assert text_of(await called(client, "idle:counts")) == "1"
+            await called(client, "kept:counts")
+            await ended(running, "idle")
+        both = await asyncio.gather(*(called(client, "idle:counts") for _ in range(2)))
+        assert sorted(map(text_of, both)) == ["1", "2"]  # in one process
+        assert text_of(await called(client, "kept:counts")) == "3"
+        assert running.upstreams["idle"].failures == 0
+
+
+async def test_calls_at_the_moment_of_its_end_are_answered(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    odd = odd_server(limits=limits(idle_seconds=0.05))
+    async with gateway(server.url, tmp_path, odd) as running, host(running) as client:
+        for step in range(12):
+            assert text_of(await called(client, "odd:echo", text="x")) == '{"text": "x"}'
+            await asyncio.sleep(0.04 + step * 0.002)
+        assert running.upstreams["odd"].failures == 0
+
+
+async def test_a_process_has_the_limits_of_the_file(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    wanted = limits(memory_bytes=1 << 30, cpu_seconds=60, open_files=64)
+    odd = odd_server(limits=wanted)
+    async with gateway(server.url, tmp_path, odd) as running, host(running) as client:
+        found = json_of(await called(client, "odd:limits"))
+        assert found == {"RLIMIT_AS": 1 << 30, "RLIMIT_CPU": 60, "RLIMIT_NOFILE": 64}
+
+
+@pytest.mark.parametrize(
+    ("tool", "wanted", "told"),
+    [
+        ("spins", {"cpu_seconds": 1}, "it was ended by SIG"),
+        ("hoards", {"memory_bytes": 300 << 20}, "it last said: MemoryError"),
+    ],
+)
+async def test_one_that_takes_too_much_costs_its_own_call(
+    log: Connection,
+    server: EmbeddedServer,
+    tmp_path: Path,
+    tool: str,
+    wanted: dict[str, int],
+    told: str,
+) -> None:
+    odd = odd_server(limits=limits(**wanted))
+    async with gateway(server.url, tmp_path, odd) as running, host(running) as client:
+        failed = await called(client, f"odd:{tool}")
+        assert failed.is_error
+        assert told in text_of(failed)
+        assert text_of(await called(client, "odd:counts")) == "1"
+
+
+async def test_a_command_that_is_not_there_is_told_under_limits_too(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    missing = msgspec.structs.replace(
+        odd_server(limits=limits(open_files=64)), command="no-such-server"
+    )
+    async with gateway(server.url, tmp_path, missing) as running:
+        with pytest.raises(Unavailable, match="'no-such-server' is not installed here"):
+            await running.upstreams["odd"].client()
