@@ -1,8 +1,11 @@
-"""A server at an address, of the SDK's own making: `gateway_http_server.py PORT [handshake]`; with
-the latter it does not know the current protocol. Started again it knows no earlier session."""
+"""A server at an address, of the SDK's own making: `gateway_http_server.py PORT [handshake|oauth]`.
+With `handshake` it does not know the current protocol, with `oauth` it takes only callers with a
+token of its own authorization server. Started again it knows no earlier session and no token."""
 
 import asyncio
+import base64
 import os
+import secrets
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,9 +14,43 @@ from typing import Any
 import anyio
 import uvicorn
 from mcp import MCPError
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import MCPServer
+from pydantic import AnyHttpUrl
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
-served: MCPServer[Any] = MCPServer("small")
+CLIENT, SECRET = "weft", "s3cret-of-the-tests"
+TOKENS: set[str] = set()
+
+
+class Issued(TokenVerifier):
+    """The tokens that the authorization server below has given and not taken back."""
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        if token not in TOKENS:
+            return None
+        return AccessToken(token=token, client_id=CLIENT, scopes=["tools"], resource=ADDRESS)
+
+
+PORT = int(sys.argv[1]) if __name__ == "__main__" else 0
+ISSUER = f"http://127.0.0.1:{PORT}"
+ADDRESS = f"{ISSUER}/mcp"
+
+
+def protection() -> dict[str, Any]:
+    """What has the server take only callers with a token."""
+    auth = AuthSettings(
+        issuer_url=AnyHttpUrl(ISSUER),
+        resource_server_url=AnyHttpUrl(ADDRESS),
+        required_scopes=[],
+        validate_token_resource=True,
+    )
+    return {"token_verifier": Issued(), "auth": auth}
+
+
+served: MCPServer[Any] = MCPServer("small", **protection() if "oauth" in sys.argv else {})
 
 
 @served.tool()
@@ -32,6 +69,39 @@ def refuses(code: int) -> str:
 def dies() -> str:
     """End in the call."""
     os._exit(9)
+
+
+@served.tool()
+def revoke() -> str:
+    """Take every token back."""
+    TOKENS.clear()
+    return "revoked"
+
+
+async def metadata(request: Request) -> JSONResponse:
+    """RFC 8414."""
+    return JSONResponse(
+        {
+            "issuer": f"{ISSUER}/",
+            "authorization_endpoint": f"{ISSUER}/authorize",
+            "token_endpoint": f"{ISSUER}/token",
+            "response_types_supported": ["code"],
+            "grant_types_supported": ["client_credentials"],
+        }
+    )
+
+
+async def token(request: Request) -> JSONResponse:
+    """RFC 6749, section 4.4."""
+    form = await request.form()
+    expected = base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
+    in_header = request.headers.get("authorization") == f"Basic {expected}"
+    in_body = (form.get("client_id"), form.get("client_secret")) == (CLIENT, SECRET)
+    if form.get("grant_type") != "client_credentials" or not (in_header or in_body):
+        return JSONResponse({"error": "invalid_client"}, status_code=401)
+    made = secrets.token_hex(16)
+    TOKENS.add(made)
+    return JSONResponse({"access_token": made, "token_type": "Bearer", "expires_in": 3_600})
 
 
 @asynccontextmanager
@@ -72,5 +142,8 @@ def handshake_only(app: Any) -> Any:
 
 if __name__ == "__main__":
     app = served.streamable_http_app()
+    if "oauth" in sys.argv:
+        app.add_route("/.well-known/oauth-authorization-server", metadata)
+        app.add_route("/token", token, methods=["POST"])
     made = handshake_only(app) if "handshake" in sys.argv else app
-    uvicorn.run(made, port=int(sys.argv[1]), log_level="error")
+    uvicorn.run(made, port=PORT, log_level="error")

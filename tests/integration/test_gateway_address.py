@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 from tests.gateway import QUICK, called, gateway, host, text_of
-from tests.gateway_http_server import at_port
+from tests.gateway_http_server import CLIENT, SECRET, at_port
 
-from weft.gateway.config import ServerSpec
+from weft.gateway.config import ClientCredentials, ServerSpec
 from weft.log.connection import Connection
 from weft.log.ports import Port
 from weft.log.server import EmbeddedServer
+from weft_schemas.errors import Unavailable
 
 
 def small(port: int, **limits: Any) -> ServerSpec:
@@ -79,3 +80,52 @@ async def test_one_that_was_started_again_between_two_calls_answers_the_second(
                 again = text_of(await called(client, "small:process"))
                 assert again.isdecimal()
                 assert again != first
+
+
+def protected(port: int, **other: Any) -> ServerSpec:
+    given = {"issuer": f"http://127.0.0.1:{port}/", "client_id": CLIENT, "client_secret": SECRET}
+    return msgspec.structs.replace(small(port), oauth=ClientCredentials(**{**given, **other}))
+
+
+@pytest.mark.parametrize("secret_in", ["header", "body"])
+async def test_one_behind_an_authorization_server_gets_a_token_and_another_when_that_is_revoked(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, secret_in: str
+) -> None:
+    port = Port().number
+    async with (
+        at_port(port, "oauth"),
+        gateway(server.url, tmp_path, protected(port, secret_in=secret_in)) as running,
+        host(running) as client,
+    ):
+        assert text_of(await called(client, "small:revoke")) == "revoked"
+        assert text_of(await called(client, "small:process")).isdecimal()
+        assert running.upstreams["small"].failures == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"client_secret": "another-secret-of-the-tests"}, "401"),
+        ({"issuer": "http://127.0.0.1:1"}, "issuer"),
+    ],
+)
+async def test_credentials_that_are_not_taken_are_told_without_the_secret(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, wrong: dict[str, str], told: str
+) -> None:
+    port = Port().number
+    async with (
+        at_port(port, "oauth"),
+        gateway(server.url, tmp_path, protected(port, **wrong)) as running,
+    ):
+        with pytest.raises(Unavailable, match=told) as caught:
+            await running.upstreams["small"].client()
+        assert "secret-of-the-tests" not in str(caught.value)
+
+
+async def test_without_credentials_it_says_what_is_missing(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    port = Port().number
+    async with at_port(port, "oauth"), gateway(server.url, tmp_path, small(port)) as running:
+        with pytest.raises(Unavailable, match=r"does not let this gateway in \(HTTP 401\); give"):
+            await running.upstreams["small"].client()

@@ -21,6 +21,9 @@ from weft_schemas.items import ItemKind
 _KINDS = {"user": ItemKind.USER_TURN, "model": ItemKind.AGENT_MSG, "system": ItemKind.POLICY}
 _ANSWERED_AS = ("output", "result")
 """Under one of these a response that is nothing but a text holds it."""
+UNSIGNED = "skip_thought_signature_validator"
+"""At the first call of each step, where Gemini 3 wants the signature of its own thoughts: what is
+documented for calls from elsewhere (ai.google.dev, thought signatures, FAQ)."""
 _FIRST = re.compile(r"[^A-Za-z_]")
 
 
@@ -204,10 +207,11 @@ def written(talk: Conversation) -> dict[str, Any]:
 def _parts(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
     if not step.calls:
         return [("user" if step.role == "user" else "model", [{"text": step.text}])]
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"function_call": {"name": function_name(call.name), "args": call.arguments}}
         for call in step.calls
     ]
+    calls[0]["thought_signature"] = UNSIGNED
     return [("model", calls), ("user", [_answer(call) for call in step.calls])]
 
 

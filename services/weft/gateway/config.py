@@ -45,6 +45,19 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Of each of its processes, pipes and connections among them."""
 
 
+class ClientCredentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the gateway shows to an authorization server, for a server at an address."""
+
+    issuer: str
+    """The authorization server. The secret goes to it alone, wherever the MCP server points."""
+    client_id: str
+    client_secret: str
+    scope: str = ""
+    """Scopes to ask for, with spaces between them; empty leaves it to the server."""
+    secret_in: Literal["header", "body"] = "header"
+    """Where the secret stands in a request for a token."""
+
+
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One server as the file names it."""
 
@@ -59,6 +72,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     sampling: bool = False
     """Whether it may ask the host's model."""
+    oauth: ClientCredentials | None = None
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -83,6 +97,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """What becomes of a tool whose name another server's tool has already."""
     sampling: tuple[str, ...] = ()
     """Servers that may ask the host's model."""
+    oauth: dict[str, ClientCredentials] = {}
+    """Server at an address → credentials; `${NAME}` stands in them for environment variables."""
     limits: Limits = Limits()
     servers: dict[str, Limits] = {}
     """Server → limits of its own; what they do not say is as in `limits`."""
@@ -142,7 +158,7 @@ def config_from(
         options = _options(content.get("weft", {}))
     except msgspec.ValidationError as error:
         raise ConfigurationError(f"{source}: weft: {error}") from None
-    for name in (*options.servers, *options.sampling):
+    for name in (*options.servers, *options.sampling, *options.oauth):
         if name not in named:
             raise ConfigurationError(
                 f"{source}: weft: there is no server {name!r} in the file; its servers are "
@@ -191,9 +207,11 @@ def _spec(name: str, entry: _Entry, options: Options, variables: _Variables) -> 
     if entry.disabled:
         return "it is disabled in the file"
     limits = options.servers.get(name, options.limits)
-    sampling = name in options.sampling
+    sampling, oauth = name in options.sampling, options.oauth.get(name)
     url = entry.url or entry.serverUrl or entry.httpUrl
     if entry.command:
+        if oauth is not None:
+            raise ValueError("is started here, so it takes no `oauth`; give it `env`")
         command, args = variables.filled(entry.command), [variables.filled(a) for a in entry.args]
         if _is_gateway(command, args):
             return "it is this gateway"
@@ -212,6 +230,7 @@ def _spec(name: str, entry: _Entry, options: Options, variables: _Variables) -> 
     return ServerSpec(
         name=name, transport="sse" if kind == "sse" else "http", url=variables.filled(url),
         headers=headers, limits=limits, sampling=sampling,
+        oauth=oauth and variables.filled_in(oauth),
     )  # fmt: skip
 
 
@@ -233,6 +252,12 @@ class _Variables:
     def filled(self, text: str) -> str:
         """Raises `ValueError` for a variable that has no value."""
         return _VARIABLE.sub(lambda found: self._value(found["name"]), text)
+
+    def filled_in(self, credentials: ClientCredentials) -> ClientCredentials:
+        """With the values in all fields."""
+        fields = msgspec.structs.asdict(credentials)
+        known = {key: self.filled(text) for key, text in fields.items()}
+        return msgspec.convert(known, ClientCredentials)
 
     def _value(self, name: str) -> str:
         if name in ("workspaceFolder", "workspaceRoot"):

@@ -12,6 +12,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from weft.gateway.authorization import authorization
 from weft.gateway.config import ServerSpec
 
 
@@ -40,9 +41,13 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
+        self.fault = ""
+        """Why the server does not let the gateway in, if it does not."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
+        is_refused = response.status_code in (401, 403)
+        self.fault = _NOT_LET_IN.format(response.status_code) if is_refused else ""
         if response.status_code == 404 and "mcp-session-id" in request.headers:
             await response.aclose()
             return httpx2.Response(404)
@@ -51,10 +56,17 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
         return response
 
 
+_NOT_LET_IN = (
+    "it does not let this gateway in (HTTP {}); give its token under `headers`, or the client's "
+    'credentials under "weft": {{"oauth": …}}'
+)
+
+
 def http_server(spec: ServerSpec) -> AbstractAsyncContextManager[TransportStreams]:
-    """A transport for the SDK's client, with the headers of the configuration."""
+    """A transport for the SDK's client, with the headers and credentials of the
+    configuration."""
     if spec.transport == "sse":
-        return sse_client(spec.url, headers=dict(spec.headers))
+        return sse_client(spec.url, headers=dict(spec.headers), auth=authorization(spec))
     most = spec.limits.message_bytes
     return _Streamable(spec, most)
 
@@ -63,11 +75,19 @@ class _Streamable:
     def __init__(self, spec: ServerSpec, most: int) -> None:
         self._spec = spec
         self._most = most
+        self._transport = _BoundedTransport(most)
+
+    @property
+    def fault(self) -> str:
+        return self._transport.fault
 
     async def __aenter__(self) -> TransportStreams:
         made = create_mcp_http_client(headers=dict(self._spec.headers))
         self._client = httpx2.AsyncClient(
-            headers=made.headers, timeout=made.timeout, transport=_BoundedTransport(self._most)
+            headers=made.headers,
+            timeout=made.timeout,
+            auth=authorization(self._spec),
+            transport=self._transport,
         )
         await made.aclose()
         await self._client.__aenter__()

@@ -36,6 +36,11 @@ class Wire:
         self.ended = asyncio.Event()
         """Nothing comes any more, or nothing would be answered."""
 
+    @property
+    def fault(self) -> str:
+        """What is wrong with the connection, where its transport knows."""
+        return getattr(self._transport, "fault", "")
+
     async def __aenter__(self) -> TransportStreams:
         read, write = await self._transport.__aenter__()
         return _Heard(read, self.ended), write
