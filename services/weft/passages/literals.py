@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
-LEAST = 160
+LEAST, LEAST_JSON = 160, 40
 """Characters from which a string is opened; in a shorter one escapes cost little."""
 LEAST_BREAKS = 2
 """Line breaks from which a string is a text of its own."""
@@ -104,13 +104,15 @@ def _strings(text: str, form: str) -> Iterator[tuple[int, int]]:
     for found in (_QUOTED if form == "text" else _STRING).finditer(text, begin):
         is_key = form != "text" and found[2]
         group = 2 if form == "text" and found[1] is None else 1
-        if not is_key and len(found[group]) > LEAST and _holds_text(found[group]):
+        if not is_key and _holds_text(found[group]):
             yield found.span(group)
 
 
 def _holds_text(string: str) -> bool:
     """Whether a string holds lines, or JSON, of its own."""
-    return string.count("\\n") >= LEAST_BREAKS or (string[:1] in ("{", "[") and '"' in string)
+    if len(string) >= LEAST_JSON and string[0] in "{[" and '"' in string:
+        return True
+    return len(string) >= LEAST and string.count("\\n") >= LEAST_BREAKS
 
 
 def _unescaped(string: str) -> str:
