@@ -75,6 +75,12 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         check="word",
     ),
     rule(
+        "xml_password",
+        "</master>",
+        r"<master>\s*\{([A-Za-z0-9+/=]{20,200})\\?\}\s*</master>",
+        1,
+    ),
+    rule(
         "xml_secret",
         "</",
         rf"(?i)<(?:[\w.:-]{{1,40}})?(?:{_KEY}|{SERVICES}_?key)(?:\s[^<>]{{0,200}})?>\s*(?:[^<>]{{0,80}}\s)?"

@@ -108,8 +108,8 @@ RULES = (
     ),
     rule(
         "slack_token",
-        "xoxa- xoxb- xoxe- xoxe. xoxp- xoxr- xoxs- xoxc- xoxd- xapp-",
-        r"\b(?:xox[abceprsd]|xoxe\.xox[bp]|xapp)-[A-Za-z0-9%/+-]{10,400}",
+        "xoxa- xoxb- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xoxc- xoxd- xapp-",
+        r"\b(?:xox[abceoprsd]|xoxe\.xox[bp]|xapp)-[A-Za-z0-9%/+-]{10,400}",
     ),
     rule(
         "slack_webhook",
@@ -136,9 +136,9 @@ RULES = (
     rule(
         "openai_key",
         "sk-",
-        rf"\bsk-(?:(?:proj|svcacct|admin|or-v1|lf)-{_WORD}{{20,250}}|[A-Za-z0-9]{{32,64}}\b)",
+        rf"\bsk-(?:(?:proj|svcacct|admin|or-v[0-9]|lf)-{_WORD}{{20,250}}|[A-Za-z0-9]{{32,64}}\b)",
     ),
-    rule("jwt", "eyj", rf"\beyJ{_WORD}{{8,}}\.eyJ{_WORD}{{8,}}\.{_WORD}*"),
+    rule("jwt", "eyj", rf"\beyJ{_WORD}{{8,}}\.eyJ{_WORD}{{8,}}(?:\.{_WORD}*)?"),
     rule(
         "private_key",
         "private key",
@@ -170,15 +170,15 @@ RULES = (
     rule("doppler_token", "dp.", r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,64}"),
     rule("grafana_token", "glsa_ glc_", r"\bgl(?:sa|c)_[A-Za-z0-9+/=_]{32,400}"),
     rule("sentry_token", "sntrys_ sntryu_", r"\bsntry[su]_[A-Za-z0-9+/=_]{40,400}"),
-    rule("postman_key", "pmak-", r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
+    rule("postman_key", "pmak-", r"\bPMAK-[a-fA-F0-9]{24}-[a-fA-F0-9]{34}"),
     rule("planetscale_token", "pscale_", r"\bpscale_(?:tkn|pw|oauth)_[\w.=-]{32,64}"),
     rule("figma_token", "figd_", rf"\bfigd_{_WORD}{{38,60}}"),
     rule("airtable_token", "pat", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     rule("dropbox_token", "sl.", rf"\bsl\.(?:u\.)?{_WORD}{{100,1000}}"),
-    rule("supabase_token", "sbp_", r"\bsbp_[0-9a-f]{40}"),
+    rule("supabase_token", "sbp_", r"\bsbp_[0-9a-z_-]{40}"),
     rule("groq_key", "gsk_", r"\bgsk_[A-Za-z0-9]{40,60}"),
     rule("perplexity_key", "pplx-", r"\bpplx-[A-Za-z0-9]{40,60}"),
-    rule("xai_key", "xai-", r"\bxai-[A-Za-z0-9]{70,90}"),
+    rule("xai_key", "xai-", rf"\bxai-{_WORD}{{70,120}}"),
     rule("replicate_token", "r8_", r"\br8_[A-Za-z0-9]{37}"),
     rule("azure_client_secret", "q~", r"\b[\w.~-]{3}[0-9]Q~[\w.~-]{31,34}"),
     rule(
