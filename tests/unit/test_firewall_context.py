@@ -148,6 +148,8 @@ FORMS = {
     "name and password in base64": "_auth = YWRhOm{z}",
     "a user with an at": "https://ada@example.com:{x}@git.example.org/",
     "example of a password": "<Pass>Example{x}</Pass>",
+    "Maven's master password": "<master>{{{t}{k}=}}</master>",
+    "token without a signature": "eyJhbGciOiJub25lIn0.eyJ{t}",
     "key with a comment behind": 'token = "{t}" # of ada',
 }
 SAID = (

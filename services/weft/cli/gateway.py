@@ -105,7 +105,7 @@ async def _serve(
 
     from weft.gateway.deployment import GatewayDeployment
     from weft.gateway.gateway import Gateway
-    from weft.gateway.service import serve_stdio, serving_http
+    from weft.gateway.serving import serve_stdio, serving_http
     from weft.gateway.state import Folder
     from weft.runtime.logs import set_up_logging
 

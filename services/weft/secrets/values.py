@@ -49,7 +49,8 @@ _SAID = frozenset(_SAID_OF_PASSWORDS.encode().split())
 _PLAIN_WORDS = re.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\Z")
 _LETTERS, _DIGITS = re.compile(rb"[A-Za-z]"), re.compile(rb"[0-9]")
 _PLACE = re.compile(
-    rb"(?i)[/\\.:]|\A[0-9]{4}-[0-9]{2}|\A[0-9]+(?:ms|s|m|h|d|k|mb|gb|px|%)?\Z|\Av[0-9]+(?:(?:alpha|beta|rc)[0-9]*)?\Z"
+    rb"(?i)[/\\.:]|\A[0-9]{4}-[0-9]{2}|\A[0-9]+(?:ms|s|m|h|d|k|mb|gb|px|%)?\Z"
+    rb"|\Av[0-9]+(?:(?:alpha|beta|rc)[0-9]*)?\Z"
 )
 """Paths, addresses, times, sizes and versions."""
 _NAMED = re.compile(
