@@ -76,7 +76,7 @@ fuzz: $(STAMP)
 
 ATTACKS := $(wildcard tests/integration/test_hostile_*.py tests/integration/test_permissions_*.py) \
   $(addprefix tests/integration/test_,attack.py forged_ids.py erased_for_good.py deployment_secret.py) \
-  $(addprefix tests/unit/test_,ranges.py runtime_shares.py linear_time.py completion.py \
+  $(addprefix tests/unit/test_,ranges.py runtime_fair_queueing.py linear_time.py completion.py \
     firewall_guards.py firewall_context.py)
 attack: $(STAMP)
 	for seed in $(SEEDS); do \

@@ -10,11 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weft.adapters.conversation import Answered, Conversation, Step, conversation
+from weft.adapters.conversation import Conversation, conversation
 from weft.adapters.conversation import steps_between_users as steps_of
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text, unknown_block
 from weft.adapters.records import Record, Source
+from weft.adapters.steps import Answered, Step
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 

@@ -27,7 +27,8 @@ from weft.secrets.names import (
     names_phrase,
 )
 from weft.secrets.published import RULES as PUBLISHED
-from weft.secrets.published import SERVICES, WORD_START, SecretRule
+from weft.secrets.published import SERVICES
+from weft.secrets.rule import WORD_START, SecretRule
 from weft.secrets.values import (
     is_basic,
     is_code,

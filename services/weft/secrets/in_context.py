@@ -3,7 +3,8 @@ SQL, an element, a header, a sentence. Every pattern is for RE2."""
 
 from __future__ import annotations
 
-from weft.secrets.published import SERVICES, SecretRule, rule
+from weft.secrets.published import SERVICES
+from weft.secrets.rule import SecretRule, rule
 
 _KEY = (
     r"(?:passw(?:or)?d|passwd|pwd|passphrase|secret|(?:access|auth|api|refresh|bearer)?[_-]?token"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re2
 
-from weft.secrets.published import SecretRule, rule
+from weft.secrets.rule import SecretRule, rule
 
 _UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _WORD = "[A-Za-z0-9_-]"
