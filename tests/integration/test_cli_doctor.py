@@ -76,7 +76,8 @@ async def test_a_server_that_is_named_and_away_is_a_fault(tmp_path: Path) -> Non
 
 async def test_a_log_that_differs_and_a_damaged_read_model_are_told(tmp_path: Path) -> None:
     folder = tmp_path / "up"
-    async with services(folder):
+    others = ("firewall", "summarizer", "memory", "router")
+    async with services(folder, *(part for name in others for part in (f"--{name}", "0"))):
         pass
     path = Generations(folder).current()
     assert path is not None
