@@ -33,15 +33,20 @@ demo: $(STAMP)
 # The tests start hundreds of processes: each reads modules that are compiled, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-# What holds times against each other runs alone. Most other tests wait, for servers that start, die
-# and elect; so several files run at once, the long proofs first and the short tests last. Seeds and
+# What holds times against each other runs alone, the proofs with kills and under load two at a time.
+# Most other tests wait, for servers that start, die and elect; so more files run at once, in the
+# order of their folders: the short ones, of tests/unit, come last and fill the gaps. Seeds and
 # counts are printed at the end. Hypothesis' own profile `ci` gives the same examples every time and
 # lets each take as long as it needs; without it they are new each time.
 PYTEST := $(BIN)/python -m pytest -q -m "not slow" --hypothesis-profile=ci
+FILES := --dist loadfile --no-loadscope-reorder
 ALONE := tests/integration/test_hostile_load.py
+PROOFS := $(filter-out $(ALONE),tests/crash tests/integration/test_attack.py \
+  $(wildcard tests/integration/test_hostile_*.py tests/integration/test_scale_*.py))
 test: $(STAMP) lint
 	$(PYTEST) $(ALONE)
-	$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder $(ALONE:%=--ignore=%)
+	$(PYTEST) -n 2 $(FILES) $(PROOFS)
+	$(PYTEST) -n 4 $(FILES) $(addprefix --ignore=,$(ALONE) $(PROOFS))
 
 # The frameworks in an environment of their own: 0.9 GB, which is why `make test` leaves them out.
 FRAMEWORKS := .venv-frameworks
@@ -71,7 +76,7 @@ fuzz: $(STAMP)
 
 ATTACKS := $(wildcard tests/integration/test_hostile_*.py tests/integration/test_permissions_*.py) \
   $(addprefix tests/integration/test_,attack.py forged_ids.py erased_for_good.py deployment_secret.py) \
-  $(addprefix tests/unit/test_,ranges.py runtime_shares.py linear_time.py completion.py \
+  $(addprefix tests/unit/test_,ranges.py runtime_fair_queueing.py linear_time.py completion.py \
     firewall_guards.py firewall_context.py)
 attack: $(STAMP)
 	for seed in $(SEEDS); do \

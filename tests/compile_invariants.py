@@ -52,7 +52,7 @@ def message_tokens(value: object, encoding: str) -> int:
     for key, one in value.items():
         if key in ARGUMENTS and isinstance(one, dict):
             total += tokens.count(compact(one), encoding)
-        elif key not in ("role", "type"):
+        elif key not in ("role", "type", "thought_signature"):
             total += message_tokens(one, encoding)
     return total
 

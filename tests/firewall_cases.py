@@ -108,6 +108,18 @@ _VENDORS = {
     "tailscale_key": _of_vendor("ts key-auth-", ALNUM, 40),
     "typeform_token": _of_vendor("tf p_", ALNUM, 59),
     "yandex_token": _of_vendor("AQ VN", URLSAFE, 36),
+    "astra_token": _of_vendor("Astra CS:", ALNUM, 60),
+    "cloudflare_token": _of_vendor("cf ut_", ALNUM, 48),
+    "docker_join_token": lambda r: "SWM" + "TKN-1-" + body(r, LOWER, 50) + "-" + body(r, LOWER, 25),
+    "elastic_key": _of_vendor("es su_", URLSAFE, 90),
+    "fly_token": lambda r: "Fly" + "V1 fm2_" + body(r, ALNUM, 160),
+    "llamaindex_key": _of_vendor("ll x-", ALNUM, 48),
+    "mongodb_secret": _of_vendor("mdb_ sa_sk_", URLSAFE, 40),
+    "packagist_token": _of_vendor("packagist_ ort_", HEX, 68),
+    "polar_token": _of_vendor("polar_ oat_", URLSAFE, 40),
+    "together_key": _of_vendor("tgp_ v1_", URLSAFE, 43),
+    "vercel_token": _of_vendor("vc p_", URLSAFE, 56),
+    "wandb_key": _of_vendor("wandb_ v1_", ALNUM, 77),
     "zoho_token": lambda r: "10" + "00." + body(r, HEX, 32) + "." + body(r, HEX, 32),
 }
 _MAKERS = {

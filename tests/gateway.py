@@ -56,8 +56,8 @@ async def gateway(
     behind = GatewayDeployment(settings, named=True)
     behind.is_own = True  # no firewall runs here that could tell a handle
     async with Gateway(config, behind, Folder(folder), session=SESSION) as made:
-        await made.log()
-        await made.known()
+        await made.log.deployment()
+        await made.catalogue.known()
         yield made
 
 

@@ -55,6 +55,8 @@ def tools() -> list[dict[str, Any]]:
     if "collides" in sys.argv:
         return [tool("get_current_time", "Gives another time.")]
     found = list(TOOLS)
+    if "watched" in sys.argv:
+        found.append(tool("watched", "Says what is subscribed to."))
     if "changes" in sys.argv and Path("changed").exists():
         found[0] = tool("big", "Returns many orders, and more.")
     if "poisoned" in sys.argv:
@@ -138,6 +140,8 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
             kept = []
             while True:
                 kept.append(bytearray(1 << 24))
+        case "watched":
+            return said(json.dumps(WATCHED))
         case "counts":
             COUNTED.append(1)
             return said(str(len(COUNTED)))
@@ -153,6 +157,7 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
 
 COUNTED: list[int] = []
 LEVELS = ["unset"]
+WATCHED: list[str] = []
 
 
 def send(message: dict[str, Any]) -> None:
@@ -182,6 +187,16 @@ def main() -> None:
                     "capabilities": {"tools": {"listChanged": True}, "logging": {}},
                     "serverInfo": {"name": "odd", "version": "1"},
                 }
+                if "watched" in sys.argv:
+                    result["capabilities"]["resources"] = {"subscribe": True}
+            case "resources/list":
+                result = {"resources": [{"uri": "odd://tide", "name": "tide"}]}
+            case "resources/subscribe":
+                WATCHED.append(params["uri"])
+                result = {}
+            case "resources/unsubscribe":
+                WATCHED.remove(params["uri"])
+                result = {}
             case "tools/list":
                 result = {"tools": tools()}
             case "tools/call":

@@ -1,19 +1,21 @@
 """What costs a service much, asked by one tenant without pause; how long another waits meanwhile,
 and how long `/live` takes. For the proof that nobody is held up, and for its measurement.
 
-`python -m tests.heavy_load URL SECRET` asks until it is killed.
+`python -m tests.heavy_load URL SECRET asking` asks until it is killed; with `publishing` it
+publishes huge results and compiles from them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.request import urlopen
 
 import msgspec
@@ -26,6 +28,7 @@ from weft.client import Client
 from weft.log.reading import last_sequence
 from weft.runtime.settings import Settings
 from weft_schemas.compile import CompileRequest, DrilldownRequest
+from weft_schemas.errors import WeftError
 from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -36,10 +39,14 @@ ROWS = 140_000
 """Of a table of 6 MB."""
 DRILLDOWNS, COMPILES, HYDRATIONS, SMALL = 20, 4, 4, 20
 """Requests of each kind that are in the air at any time; the last are small compiles."""
-HUGE = 6
-"""Results that are published at once."""
-STARTING, SETTLING = 1.5, 0.5
-"""Seconds until the load is there, and until what was begun of it has ended."""
+HUGE = (50_000_000, 6_000_000, *4 * (250_000,))
+"""About the bytes of results that are published one after the other."""
+FROM_HUGE = (2_000, 32_000, 128_000)
+"""Budgets of compiles from them that are in the air at any time."""
+LOADS = {"asking": 1.5, "publishing": 4.0}
+"""Load → seconds until it is there."""
+SETTLING = 0.5
+"""Seconds until what was begun of it has ended."""
 _SCHEMA = {"type": "object", "properties": {"order_id": {"type": "string"}}}
 _WORDS = [
     "order",
@@ -68,12 +75,16 @@ def turns(count: int, words: int) -> list[ContextItem]:
     return [ContextItem(f"i{n}", kinds[n % 2], prose(n, words)) for n in range(count)]
 
 
+def table(rows: int) -> str:
+    """Of 40 characters a row."""
+    return "id,name,price,stock\n" + "".join(
+        f"{n},item {n} of the catalogue,{n % 977}.50,{n % 31}\n" for n in range(rows)
+    )
+
+
 async def publish(hostile: Client, victim: Client) -> None:
     """What is asked about, folded and settled."""
-    table = "id,name,price,stock\n" + "".join(
-        f"{n},item {n} of the catalogue,{n % 977}.50,{n % 31}\n" for n in range(ROWS)
-    )
-    await hostile.publish("table", ContextItem("r", ItemKind.TOOL_RESULT, table))
+    await hostile.publish("table", ContextItem("r", ItemKind.TOOL_RESULT, table(ROWS)))
     await hostile.publish("long", turns(600, 160))
     await hostile.publish("texts", turns(60, 2_500))
     await hostile.publish_catalog(Catalog("c", (SelectableItem("t", "t", args_schema=_SCHEMA),)))
@@ -110,9 +121,14 @@ def requests(secret: str) -> list[tuple[str, msgspec.Struct]]:
     ]
 
 
-async def attack(url: str, secret: str) -> None:
-    """As tenant `HOSTILE`, by bare NATS; what is answered is not looked at."""
+async def attack(url: str, secret: str, load: str) -> None:
+    """As tenant `HOSTILE`; what is answered is not looked at."""
     os.nice(19)  # who asks is on another machine
+    await {"asking": _asking, "publishing": _publishing}[load](url, secret)
+
+
+async def _asking(url: str, secret: str) -> None:
+    """By bare NATS."""
     client = await nats.connect(url)
 
     async def ask(address: str, payload: bytes) -> None:
@@ -127,13 +143,40 @@ async def attack(url: str, secret: str) -> None:
     await asyncio.gather(*(ask(*one) for one in asked))
 
 
+async def _publishing(url: str, secret: str) -> None:
+    settings = Settings(nats_url=url, fingerprint_key=secret, tenant=HOSTILE)
+    texts = [prose(at, size // 8) if at % 2 else table(size // 40) for at, size in enumerate(HUGE)]
+    async with Client(settings) as client:
+        await client.publish("huge", ContextItem("u", ItemKind.USER_TURN, "Which order is late?"))
+        await asyncio.gather(_huge(client, texts), *(_from_huge(client, one) for one in FROM_HUGE))
+
+
+async def _huge(client: Client, texts: Sequence[str]) -> None:
+    """Calls with these results, again and again, when the ones before are worked on."""
+    for number in itertools.count():
+        for at, text in enumerate(texts):
+            call = ContextItem(f"c{number}-{at}", ItemKind.TOOL_CALL, "list_orders({})")
+            result = ContextItem(f"r{number}-{at}", ItemKind.TOOL_RESULT, text, call.id)
+            await client.publish("huge", [call, result])
+        await settled(client)
+
+
+async def _from_huge(client: Client, budget: int) -> None:
+    for number in itertools.count():
+        try:
+            await client.compile("huge", "answer", query=f"order {number}", budget=budget)
+        except WeftError:
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(0.02)
+
+
 @asynccontextmanager
-async def attacking(url: str, secret: str) -> AsyncIterator[None]:
-    """Another process asks within the block."""
-    command = (sys.executable, "-m", "tests.heavy_load", url, secret)
+async def attacking(url: str, secret: str, load: str) -> AsyncIterator[None]:
+    """Another process loads within the block."""
+    command = (sys.executable, "-m", "tests.heavy_load", url, secret, load)
     process = await asyncio.create_subprocess_exec(*command)
     try:
-        await asyncio.sleep(STARTING)
+        await asyncio.sleep(LOADS[load])
         yield
     finally:
         process.kill()
@@ -145,22 +188,6 @@ class Window(msgspec.Struct):
 
     compiles: list[float]
     live: dict[str, list[float]]
-
-
-async def live_beside_huge_results(hostile: Client, ports: dict[str, int]) -> dict[str, float]:
-    """The longest `/live` of each service, in seconds, while results of 250 KB are scanned, indexed
-    and folded."""
-
-    async def work() -> None:
-        kind = ItemKind.TOOL_RESULT
-        huge = [ContextItem(f"h{n}", kind, prose(n, 30_000 + n)) for n in range(HUGE)]
-        await hostile.publish("huge", huge)
-        await settled(hostile)
-
-    working = asyncio.create_task(work())
-    live = await asyncio.gather(*(_live(port, working) for port in ports.values()))
-    await working
-    return {service: taken[-1] for service, taken in zip(ports, live, strict=True)}
 
 
 async def window(victim: Client, ports: dict[str, int], times: int) -> Window:
@@ -217,28 +244,37 @@ class Measured(msgspec.Struct):
         return sorted(self.quiet[0].live)
 
 
+class Ready(NamedTuple):
+    """Who asks, and where each service tells that it lives."""
+
+    victim: Client
+    hostile: Client
+    ports: dict[str, int]
+
+
 @asynccontextmanager
-async def ready(settings: Settings) -> AsyncIterator[tuple[Client, Client, dict[str, int]]]:
-    """The clients of victim and other, and where each service tells that it lives, when all is
-    published."""
+async def ready(settings: Settings) -> AsyncIterator[Ready]:
+    """When all is published."""
     async with (
         Client(replace(settings, tenant=VICTIM)) as victim,
         Client(replace(settings, tenant=HOSTILE)) as hostile,
     ):
         await publish(hostile, victim)
-        yield victim, hostile, {one.service: one.port for one in await victim.processes()}
+        yield Ready(victim, hostile, {one.service: one.port for one in await victim.processes()})
 
 
 async def measured(
-    victim: Client, ports: dict[str, int], url: str, secret: str, windows: int, times: int
+    ready: Ready, settings: Settings, load: str, windows: int, times: int
 ) -> Measured:
     """So many windows of each, in turn, so that what else the machine does meets both."""
     found = Measured([], [])
+    victim, hostile, ports = ready
     await window(victim, ports, times)  # caches and connections
     for _ in range(windows):
         found.quiet.append(await window(victim, ports, times))
-        async with attacking(url, secret):
+        async with attacking(settings.nats_url, settings.fingerprint_key, load):
             found.beside.append(await window(victim, ports, times))
+        await settled(hostile)
         await asyncio.sleep(SETTLING)
     return found
 

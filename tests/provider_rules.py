@@ -8,6 +8,7 @@ be non-empty`, `tool_use ids must be unique`, `content cannot be empty if is_err
 OpenAI's Responses reference (`No tool output found for function call`), Gemini's reference and
 error messages (`function call turn comes immediately after a user turn or after a function response
 turn`, `the number of function response parts is equal to the number of function call parts`,
+`Function call is missing a thought_signature in functionCall parts`,
 `Invalid function name. Must start with a letter or an underscore`).
 """
 
@@ -160,9 +161,10 @@ def check_gemini(arguments: dict[str, Any]) -> None:
         assert all(map(_answers, content["parts"][: len(answered)])), "responses stand first"
         waiting = []
         for part in content["parts"]:
-            assert len(part) == 1
+            assert len(part) == 1 + ("thought_signature" in part)
             if "function_call" in part:
                 call = part["function_call"]
+                assert waiting or part["thought_signature"], "a step's first call has a signature"
                 assert content["role"] == "model"
                 assert set(call) == {"name", "args"}
                 assert GEMINI_NAME.match(call["name"]), call["name"]

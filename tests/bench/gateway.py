@@ -170,7 +170,8 @@ async def searched(url: str, one: RoutingSet, cases: Any) -> tuple[float, float]
                 blocks = text_of(reply).split("\n\n")
                 ids = {block.split("\n")[0].split(" ")[0].removeprefix("s:") for block in blocks}
                 right += not ids.isdisjoint(case.gold)
-            print(f"{one.name}: {len(made.quarantined)} tools set apart by their descriptions")
+            apart = len(made.catalogue.quarantined)
+            print(f"{one.name}: {apart} tools set apart by their descriptions")
     return right / len(cases), median(seconds) * 1e3
 
 

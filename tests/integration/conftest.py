@@ -1,6 +1,7 @@
 """A real nats-server for each test module, and the log provisioned on it."""
 
 from collections.abc import AsyncIterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,15 @@ async def log(server: EmbeddedServer) -> AsyncIterator[Connection]:
         yield connection
     finally:
         await connection.close()
+
+
+TENANTS = count(1)
+
+
+@pytest.fixture
+def tenant() -> str:
+    """One of the test's own, where all tests of a module share a log and its services."""
+    return f"tenant-{next(TENANTS)}"
 
 
 async def empty(connection: Connection) -> None:

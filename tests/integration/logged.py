@@ -23,11 +23,13 @@ def result(name: str, text: str) -> ContextItem:
     return ContextItem(id=name, kind=ItemKind.TOOL_RESULT, text=text)
 
 
-async def publish(log: Connection, session: str, items: list[ContextItem]) -> list[Ack]:
+async def publish(
+    log: Connection, session: str, items: list[ContextItem], tenant: str = "acme"
+) -> list[Ack]:
     def message(item: ContextItem) -> Message:
         payload = encode_event(item)
-        message_id = item_message_id("acme", session, item.id, payload)
-        return Message(item_subject("acme", session, item.kind), payload, message_id)
+        message_id = item_message_id(tenant, session, item.id, payload)
+        return Message(item_subject(tenant, session, item.kind), payload, message_id)
 
     async with Publisher(log) as publisher:
         return await publisher.publish_many([message(item) for item in items])

@@ -54,7 +54,8 @@ async def test_a_service_without_the_deployments_secret_does_not_start(
     environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(tmp_path)}
     done = await weft("work", service, settings=environ)
     assert done.code == 2
-    assert "WEFT_FINGERPRINT_KEY is not set" in done.err
+    assert "in the folder where that was started" in done.err
+    assert "WEFT_FINGERPRINT_KEY" in done.err
 
 
 async def test_agents_learn_nothing_of_the_machine(tmp_path: Path):

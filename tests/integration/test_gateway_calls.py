@@ -210,7 +210,7 @@ async def test_a_gateway_that_starts_again_publishes_no_catalogue_anew(
 ) -> None:
     for _ in range(2):
         async with gateway(server.url, tmp_path, odd_server()) as running:
-            behind = await running.log()
+            behind = await running.log.deployment()
             with anyio.fail_after(10):
                 while True:
                     try:
@@ -218,7 +218,7 @@ async def test_a_gateway_that_starts_again_publishes_no_catalogue_anew(
                         break
                     except NotFound:
                         await asyncio.sleep(0.02)
-            assert {item.id for item in catalogue.items} == set(running.tools)
+            assert {item.id for item in catalogue.items} == set(running.catalogue.tools)
             await asyncio.sleep(0.1)
     published = stored_filter("t", None, "out", "catalog")
     assert len([one async for one in read_matching(log, published)]) == 1

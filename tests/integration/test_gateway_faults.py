@@ -93,11 +93,11 @@ async def test_a_tool_that_changes_is_set_apart_until_a_person_approves_it(
 ) -> None:
     odd = odd_server("odd", "changes", cwd=str(tmp_path))
     async with gateway(server.url, tmp_path / "w", odd) as running, host(running) as client:
-        pinned = running.tools["odd:big"].hash
+        pinned = running.catalogue.tools["odd:big"].hash
         (tmp_path / "changed").touch()
         await called(client, "odd:counts")  # whose server then says that its list has changed
         with anyio.fail_after(10):
-            while "odd:big" in running.tools:
+            while "odd:big" in running.catalogue.tools:
                 await asyncio.sleep(0.01)
         refused = text_of(await called(client, "odd:big"))
         assert f"changed since it was pinned as {pinned}" in refused
@@ -109,7 +109,7 @@ async def test_a_tool_that_changes_is_set_apart_until_a_person_approves_it(
         folder.keep_pinned(Pinned(pins))
         assert [one.id for one in let] == ["odd:big"]
         with anyio.fail_after(10):
-            while "odd:big" not in running.tools:
+            while "odd:big" not in running.catalogue.tools:
                 await asyncio.sleep(0.01)
         assert '"o3"' in text_of(await called(client, "odd:big", of=9))
         stale = text_of(await called(client, f"odd:big#{pinned}", of=1))
@@ -125,12 +125,12 @@ async def test_orders_in_a_description_and_a_taken_name_set_a_tool_apart(
         odd_server("c", "poisoned"),
     ]
     async with gateway(server.url, tmp_path, *servers) as running:
-        reasons = {one.id: one.reason for one in running.quarantined.values()}
+        reasons = {one.id: one.reason for one in running.catalogue.quarantined.values()}
         assert reasons == {
             "b:get_current_time": "it has the name of a:get_current_time",
             "c:notes": "its description gives the model orders",
         }
-        assert "a:get_current_time" in running.tools
+        assert "a:get_current_time" in running.catalogue.tools
 
 
 async def test_a_server_asks_the_hosts_model_only_where_the_file_lets_it(
@@ -187,7 +187,7 @@ async def test_without_its_log_nothing_is_called_and_a_result_is_not_lost(
         await provision(connection)
         made = gateway(own.url, tmp_path / "w", odd_server())
         async with made as running, host(running) as client:
-            behind = await running.log()
+            behind = await running.log.deployment()
             behind.client._publisher._in_flight._timeout = 1.0  # of fifteen
             call = asyncio.create_task(called(client, "odd:slow"))
             await asyncio.sleep(0.5)

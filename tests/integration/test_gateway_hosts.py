@@ -13,7 +13,7 @@ from tests.gateway import QUICK, called, gateway, host, logged, odd_server, text
 from tests.npm import INSPECTOR, installed
 
 from weft.gateway.config import ServerSpec
-from weft.gateway.service import serving_http
+from weft.gateway.serving import serving_http
 from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer
 

@@ -14,7 +14,7 @@ from tests.gateway import called, gateway, host, odd_server, text_of
 from tests.gateway_server import KEY
 
 from weft.gateway.gateway import Gateway
-from weft.gateway.service import serving_http
+from weft.gateway.serving import serving_http
 from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer
 
@@ -177,3 +177,18 @@ async def test_each_host_hears_what_it_wants_and_the_server_logs_no_more_than_th
             assert [one.level for one in loud.logs] == ["info", "error"]
             await called(second, "odd:dies")
             assert await told(second, loud) == "at level info"  # one that was started since
+
+
+async def test_what_a_host_has_subscribed_to_is_subscribed_to_again_at_a_restart(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    watched = odd_server("odd", "watched")
+    async with gateway(server.url, tmp_path, watched) as running, host(running, "legacy") as client:
+        uri = (await client.list_resources()).resources[0].uri
+        with pytest.warns(UserWarning, match="resources/subscribe is removed"):
+            await client.subscribe_resource(uri)
+        await called(client, "odd:dies")
+        assert text_of(await called(client, "odd:watched")) == '["odd://tide"]'
+        with pytest.warns(UserWarning, match="resources/unsubscribe is removed"):
+            await client.unsubscribe_resource(uri)
+        assert text_of(await called(client, "odd:watched")) == "[]"

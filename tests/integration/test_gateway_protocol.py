@@ -27,7 +27,7 @@ from tests.gateway_server import TOOLS
 from tests.npm import installed
 
 from weft.gateway.config import ServerSpec
-from weft.gateway.service import serving_http
+from weft.gateway.serving import serving_http
 from weft.log.connection import Connection
 from weft.log.ports import Port
 from weft.log.server import EmbeddedServer
@@ -245,7 +245,7 @@ async def test_hosts_of_both_protocols_share_one_address_each_with_its_session(
 async def test_long_lists_come_in_pages(
     log: Connection, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.gateway.service.PAGE", 5)
+    monkeypatch.setattr("weft.gateway.paging.PAGE", 5)
     async with (
         gateway(server.url, tmp_path, odd_server(), mode="pass") as running,
         host(running) as client,

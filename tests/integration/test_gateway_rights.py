@@ -29,7 +29,7 @@ def _no_services(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def _in_force(running: Gateway, policy: ContextPolicy) -> None:
-    behind = await running.log()
+    behind = await running.log.deployment()
     ack = await behind.client.publish_policy(policy)
     with anyio.fail_after(10):
         while behind.policy(SESSION)[0] < ack.sequence:
@@ -76,7 +76,7 @@ async def test_what_is_erased_is_gone_from_memory(
 ) -> None:
     async with gateway(server.url, tmp_path, odd_server()) as running, host(running) as client:
         handle = HANDLE.search(text_of(await called(client, "odd:big"))).group()
-        await Operator(log, (await running.log()).settings).erase(SESSION)
+        await Operator(log, (await running.log.deployment()).settings).erase(SESSION)
         looked = await client.call_tool("look_into_result", {"handle": handle})
         handed = await called(client, "odd:echo", text={"$weft": handle})
     assert looked.is_error

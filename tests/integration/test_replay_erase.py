@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+import pytest_asyncio
 from tests.integration.command_line import services, weft
 
 from weft.log.bodies import Bodies
@@ -19,6 +21,8 @@ from weft_schemas.events import ErasureReceiptEvent, decode_event, encode_event
 from weft_schemas.ids import item_message_id
 from weft_schemas.items import BodyRef, ContextItem, ItemKind
 from weft_schemas.subjects import AUDIT_STREAM, STREAM, item_subject
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CANARY = "zanzibarquetzal"
 PATIENCE = 120.0
@@ -99,92 +103,98 @@ async def left_of(connection: Connection, session: str) -> int:
     return len(events) + len([record async for record in audits])
 
 
-async def test_no_byte_of_an_erased_session_is_left_and_others_go_on(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    async with services(folder) as url:
-        own, shared = await canaries_everywhere(url, "secret")
-        async with connected(url) as (connection, publisher):
-            copy = ContextItem(
-                "u1",
-                ItemKind.USER_TURN,
-                f"I am {CANARY}.",
-                metadata={"forked_from": {"session": "secret"}},
-            )
-            await put(publisher, "copy", copy)
-            done = await weft("snapshot", "--data", str(folder), "--json", url=url)
-            assert done.code == 0, done.err
-            seen = " ".join(files_with(folder, CANARY))
-            for part in ("replica/generation", "streams/weft/", "OBJ_weft_bodies", "weft_audit"):
-                assert part in seen
-            assert "OBJ_weft_snapshots" in seen
-
-            done = await weft("erase", "--session", "secret", "--yes", "--json", url=url)
-            assert done.code == 0, done.err
-            assert files_with(folder, CANARY) == []
-
-            assert done.json["forks"] == ["copy"]
-            removed = done.json["removed"]
-            assert (removed["bodies"], removed["snapshots"], removed["replicas"]) == (1, 1, 1)
-            assert removed["events"] >= 12
-            assert removed["audit_events"] == 1
-            assert not [one for one in done.json["unreachable"] if "replica " in one]
-            assert await left_of(connection, "secret") == await left_of(connection, "copy") == 0
-            bodies = Bodies(connection, publisher, "default")
-            assert not await bodies.exists(own.sha256)
-            assert await bodies.exists(shared.sha256)
-            receipts = [
-                decode_event(record.payload)
-                async for record in read_matching(connection, "w.out.*.*.@tenant.erasure_receipt")
-            ]
-            assert [one.session for one in receipts] == ["copy", "secret"]
-            assert isinstance(receipts[1], ErasureReceiptEvent)
-            assert receipts[1].removed == removed
-
-            kept = await weft("compile", "-s", "kept", "-p", "answer", "--json", url=url)
-            assert "k2" in kept.json["stats"]["included_items"]
-            gone = await weft("compile", "-s", "secret", "-p", "answer", url=url)
-            assert "was erased by event" in gone.err
-            assert gone.code == 4
-            rebuilt = await weft("rebuild", "--data", str(folder), "--verify", url=url)
-            assert rebuilt.code == 0, rebuilt.err
-
-            await put(publisher, "secret", ContextItem("late", ItemKind.USER_TURN, CANARY))
-            again = await weft("erase", "--session", "secret", "--yes", "--json", url=url)
-            assert again.json["removed"]["events"] == 1
-            assert files_with(folder, CANARY) == []
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def up(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Path, str]]:
+    """A folder and the server's address; each test has a tenant of its own."""
+    folder = tmp_path_factory.mktemp("up") / "data"
+    async with services(folder, "--router", "0") as url:
+        yield folder, url
 
 
-async def test_erasing_what_never_was_or_nothing_in_particular_is_refused(tmp_path: Path) -> None:
-    async with services(tmp_path / "data") as url:
-        unknown = await weft("erase", "--session", "nobody", "--yes", url=url)
-        assert (unknown.code, "nobody" in unknown.err) == (4, True)
-        everything = await weft("erase", "--yes", url=url)
-        assert everything.code == 2
-        assert "--tenant" in everything.err
-        unasked = await weft("erase", "--tenant", "default", url=url)
-        assert unasked.code in (4, 130)
+async def test_no_byte_of_an_erased_session_is_left_and_others_go_on(up: tuple[Path, str]) -> None:
+    folder, url = up
+    own, shared = await canaries_everywhere(url, "secret")
+    async with connected(url) as (connection, publisher):
+        copy = ContextItem(
+            "u1",
+            ItemKind.USER_TURN,
+            f"I am {CANARY}.",
+            metadata={"forked_from": {"session": "secret"}},
+        )
+        await put(publisher, "copy", copy)
+        done = await weft("snapshot", "--data", str(folder), "--json", url=url)
+        assert done.code == 0, done.err
+        seen = " ".join(files_with(folder, CANARY))
+        for part in ("replica/generation", "streams/weft/", "OBJ_weft_bodies", "weft_audit"):
+            assert part in seen
+        assert "OBJ_weft_snapshots" in seen
 
-
-async def test_a_tenant_goes_whole_and_another_stays(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    async with services(folder) as url:
-        given = b'{"id":"a","kind":"user_turn","text":"' + CANARY.encode() + b'"}'
-        for session in ("s1", "s2"):
-            done = await weft(
-                "publish", "-", "-s", session, "--tenant", "acme", url=url, given=given
-            )
-            assert done.code == 0, done.err
-        other = given.replace(CANARY.encode(), b"hello")
-        await weft("publish", "-", "-s", "s1", "--tenant", "rival", url=url, given=other)
-        done = await weft("erase", "--tenant", "acme", "--yes", "--json", url=url)
+        done = await weft("erase", "--session", "secret", "--yes", "--json", url=url)
         assert done.code == 0, done.err
         assert files_with(folder, CANARY) == []
-        asked = ["compile", "-s", "s1", "-p", "answer", "--tenant"]
-        assert (await weft(*asked, "acme", url=url)).code == 4
-        assert (await weft(*asked, "rival", url=url)).code == 0
-        async with connected(url) as (connection, _):
-            left = [
-                record.subject.rpartition(".")[2]
-                async for record in read_matching(connection, "w.*.*.acme.>", stream=STREAM)
-            ]
-            assert left == ["erased", "erasure_receipt"]
+
+        assert done.json["forks"] == ["copy"]
+        removed = done.json["removed"]
+        assert (removed["bodies"], removed["snapshots"], removed["replicas"]) == (1, 1, 1)
+        assert removed["events"] >= 12
+        assert removed["audit_events"] == 1
+        assert not [one for one in done.json["unreachable"] if "replica " in one]
+        assert await left_of(connection, "secret") == await left_of(connection, "copy") == 0
+        bodies = Bodies(connection, publisher, "default")
+        assert not await bodies.exists(own.sha256)
+        assert await bodies.exists(shared.sha256)
+        receipts = [
+            decode_event(record.payload)
+            async for record in read_matching(connection, "w.out.*.*.@tenant.erasure_receipt")
+        ]
+        assert [one.session for one in receipts] == ["copy", "secret"]
+        assert isinstance(receipts[1], ErasureReceiptEvent)
+        assert receipts[1].removed == removed
+
+        kept = await weft("compile", "-s", "kept", "-p", "answer", "--json", url=url)
+        assert "k2" in kept.json["stats"]["included_items"]
+        gone = await weft("compile", "-s", "secret", "-p", "answer", url=url)
+        assert "was erased by event" in gone.err
+        assert gone.code == 4
+        rebuilt = await weft("rebuild", "--data", str(folder), "--verify", url=url)
+        assert rebuilt.code == 0, rebuilt.err
+
+        await put(publisher, "secret", ContextItem("late", ItemKind.USER_TURN, CANARY))
+        again = await weft("erase", "--session", "secret", "--yes", "--json", url=url)
+        assert again.json["removed"]["events"] == 1
+        assert files_with(folder, CANARY) == []
+
+
+async def test_erasing_what_never_was_or_nothing_in_particular_is_refused(
+    up: tuple[Path, str],
+) -> None:
+    _, url = up
+    unknown = await weft("erase", "--session", "nobody", "--yes", url=url)
+    assert (unknown.code, "nobody" in unknown.err) == (4, True)
+    everything = await weft("erase", "--yes", url=url)
+    assert everything.code == 2
+    assert "--tenant" in everything.err
+    unasked = await weft("erase", "--tenant", "default", url=url)
+    assert unasked.code in (4, 130)
+
+
+async def test_a_tenant_goes_whole_and_another_stays(up: tuple[Path, str]) -> None:
+    folder, url = up
+    given = b'{"id":"a","kind":"user_turn","text":"' + CANARY.encode() + b'"}'
+    for session in ("s1", "s2"):
+        done = await weft("publish", "-", "-s", session, "--tenant", "acme", url=url, given=given)
+        assert done.code == 0, done.err
+    other = given.replace(CANARY.encode(), b"hello")
+    await weft("publish", "-", "-s", "s1", "--tenant", "rival", url=url, given=other)
+    done = await weft("erase", "--tenant", "acme", "--yes", "--json", url=url)
+    assert done.code == 0, done.err
+    assert files_with(folder, CANARY) == []
+    asked = ["compile", "-s", "s1", "-p", "answer", "--tenant"]
+    assert (await weft(*asked, "acme", url=url)).code == 4
+    assert (await weft(*asked, "rival", url=url)).code == 0
+    async with connected(url) as (connection, _):
+        left = [
+            record.subject.rpartition(".")[2]
+            async for record in read_matching(connection, "w.*.*.acme.>", stream=STREAM)
+        ]
+        assert left == ["erased", "erasure_receipt"]

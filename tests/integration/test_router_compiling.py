@@ -1,16 +1,20 @@
 """Compiles that name a catalogue: cards in phase route, a filled-in tool in phase call."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
+import pytest_asyncio
 from tests.integration.folding import folding
 from tests.integration.processes import started
 
 from weft.client import Client
-from weft.log.connection import Connection
+from weft.log.connection import connect
 from weft.log.reading import read_matching
+from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
 from weft.runtime.settings import read_settings
 from weft_schemas.compile import CompileAudit
 from weft_schemas.errors import NotFound, Unavailable
@@ -30,26 +34,40 @@ TOOLS = (
 TURN = ContextItem("u1", ItemKind.USER_TURN, "Please pay it. My invoice id is INV_4711.")
 
 
-@pytest.fixture
-async def client(server, log: Connection, tmp_path: Path) -> AsyncIterator[Client]:
-    """A client with a folded replica and its compiler."""
-    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(tmp_path)}
-    settings = read_settings({}, nats_url=server.url, tenant="acme")
-    async with (
-        folding(log, tmp_path),
-        started("weft.cli.main", "work", "compiler", **environ) as compiler,
-        Client(settings) as connected,
-    ):
-        await compiler.until_ready()
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@asynccontextmanager
+async def compiling(folder: Path) -> AsyncIterator[str]:
+    """A server of its own with a folded replica and its compiler; its address."""
+    async with EmbeddedServer(folder / "nats") as server:
+        log = await connect(server.url)
+        await provision(log)
+        environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(folder)}
+        async with (
+            folding(log, folder),
+            started("weft.cli.main", "work", "compiler", **environ) as compiler,
+        ):
+            await compiler.until_ready()
+            yield server.url
+        await log.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The address of a server with a compiler and a router, for all tests."""
+    folder = tmp_path_factory.mktemp("up")
+    async with compiling(folder) as address:
+        environ = {"WEFT_NATS_URL": address, "WEFT_DATA_DIR": str(folder)}
+        async with started("weft.cli.main", "work", "router", **environ) as router:
+            await router.until_ready()
+            yield address
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def client(url: str, tenant: str) -> AsyncIterator[Client]:
+    async with Client(read_settings({}, nats_url=url, tenant=tenant)) as connected:
         yield connected
-
-
-@pytest.fixture
-async def router(server, log: Connection, tmp_path: Path) -> AsyncIterator[None]:
-    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(tmp_path)}
-    async with started("weft.cli.main", "work", "router", **environ) as running:
-        await running.until_ready()
-        yield
 
 
 async def published(client: Client) -> int:
@@ -59,7 +77,7 @@ async def published(client: Client) -> int:
     return (await client.publish("s1", TURN)).sequence
 
 
-async def test_phase_route_carries_the_cards(client: Client, router, log: Connection) -> None:
+async def test_phase_route_carries_the_cards(client: Client, tenant: str) -> None:
     after = await published(client)
     pack = await client.compile(
         "s1", phase="route", query="pay an invoice", catalog="tools", after=after, timeout=60
@@ -70,22 +88,22 @@ async def test_phase_route_carries_the_cards(client: Client, router, log: Connec
     assert "invoice_id" not in pack.prompt
     [payload] = [
         record.payload
-        async for record in read_matching(log, "weft-audit.acme.s1.compiled", stream=AUDIT_STREAM)
+        async for record in read_matching(
+            client.connection, f"weft-audit.{tenant}.s1.compiled", stream=AUDIT_STREAM
+        )
     ]
     audit = msgspec.json.decode(payload, type=CompileAudit)
     assert [card.id for card in audit.request.cards] == ["pay", "find"]
 
 
-async def test_without_a_query_the_latest_turn_is_routed_by(client: Client, router) -> None:
+async def test_without_a_query_the_latest_turn_is_routed_by(client: Client) -> None:
     after = await published(client)
     pack = await client.compile("s1", phase="route", catalog="tools", after=after, timeout=60)
     assert "- pay (pay_invoice)" in pack.prompt
     assert "Polishes" not in pack.prompt
 
 
-async def test_a_turn_too_sensitive_to_show_is_not_routed_by(
-    client: Client, router, log: Connection
-) -> None:
+async def test_a_turn_too_sensitive_to_show_is_not_routed_by(client: Client, tenant: str) -> None:
     await published(client)
     secret = ContextItem("u2", ItemKind.USER_TURN, "pay", sensitivity=Sensitivity.RESTRICTED)
     ack = await client.publish("s1", secret)
@@ -93,12 +111,12 @@ async def test_a_turn_too_sensitive_to_show_is_not_routed_by(
         "s1", phase="route", catalog="tools", after=ack.sequence, timeout=60
     )
     assert "pay_invoice" not in pack.prompt
-    routed = read_matching(log, "weft-audit.acme.s1.routed", stream=AUDIT_STREAM)
+    routed = read_matching(client.connection, f"weft-audit.{tenant}.s1.routed", stream=AUDIT_STREAM)
     queries = [msgspec.json.decode(one.payload, type=RouteAudit).query async for one in routed]
     assert queries == [""]
 
 
-async def test_the_cards_keep_within_the_budget(client: Client, router) -> None:
+async def test_the_cards_keep_within_the_budget(client: Client) -> None:
     after = await published(client)
     pack = await client.compile(
         "s1",
@@ -112,7 +130,7 @@ async def test_the_cards_keep_within_the_budget(client: Client, router) -> None:
     assert pack.stats.prompt_tokens <= 40
 
 
-async def test_phase_call_carries_the_schema_and_the_values(client: Client, router) -> None:
+async def test_phase_call_carries_the_schema_and_the_values(client: Client) -> None:
     after = await published(client)
     for name in ("pay", "pay_invoice"):
         pack = await client.compile(
@@ -122,13 +140,14 @@ async def test_phase_call_carries_the_schema_and_the_values(client: Client, rout
         assert "- invoice_id may be: INV_4711" in pack.prompt
 
 
-async def test_an_unknown_catalogue_is_said(client: Client, router) -> None:
+async def test_an_unknown_catalogue_is_said(client: Client) -> None:
     after = await published(client)
     with pytest.raises(NotFound, match="catalogue 'nothing'"):
         await client.compile("s1", phase="route", query="x", catalog="nothing", after=after)
 
 
-async def test_without_a_router_it_is_said(client: Client) -> None:
-    ack = await client.publish("s1", TURN)
-    with pytest.raises(Unavailable, match="no service answers route"):
-        await client.compile("s1", phase="route", query="x", catalog="c", after=ack.sequence)
+async def test_without_a_router_it_is_said(tmp_path: Path) -> None:
+    async with compiling(tmp_path) as url, Client(read_settings({}, nats_url=url)) as client:
+        ack = await client.publish("s1", TURN)
+        with pytest.raises(Unavailable, match="no service answers route"):
+            await client.compile("s1", phase="route", query="x", catalog="c", after=ack.sequence)

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import pytest_asyncio
 from tests.integration.folding import folding
 from tests.integration.processes import PATIENCE, Running, started
 
 from weft.client import Client
-from weft.log.connection import Connection
+from weft.log.connection import Connection, connect
 from weft.log.reading import read_matching
+from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
 from weft.runtime.settings import read_settings
 from weft_schemas.envelope import ResultEnvelope, ResultStatus
 from weft_schemas.errors import InvalidInput, NotFound
@@ -44,45 +47,61 @@ async def routing(server, data_dir: Path) -> AsyncIterator[Running]:
         yield router
 
 
-@pytest.fixture
-async def client(server, log: Connection) -> AsyncIterator[Client]:
-    settings = read_settings({}, nats_url=server.url, tenant="acme")
-    async with Client(settings) as connected:
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def log(server: EmbeddedServer) -> AsyncIterator[Connection]:
+    """The log of all tests."""
+    connection = await connect(server.url)
+    await provision(connection)
+    yield connection
+    await connection.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def client(server: EmbeddedServer, log: Connection, tenant: str) -> AsyncIterator[Client]:
+    async with Client(read_settings({}, nats_url=server.url, tenant=tenant)) as connected:
         yield connected
 
 
-@pytest.fixture
-async def router(server, log: Connection, tmp_path: Path) -> AsyncIterator[Running]:
-    async with routing(server, tmp_path) as running:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def router(
+    server: EmbeddedServer, log: Connection, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Running]:
+    folder = tmp_path_factory.mktemp("router")
+    async with folding(log, folder), routing(server, folder) as running:
         yield running
 
 
-async def audits(log: Connection, event: str) -> list[bytes]:
-    subject = f"weft-audit.acme.*.{event}"
+async def audits(log: Connection, tenant: str, event: str) -> list[bytes]:
+    subject = f"weft-audit.{tenant}.*.{event}"
     return [r.payload async for r in read_matching(log, subject, stream=AUDIT_STREAM)]
 
 
 async def test_a_published_catalogue_answers_and_the_decision_is_recorded(
-    router, client: Client, log: Connection
+    router, client: Client, log: Connection, tenant: str
 ) -> None:
     ack = await client.publish_catalog(Catalog("tools", ITEMS))
     reply = await client.route("pay this invoice", "tools", after=ack.sequence, timeout=60)
     assert reply.cards[0].id == "pay"
     assert reply.cards[0].note == "needs first: find"
     assert reply.catalog_version == ack.sequence
-    [recorded] = await audits(log, "routed")
+    [recorded] = await audits(log, tenant, "routed")
     audit = msgspec.json.decode(recorded, type=RouteAudit)
     assert (audit.id, audit.shown[0], audit.query) == (reply.id, "pay", "pay this invoice")
     assert len(audit.scores) == len(reply.cards)
 
 
-async def test_what_was_taken_is_recorded(router, client: Client, log: Connection) -> None:
+async def test_what_was_taken_is_recorded(
+    router, client: Client, log: Connection, tenant: str
+) -> None:
     ack = await client.publish_catalog(Catalog("tools", ITEMS))
     reply = await client.route("send an email", "tools", after=ack.sequence, timeout=60)
     assert (await client.choose(reply, "mail", "s1")).sequence > 0
-    [recorded] = await audits(log, "chosen")
+    [recorded] = await audits(log, tenant, "chosen")
     assert msgspec.json.decode(recorded, type=ChoiceAudit) == ChoiceAudit(
-        "acme", "s1", reply.id, "mail"
+        tenant, "s1", reply.id, "mail"
     )
 
 
@@ -96,16 +115,19 @@ async def test_a_new_version_is_used_without_a_restart(router, client: Client) -
     assert "mail" not in [card.id for card in gone.cards]
 
 
-async def test_a_restarted_router_knows_the_newest_versions(
-    server, client: Client, tmp_path: Path
-) -> None:
-    await client.publish_catalog(Catalog("tools", ITEMS[:1]))
-    ack = await client.publish_catalog(Catalog("tools", ITEMS))
-    await client.publish_catalog(Catalog("others", ITEMS[2:]))
-    async with routing(server, tmp_path):
-        reply = await client.route("pay an invoice", "tools")
-        assert (reply.catalog_version, reply.total_leaves) == (ack.sequence, 3)
-        assert (await client.route("mail", "others")).total_leaves == 1
+async def test_a_restarted_router_knows_the_newest_versions(tmp_path: Path) -> None:
+    async with (
+        EmbeddedServer(tmp_path / "nats") as server,
+        Client(read_settings({}, nats_url=server.url)) as client,
+    ):
+        await provision(client.connection)
+        await client.publish_catalog(Catalog("tools", ITEMS[:1]))
+        ack = await client.publish_catalog(Catalog("tools", ITEMS))
+        await client.publish_catalog(Catalog("others", ITEMS[2:]))
+        async with routing(server, tmp_path):
+            reply = await client.route("pay an invoice", "tools")
+            assert (reply.catalog_version, reply.total_leaves) == (ack.sequence, 3)
+            assert (await client.route("mail", "others")).total_leaves == 1
 
 
 async def test_a_large_catalogue_lies_in_the_object_store(router, client: Client) -> None:
@@ -150,10 +172,12 @@ async def test_tenants_do_not_see_each_others_catalogues(router, server, client:
             await other.route("pay", "tools")
 
 
-async def test_an_erased_tenants_catalogues_are_forgotten(router, client: Client) -> None:
+async def test_an_erased_tenants_catalogues_are_forgotten(
+    router, client: Client, tenant: str
+) -> None:
     ack = await client.publish_catalog(Catalog("tools", ITEMS))
     await client.route("pay", "tools", after=ack.sequence, timeout=60)
-    subject = derived_subject("acme", TENANT_SESSION, "erased")
+    subject = derived_subject(tenant, TENANT_SESSION, "erased")
     await client.connection.jetstream().publish(subject, encode_event(ErasedEvent(None)))
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -165,7 +189,7 @@ async def test_an_erased_tenants_catalogues_are_forgotten(router, client: Client
 
 
 async def test_a_session_tells_what_failed_was_used_and_can_be_filled_in(
-    server, client: Client, log: Connection, tmp_path: Path
+    router, client: Client, tenant: str
 ) -> None:
     catalogue = await client.publish_catalog(Catalog("tools", ITEMS))
     named = {"tool_name": "find_invoices"}
@@ -189,35 +213,34 @@ async def test_a_session_tells_what_failed_was_used_and_can_be_filled_in(
     envelope = EnvelopeEvent(
         Origin(result, "r1", "firewall"), ResultEnvelope('{"invoice_id": "INV_0815"}')
     )
-    subject = derived_subject("acme", "s1", "envelope")
+    subject = derived_subject(tenant, "s1", "envelope")
     made = await client.connection.jetstream().publish(subject, encode_event(envelope))
-    async with folding(log, tmp_path), routing(server, tmp_path):
-        hydrated = await client.hydrate(
-            "pay_invoice", "s1", catalog="tools", after=made.seq, timeout=60
-        )
-        values = {found.value: found.source for found in hydrated.values["invoice_id"]}
-        assert values["INV_4711"] == "u1"
-        assert values["INV_0815"] == "r1"
-        assert "SECRET_1" not in values
-        assert hydrated.tool == ITEMS[1]
-        assert set(hydrated.used) == {"u1", "r1"}
-        assert hydrated.sequence >= made.seq
+    hydrated = await client.hydrate(
+        "pay_invoice", "s1", catalog="tools", after=made.seq, timeout=60
+    )
+    values = {found.value: found.source for found in hydrated.values["invoice_id"]}
+    assert values["INV_4711"] == "u1"
+    assert values["INV_0815"] == "r1"
+    assert "SECRET_1" not in values
+    assert hydrated.tool == ITEMS[1]
+    assert set(hydrated.used) == {"u1", "r1"}
+    assert hydrated.sequence >= made.seq
 
-        reply = await client.route("pay the invoice", "tools", session="s1")
-        (card,) = [card for card in reply.cards if card.id == "pay"]
-        assert card.note == ""
+    reply = await client.route("pay the invoice", "tools", session="s1")
+    (card,) = [card for card in reply.cards if card.id == "pay"]
+    assert card.note == ""
 
-        failed = ContextItem(
-            "r2", ItemKind.TOOL_RESULT, "x", metadata={"tool_name": "pay_invoice", "is_error": True}
-        )
-        later = await client.publish("s1", failed)
-        broken = EnvelopeEvent(
-            Origin(later.sequence, "r2", "firewall"),
-            ResultEnvelope("no", status=ResultStatus.ERROR),
-        )
-        made = await client.connection.jetstream().publish(subject, encode_event(broken))
-        await client.hydrate("pay", "s1", catalog="tools", after=made.seq, timeout=60)
-        again = await client.route("pay the invoice", "tools", session="s1")
-        (card,) = [card for card in again.cards if card.id == "pay"]
-        assert card.note == "failed just now"
-        assert again.catalog_version == catalogue.sequence
+    failed = ContextItem(
+        "r2", ItemKind.TOOL_RESULT, "x", metadata={"tool_name": "pay_invoice", "is_error": True}
+    )
+    later = await client.publish("s1", failed)
+    broken = EnvelopeEvent(
+        Origin(later.sequence, "r2", "firewall"),
+        ResultEnvelope("no", status=ResultStatus.ERROR),
+    )
+    made = await client.connection.jetstream().publish(subject, encode_event(broken))
+    await client.hydrate("pay", "s1", catalog="tools", after=made.seq, timeout=60)
+    again = await client.route("pay the invoice", "tools", session="s1")
+    (card,) = [card for card in again.cards if card.id == "pay"]
+    assert card.note == "failed just now"
+    assert again.catalog_version == catalogue.sequence

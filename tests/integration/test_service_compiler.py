@@ -7,15 +7,20 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
+import pytest_asyncio
 from tests.integration.folding import folding
 from tests.integration.logged import publish, result
 from tests.integration.processes import PATIENCE, Running, started
 
-from weft.log.connection import Connection
+from weft.log.connection import Connection, connect
+from weft.log.message import Ack
 from weft.log.publishing import Publisher
-from weft.log.reading import last_sequence
+from weft.log.reading import last_sequence, read_matching
+from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
 from weft.runtime.request_client import ask
 from weft_schemas.compile import (
     CompileAudit,
@@ -35,148 +40,181 @@ from weft_schemas.subjects import AUDIT_STREAM, derived_subject
 TURN = ContextItem(id="u1", kind=ItemKind.USER_TURN, text="Which invoice is open?")
 
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
 @asynccontextmanager
-async def compiling(server, data_dir: Path) -> AsyncIterator[Running]:
-    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(data_dir)}
+async def compiling(url: str, data_dir: Path) -> AsyncIterator[Running]:
+    environ = {"WEFT_NATS_URL": url, "WEFT_DATA_DIR": str(data_dir)}
     async with started("weft.cli.main", "work", "compiler", **environ) as compiler:
-        await compiler.until_ready()
         yield compiler
+
+
+@asynccontextmanager
+async def provisioned(url: str) -> AsyncIterator[Connection]:
+    connection = await connect(url)
+    try:
+        await provision(connection)
+        yield connection
+    finally:
+        await connection.close()
+
+
+class Site(NamedTuple):
+    """A log with a compiler on a read model that the tests fold, and a tenant of the test's own."""
+
+    log: Connection
+    tenant: str
+    compiler: Running
+
+    async def publish(self, session: str, items: list[ContextItem]) -> list[Ack]:
+        return await publish(self.log, session, items, self.tenant)
+
+    async def compiled(self, session: str = "s1", **request: Any) -> ContextPack:
+        asked = CompileRequest(**{"phase": Phase.ANSWER, "timeout": 60.0, **request})
+        address = (self.tenant, session, "compile")
+        return await ask(self.log, address, asked, ContextPack, asked.timeout)
+
+    async def explained(self, item_id: str, request: CompileRequest) -> ExplainReply:
+        asked = ExplainRequest(item_id, request)
+        address = (self.tenant, "s1", "explain")
+        return await ask(self.log, address, asked, ExplainReply, request.timeout)
+
+    async def audits(self) -> list[bytes]:
+        subject = f"weft-audit.{self.tenant}.s1.compiled"
+        return [r.payload async for r in read_matching(self.log, subject, stream=AUDIT_STREAM)]
+
+    async def folded(self, sequence: int) -> StatusReply:
+        """The session's status as soon as the replica is so far."""
+        asked = StatusRequest(after=sequence, timeout=60.0)
+        return await ask(self.log, (self.tenant, "s1", "status"), asked, StatusReply, 60.0)
+
+    async def envelope(self, sequence: int, item_id: str, summary: str) -> int:
+        event = EnvelopeEvent(Origin(sequence, item_id, "firewall"), ResultEnvelope(summary))
+        async with Publisher(self.log) as publisher:
+            subject = derived_subject(self.tenant, "s1", "envelope")
+            return (await publisher.publish(subject, encode_event(event))).sequence
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(
+    server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Site]:
+    folder = tmp_path_factory.mktemp("replica")
+    async with (
+        provisioned(server.url) as log,
+        folding(log, folder),
+        compiling(server.url, folder) as compiler,
+    ):
+        await compiler.until_ready()
+        yield Site(log, "", compiler)
 
 
 @pytest.fixture
-async def replica(server, log: Connection, tmp_path: Path) -> AsyncIterator[Running]:
-    """A compiler process on a read model that this test folds."""
-    async with folding(log, tmp_path), compiling(server, tmp_path) as compiler:
-        yield compiler
+def site(shared: Site, tenant: str) -> Site:
+    return shared._replace(tenant=tenant)
 
 
-async def compiled(log: Connection, session: str = "s1", **request) -> ContextPack:
-    asked = CompileRequest(**{"phase": Phase.ANSWER, "timeout": 60.0, **request})
-    return await ask(log, ("acme", session, "compile"), asked, ContextPack, asked.timeout)
-
-
-async def folded(log: Connection, sequence: int) -> StatusReply:
-    """The session's status as soon as the replica is so far."""
-    asked = StatusRequest(after=sequence, timeout=60.0)
-    return await ask(log, ("acme", "s1", "status"), asked, StatusReply, asked.timeout)
-
-
-async def envelope(log: Connection, sequence: int, item_id: str, summary: str) -> int:
-    event = EnvelopeEvent(Origin(sequence, item_id, "firewall"), ResultEnvelope(summary))
-    async with Publisher(log) as publisher:
-        subject = derived_subject("acme", "s1", "envelope")
-        return (await publisher.publish(subject, encode_event(event))).sequence
-
-
-async def test_what_was_just_published_is_in_the_pack(replica, log: Connection):
+async def test_what_was_just_published_is_in_the_pack(site: Site):
     for number in range(20):
         text = f"Invoice {number} is open, says Ann."
-        [ack] = await publish(
-            log, "s1", [ContextItem(id=f"u{number}", kind=ItemKind.USER_TURN, text=text)]
+        [ack] = await site.publish(
+            "s1", [ContextItem(id=f"u{number}", kind=ItemKind.USER_TURN, text=text)]
         )
-        pack = await compiled(log, after=ack.sequence)
+        pack = await site.compiled(after=ack.sequence)
         assert text in pack.prompt
         assert pack.sequence >= ack.sequence
         assert pack.pending == ()
 
 
-async def test_it_waits_for_an_envelope_and_shows_its_summary(replica, log: Connection):
+async def test_it_waits_for_an_envelope_and_shows_its_summary(site: Site):
     call = ContextItem(id="c", kind=ItemKind.TOOL_CALL, text="list", parent_id="u1")
     answer = ContextItem(id="r", kind=ItemKind.TOOL_RESULT, text="RAW BODY", parent_id="c")
-    *_, ack = await publish(log, "s1", [TURN, call, answer])
-    asking = asyncio.create_task(compiled(log, after=ack.sequence, timeout=60.0))
+    *_, ack = await site.publish("s1", [TURN, call, answer])
+    asking = asyncio.create_task(site.compiled(after=ack.sequence, timeout=60.0))
     await asyncio.sleep(0.2)
     assert not asking.done()
-    made = await envelope(log, ack.sequence, "r", "one open invoice: 4711")
+    made = await site.envelope(ack.sequence, "r", "one open invoice: 4711")
     pack = await asking
     assert "one open invoice: 4711" in pack.prompt
     assert "RAW BODY" not in pack.prompt
     assert pack.sequence >= made
 
 
-async def test_at_the_deadline_it_answers_and_names_what_is_pending(replica, log: Connection):
-    *_, ack = await publish(log, "s1", [TURN, result("r", "RAW BODY")])
-    await folded(log, ack.sequence)
-    pack = await compiled(log, after=ack.sequence, timeout=0.3)
+async def test_at_the_deadline_it_answers_and_names_what_is_pending(site: Site):
+    *_, ack = await site.publish("s1", [TURN, result("r", "RAW BODY")])
+    await site.folded(ack.sequence)
+    pack = await site.compiled(after=ack.sequence, timeout=0.3)
     assert [item.item_id for item in pack.pending] == ["r"]
     assert "RAW BODY" not in pack.prompt
-    ahead = await compiled(log, after=ack.sequence + 1_000, timeout=0.2)
+    ahead = await site.compiled(after=ack.sequence + 1_000, timeout=0.2)
     assert ahead.pending[-1].sequence == ack.sequence + 1_000
     assert ahead.pending[-1].reason == f"the read model is at {ack.sequence}"
 
 
-async def test_asking_for_the_past_gives_the_past(replica, log: Connection):
-    [first] = await publish(log, "s1", [TURN])
-    [second] = await publish(
-        log, "s1", [ContextItem(id="u2", kind=ItemKind.USER_TURN, text="And the paid ones?")]
+async def test_asking_for_the_past_gives_the_past(site: Site):
+    [first] = await site.publish("s1", [TURN])
+    [second] = await site.publish(
+        "s1", [ContextItem(id="u2", kind=ItemKind.USER_TURN, text="And the paid ones?")]
     )
-    now = await compiled(log, after=second.sequence)
-    past = await compiled(log, as_of=first.sequence)
+    now = await site.compiled(after=second.sequence)
+    past = await site.compiled(as_of=first.sequence)
     assert "paid ones" in now.prompt
     assert "paid ones" not in past.prompt
     assert past.sequence == first.sequence
 
 
-async def test_a_compile_is_audited_and_moves_nothing_in_the_log(replica, log: Connection):
-    [ack] = await publish(log, "s1", [TURN])
-    before = await last_sequence(log)
-    packs = [await compiled(log, after=ack.sequence) for _ in range(3)]
-    assert await last_sequence(log) == before
+async def test_a_compile_is_audited_and_moves_nothing_in_the_log(site: Site):
+    [ack] = await site.publish("s1", [TURN])
+    before = await last_sequence(site.log)
+    packs = [await site.compiled(after=ack.sequence) for _ in range(3)]
+    assert await last_sequence(site.log) == before
     assert len({pack.digest for pack in packs}) == 1
-    stored = await log.jetstream().get_last_msg(AUDIT_STREAM, "weft-audit.acme.s1.compiled")
-    audit = json.loads(stored.data)
+    [recorded] = await site.audits()
+    audit = json.loads(recorded)
     assert audit["id"] == packs[0].id
     assert audit["digest"] == packs[0].digest
-    assert await last_sequence(log, AUDIT_STREAM) == 1, "the same compile is recorded once"
     assert CompileAudit.__struct_config__.tag == audit["type"]
 
 
-async def test_explain_says_what_the_compile_did(replica, log: Connection):
-    *_, ack = await publish(log, "s1", [TURN, result("r", "text")])
-    await folded(log, ack.sequence)
+async def test_explain_says_what_the_compile_did(site: Site):
+    *_, ack = await site.publish("s1", [TURN, result("r", "text")])
+    await site.folded(ack.sequence)
     request = CompileRequest(phase=Phase.ANSWER, after=ack.sequence, timeout=0.2)
-
-    async def explained(item_id: str) -> ExplainReply:
-        asked = ExplainRequest(item_id, request)
-        return await ask(log, ("acme", "s1", "explain"), asked, ExplainReply, request.timeout)
-
-    assert (await explained("u1")).included
-    assert (await explained("r")).reason == "pending"
-    with pytest.raises(NotFound, match="session 's1' has no item 'nobody' at or before sequence 2"):
-        await explained("nobody")
-    with pytest.raises(Exception, match="no message"):
-        await log.jetstream().get_last_msg(AUDIT_STREAM, "weft-audit.acme.s1.compiled")
+    assert (await site.explained("u1", request)).included
+    assert (await site.explained("r", request)).reason == "pending"
+    absent = f"session 's1' has no item 'nobody' at or before sequence {ack.sequence}"
+    with pytest.raises(NotFound, match=absent):
+        await site.explained("nobody", request)
+    assert await site.audits() == []
 
 
-async def test_explain_tells_an_old_item_from_one_that_is_not_there(replica, log: Connection):
+async def test_explain_tells_an_old_item_from_one_that_is_not_there(site: Site):
     kind = ItemKind.AGENT_MSG
     items = [ContextItem(f"a{n}", kind, f"Nothing new from buoy {n}.") for n in range(2_000)]
-    *_, ack = await publish(log, "s1", [*items, TURN])
-
-    async def explained(item_id: str, **more) -> ExplainReply:
-        asked = ExplainRequest(item_id, CompileRequest(Phase.ANSWER, **more))
-        return await ask(log, ("acme", "s1", "explain"), asked, ExplainReply, 60.0)
-
-    old = await explained("a0", after=ack.sequence, timeout=60.0)
+    *_, ack = await site.publish("s1", [*items, TURN])
+    request = CompileRequest(Phase.ANSWER, after=ack.sequence, timeout=60.0)
+    old = await site.explained("a0", request)
     assert (old.candidate, old.reason) == (False, "no candidate")
     assert old.detail == "neither pinned, recent, nor a match for the query"
-    with pytest.raises(NotFound, match="has no item 'u1' at or before sequence 2000"):
-        await explained("u1", as_of=2_000)
+    before = CompileRequest(Phase.ANSWER, as_of=ack.sequence - 1, timeout=60.0)
+    with pytest.raises(NotFound, match=f"has no item 'u1' at or before sequence {before.as_of}"):
+        await site.explained("u1", before)
 
 
-async def test_status_tells_how_far_the_replica_is(replica, log: Connection):
+async def test_status_tells_how_far_the_replica_is(site: Site):
     items = [TURN, TURN, ContextItem(id="u1", kind=ItemKind.USER_TURN, text="Other words.")]
-    acks = await publish(log, "s1", items)
-    status = await folded(log, acks[-1].sequence)
+    acks = await site.publish("s1", items)
+    status = await site.folded(acks[-1].sequence)
     assert (status.sequence, status.items, status.conflicts) == (acks[-1].sequence, 1, 1)
 
 
-async def test_an_unknown_session_is_not_found(replica, log: Connection):
-    await publish(log, "s1", [TURN])
+async def test_an_unknown_session_is_not_found(site: Site):
+    [ack] = await site.publish("s1", [TURN])
     with pytest.raises(NotFound, match="'s9'"):
-        await compiled(log, "s9")
+        await site.compiled("s9")
     with pytest.raises(Unavailable, match="not folded yet"):
-        await compiled(log, "s9", after=1_000, timeout=0.1)
+        await site.compiled("s9", after=ack.sequence + 1_000, timeout=0.1)
 
 
 BAD_REQUESTS = {
@@ -199,55 +237,66 @@ BAD_REQUESTS = {
 }
 
 
-async def test_a_malformed_request_gets_one_clear_error(replica, log: Connection):
+async def test_a_malformed_request_gets_one_clear_error(site: Site):
     for payload, fault in BAD_REQUESTS.items():
-        reply = await log.request("weft-rpc.acme.s1.compile", payload, timeout=60)
+        reply = await site.log.request(f"weft-rpc.{site.tenant}.s1.compile", payload, timeout=60)
         error = json.loads(reply.data)
         assert reply.headers["Weft-Error"] == error["code"]
         assert error["code"] in ("invalid_input", "unknown_version")
         assert fault in error["message"], payload[:40]
         assert error["retryable"] is False
-    assert replica.process.returncode is None
+    assert site.compiler.process.returncode is None
 
 
-async def test_a_subject_that_names_no_session_gets_an_error_too(replica, log: Connection):
-    reply = await log.request("weft-rpc.ac~me.s1.compile", b'{"phase":"answer"}', timeout=60)
+async def test_a_subject_that_names_no_session_gets_an_error_too(site: Site):
+    reply = await site.log.request("weft-rpc.ac~me.s1.compile", b'{"phase":"answer"}', timeout=60)
     assert reply.headers["Weft-Error"] == InvalidInput.code
 
 
-async def test_waiting_requests_hold_nobody_up_and_a_drain_answers_them(replica, log: Connection):
-    await publish(log, "s1", [TURN])
-    waiting = [
-        asyncio.create_task(compiled(log, after=10_000 + number, timeout=60.0))
-        for number in range(200)
-    ]
-    await asyncio.sleep(0.3)
-    assert "invoice" in (await compiled(log)).prompt
-    ending = asyncio.create_task(replica.end())
-    packs = await asyncio.gather(*waiting)
-    assert all(pack.pending for pack in packs)
-    assert await ending == 0
+async def test_waiting_requests_hold_nobody_up_and_a_drain_answers_them(tmp_path: Path):
+    async with (
+        EmbeddedServer(tmp_path / "nats") as server,
+        provisioned(server.url) as log,
+        folding(log, tmp_path),
+        compiling(server.url, tmp_path) as compiler,
+    ):
+        await compiler.until_ready()
+        site = Site(log, "acme", compiler)
+        await site.publish("s1", [TURN])
+        waiting = [
+            asyncio.create_task(site.compiled(after=10_000 + number, timeout=60.0))
+            for number in range(200)
+        ]
+        await asyncio.sleep(0.3)
+        assert "invoice" in (await site.compiled()).prompt
+        ending = asyncio.create_task(compiler.end())
+        packs = await asyncio.gather(*waiting)
+        assert all(pack.pending for pack in packs)
+        assert await ending == 0
 
 
-async def test_without_a_read_model_it_says_what_to_start(server, log: Connection, tmp_path):
-    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(tmp_path)}
-    async with started("weft.cli.main", "work", "compiler", **environ) as compiler:
+async def test_without_a_read_model_it_says_what_to_start(tmp_path: Path):
+    async with (
+        EmbeddedServer(tmp_path / "nats") as server,
+        provisioned(server.url) as log,
+        compiling(server.url, tmp_path) as compiler,
+    ):
         async with asyncio.timeout(PATIENCE):
             while "no read model" not in (await compiler.get("/ready"))[1]:
                 await asyncio.sleep(0.1)
         assert "start `weft work indexer`" in (await compiler.get("/ready"))[1]
         with pytest.raises(WeftError, match="catch up with the log"):
-            await compiled(log, timeout=0.2)
+            await Site(log, "acme", compiler).compiled(timeout=0.2)
 
 
-async def test_the_time_of_a_small_compile(replica, log: Connection, tell):
+async def test_the_time_of_a_small_compile(site: Site, tell):
     """Printed, not asserted: it depends on the machine."""
-    [ack] = await publish(log, "s1", [TURN])
-    await compiled(log, after=ack.sequence)
+    [ack] = await site.publish("s1", [TURN])
+    await site.compiled(after=ack.sequence)
     seconds = []
     for number in range(200):
         begun = time.perf_counter()
-        await compiled(log, query=f"invoice {number}")
+        await site.compiled(query=f"invoice {number}")
         seconds.append(time.perf_counter() - begun)
     cuts = statistics.quantiles(seconds, n=100)
     tell(

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.provider_rules import (
@@ -39,7 +38,6 @@ JSON = st.recursive(
 ARGUMENTS = st.none() | st.just({}) | st.dictionaries(st.text("xyz ", max_size=3), JSON, max_size=3)
 
 Make = Callable[[list[PackEntry]], dict[str, Any]]
-both_providers = pytest.mark.parametrize("make", [openai.messages, anthropic.messages])
 
 
 @st.composite
@@ -69,6 +67,17 @@ def sessions(draw: st.DrawFn) -> list[PackEntry]:
     return entries
 
 
+def of_both_providers(holds: Callable[[Make, list[PackEntry]], None]) -> Callable[[], None]:
+    """A test of what holds of any session; each is made once and given to both providers."""
+
+    def check(entries: list[PackEntry]) -> None:
+        for make in (openai.messages, anthropic.messages):
+            holds(make, entries)
+
+    check.__name__, check.__qualname__ = holds.__name__, holds.__qualname__
+    return on_any_machine(given(sessions())(check))
+
+
 @on_any_machine
 @given(sessions())
 def test_every_provider_takes_any_session(entries: list[PackEntry]) -> None:
@@ -92,9 +101,7 @@ def test_the_other_forms_of_each_provider_hold_the_same(entries: list[PackEntry]
         assert list(results_of(other).values()) == list(results_of(like).values())
 
 
-@both_providers
-@on_any_machine
-@given(sessions())
+@of_both_providers
 def test_no_entry_is_lost(make: Make, entries: list[PackEntry]) -> None:
     shown = list(_strings(make(entries)))
     for entry in entries:
@@ -102,9 +109,7 @@ def test_no_entry_is_lost(make: Make, entries: list[PackEntry]) -> None:
             assert any(entry.text in text for text in shown)
 
 
-@both_providers
-@on_any_machine
-@given(sessions())
+@of_both_providers
 def test_every_call_shown_is_one_that_was_made_with_just_these_arguments(
     make: Make, entries: list[PackEntry]
 ) -> None:
@@ -113,9 +118,7 @@ def test_every_call_shown_is_one_that_was_made_with_just_these_arguments(
     assert sorted(map(json.dumps, found)) == sorted(map(json.dumps, wanted))
 
 
-@both_providers
-@on_any_machine
-@given(sessions())
+@of_both_providers
 def test_every_call_is_answered_by_its_results_or_told_to_have_none(
     make: Make, entries: list[PackEntry]
 ) -> None:
@@ -137,9 +140,7 @@ def test_every_call_is_answered_by_its_results_or_told_to_have_none(
     assert sum(result.endswith("[not yet]") for result in results) == len(told)
 
 
-@both_providers
-@on_any_machine
-@given(sessions())
+@of_both_providers
 def test_what_is_remembered_and_what_tools_gave_is_no_system_message_and_no_users_word(
     make: Make, entries: list[PackEntry]
 ) -> None:
@@ -155,9 +156,7 @@ def test_what_is_remembered_and_what_tools_gave_is_no_system_message_and_no_user
                     assert f"[memory] {entry.text}" in text
 
 
-@both_providers
-@on_any_machine
-@given(sessions())
+@of_both_providers
 def test_all_that_is_left_out_is_marked(make: Make, entries: list[PackEntry]) -> None:
     said = PackEntry("last", ItemKind.USER_TURN, "and now?", "latest")
     texts = "\n".join(text for _, text in texts_of(make([*entries, said])))
@@ -166,9 +165,7 @@ def test_all_that_is_left_out_is_marked(make: Make, entries: list[PackEntry]) ->
     assert sum(map(int, marks)) == sum(entry.omitted_before for entry in shown)
 
 
-@both_providers
-@on_any_machine
-@given(sessions())
+@of_both_providers
 def test_the_last_message_is_the_users_where_the_user_came_last(
     make: Make, entries: list[PackEntry]
 ) -> None:
@@ -180,17 +177,13 @@ def test_the_last_message_is_the_users_where_the_user_came_last(
     assert CONTINUE not in text
 
 
-@both_providers
-@on_any_machine
-@given(sessions())
+@of_both_providers
 def test_nothing_is_put_in_where_the_user_came_first(make: Make, entries: list[PackEntry]) -> None:
     said = PackEntry("first", ItemKind.USER_TURN, "hello!", "context")
     assert OPENING not in json.dumps(make([said, *entries]))
 
 
-@both_providers
-@on_any_machine
-@given(sessions())
+@of_both_providers
 def test_each_entry_starts_on_a_line_of_its_own(make: Make, entries: list[PackEntry]) -> None:
     for _, text in texts_of(make(entries)):
         for entry in entries:

@@ -9,14 +9,9 @@ from tests.data import DATA, needs_data
 from tests.provider_rules import check_anthropic, check_openai, made_calls, results_of
 
 from weft.adapters import anthropic, openai, read_transcripts
-from weft.adapters.conversation import (
-    CONTINUE,
-    EMPTY_RESULT,
-    NO_RESULT,
-    OPENING,
-    RECORD,
-    is_verbatim,
-)
+from weft.adapters.conversation import CONTINUE, EMPTY_RESULT, NO_RESULT, OPENING
+from weft.adapters.exchanges import is_verbatim
+from weft.adapters.steps import RECORD
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ContextItem, ItemKind
 

@@ -1,6 +1,7 @@
 """Credentials without a format of their own, told by what stands before them: masked in every form
 that people and programs write them in, and nothing that only speaks of them."""
 
+import base64
 import json
 import random
 import string
@@ -144,6 +145,11 @@ FORMS = {
     "pgpass": "db.example.com:5432:shop:ada:{w}",
     "directory's hash": "userPassword: {{SSHA}}{k}{k}0=",
     "new password of a change": '{{"changePassword": "{p}", "upload_secret": "{t}"}}',
+    "name and password in base64": "_auth = YWRhOm{z}",
+    "a user with an at": "https://ada@example.com:{x}@git.example.org/",
+    "example of a password": "<Pass>Example{x}</Pass>",
+    "Maven's master password": "<master>{{{t}{k}=}}</master>",
+    "token without a signature": "eyJhbGciOiJub25lIn0.eyJ{t}",
     "key with a comment behind": 'token = "{t}" # of ada',
 }
 SAID = (
@@ -195,6 +201,7 @@ SAID = (
     "login('Username', 'Password'); connect(host, 'user', 'password')",
     "rule 'psk' and 'pass' of net user groups; az login -p 8080; a secret 5 of spades",
     "main.py:1234:name:other:text and 10:5432:shop",
+    "password: example-password, token = 'dummy', secret: a.placeholder",
     "SECRET_KEY = 'secret_key'; PASSWORD = '****'",
 )
 
@@ -217,6 +224,7 @@ def made(rng: random.Random) -> dict[str, str]:
         "n": str(rng.randint(1000, 9999)),
         "m": " ".join(rng.choices(words, k=12)),
         "c": f"{code}-{code[::-1]}1",
+        "z": base64.b64encode(rng.choice(words).encode() * 2).decode(),
         "f": " ".join(rng.choices(words, k=4)),
     }
 

@@ -112,6 +112,15 @@ def test_findings_that_overlap_become_one() -> None:
     )
 
 
+@pytest.mark.parametrize("name", sorted({rule.name for rule in RULES}))
+def test_every_rule_can_be_run_and_is_asked_for(name: str) -> None:
+    for rule in (one for one in RULES if one.name == name):
+        assert rule.pattern.groups >= max(rule.group, rule.closed_by)
+        assert rule.needles
+        assert all(needle == needle.lower() for needle in rule.needles)
+        assert rule.check in ("", "shown", "word", "password", "mixed", "key")
+
+
 def test_the_prefilter_finds_every_literal_that_stands_there() -> None:
     needles = [needle for rule in RULES for needle in rule.needles] + [*NAMES, *NEEDLES]
     prefilter = Prefilter(literals(needles))

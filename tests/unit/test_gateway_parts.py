@@ -19,7 +19,7 @@ from weft.gateway.resource_names import named, split, with_names
 from weft.gateway.result_limit import shortened
 from weft.gateway.results import Guard, logged_text, passed, safe_value
 from weft.gateway.rules import rule_of
-from weft.gateway.service import opened_schema
+from weft.gateway.tool_listing import opened_schema
 from weft.gateway.tools import MOST_NAME, gateway_tool, passed_names
 from weft.gateway.trust import Pin, approved, judge
 from weft_schemas.errors import ConfigurationError, InvalidInput

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import re
+import subprocess
 import tomllib
 
 import yaml
@@ -37,6 +38,13 @@ def test_ci_runs_the_test_command_on_the_python_that_make_asks_for() -> None:
     assert python
     assert [step["run"] for step in steps if "run" in step] == ["make test"]
     assert [step["with"]["python-version"] for step in steps if "with" in step] == [python[1]]
+
+
+def test_every_test_that_make_names_is_there() -> None:
+    made = subprocess.run(["make", "-pn", "help"], cwd=ROOT, capture_output=True, text=True)
+    named = set(re.findall(r"\btests/[\w/]+\.py\b", made.stdout))
+    assert len(named) > 10
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
 
 def test_the_hooks_check_what_lint_checks() -> None:

@@ -1,11 +1,15 @@
 """Tools in a prompt: lines to choose from in phase route, the chosen schema in phase call."""
 
+import msgspec
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
+from weft.compiler.rendering.tools import parameter_names
+from weft.readmodel.model import ReadModel, records_of
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
+from weft_schemas.routing import Catalog, HydrationResult, SelectableItem
 
 SCHEMA = {"type": "object", "properties": {"invoice_id": {"type": "string"}}}
 PLAIN = {"name": "get_invoice", "description": "Gets one\ninvoice.", "parameters": SCHEMA}
@@ -66,3 +70,17 @@ def test_the_chosen_tools_parameters_decide_which_fields_stay() -> None:
     request = CompileRequest(Phase.CALL, tools=TOOLS, tool="get_invoice", budget=240)
     prompt = compile_pack(ListView(items), request).pack.prompt
     assert prompt.count("INV0") > 0
+
+
+def test_of_a_catalogue_only_the_chosen_tool_decides_which_fields_stay() -> None:
+    def tool(name: str, field: str) -> SelectableItem:
+        return SelectableItem(name, name, args_schema={"properties": {field: {"type": "string"}}})
+
+    items = (tool("refund", "order_id"), tool("route", "parcel_id"))
+    model = ReadModel.in_memory(records_of([Catalog("c", items)], "t", "@tenant"))
+    view = model.view("t", "s")
+    asked = CompileRequest(Phase.CALL, tool="refund", catalog="c")
+    hydrated = msgspec.structs.replace(asked, hydration=HydrationResult(items[0], {}, (), 0))
+    assert parameter_names(view, asked) == {"order_id"}
+    assert parameter_names(view, hydrated) == {"order_id"}
+    model.close()

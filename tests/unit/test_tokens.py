@@ -3,6 +3,8 @@ time."""
 
 import json
 import random
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -35,6 +37,24 @@ def test_a_truncated_text_is_a_prefix_within_the_limit(text: str, limit: int) ->
 
 def test_truncating_keeps_a_text_that_fits() -> None:
     assert tokens.truncate("it fits", 10) == "it fits"
+
+
+_READS = """
+import gzip
+from weft import tokens
+read, whole = [], gzip.decompress
+gzip.decompress = lambda data: read.append(data) or whole(data)
+counter = tokens.counter("o200k_base")
+print(len(read))
+counter.count(" ".join(f"word{n} of" for n in "abcdefghijklmnopqrstuvwxyz"))
+print(len(read))
+"""
+
+
+def test_ranks_are_read_when_a_counter_is_made_and_not_by_the_first_text() -> None:
+    """Reading them takes a fifth of a second, in which a service would answer nobody."""
+    process = subprocess.run([sys.executable, "-c", _READS], capture_output=True, text=True)
+    assert process.stdout.split() == ["1", "1"], process.stderr
 
 
 def test_an_unknown_encoding_is_named() -> None:

@@ -16,8 +16,8 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
 
 from weft.traces import otlp
 from weft.traces.conversion import converted
-from weft.traces.joining import Joining
 from weft.traces.otlp import JSON, PROTOBUF, LogRecord, Span
+from weft.traces.spans_from_logs import Joining
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
 

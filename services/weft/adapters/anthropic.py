@@ -8,15 +8,10 @@ from typing import Any, Literal
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
-from weft.adapters.conversation import (
-    Answered,
-    Conversation,
-    Step,
-    conversation,
-    steps_between_users,
-)
+from weft.adapters.conversation import Conversation, conversation, steps_between_users
 from weft.adapters.drafting import Draft, Reading
 from weft.adapters.records import Record, Source
+from weft.adapters.steps import Answered, Step
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 

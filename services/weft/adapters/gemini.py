@@ -10,17 +10,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weft.adapters.conversation import Answered, Conversation, Step, conversation
+from weft.adapters.conversation import Conversation, conversation
 from weft.adapters.conversation import steps_between_users as steps_of
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text, unknown_block
 from weft.adapters.records import Record, Source
+from weft.adapters.steps import Answered, Step
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
 _KINDS = {"user": ItemKind.USER_TURN, "model": ItemKind.AGENT_MSG, "system": ItemKind.POLICY}
 _ANSWERED_AS = ("output", "result")
 """Under one of these a response that is nothing but a text holds it."""
+UNSIGNED = "skip_thought_signature_validator"
+"""At the first call of each step, where Gemini 3 wants the signature of its own thoughts: what is
+documented for calls from elsewhere (ai.google.dev, thought signatures, FAQ)."""
 _FIRST = re.compile(r"[^A-Za-z_]")
 
 
@@ -204,10 +208,11 @@ def written(talk: Conversation) -> dict[str, Any]:
 def _parts(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
     if not step.calls:
         return [("user" if step.role == "user" else "model", [{"text": step.text}])]
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"function_call": {"name": function_name(call.name), "args": call.arguments}}
         for call in step.calls
     ]
+    calls[0]["thought_signature"] = UNSIGNED
     return [("model", calls), ("user", [_answer(call) for call in step.calls])]
 
 

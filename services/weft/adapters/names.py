@@ -13,6 +13,8 @@ instructions flagged
 """
 RESERVED = frozenset(_LABELS.split())
 """What a line of a prompt or of a message begins with that speaks for weft, a role or a section."""
+MAX_NAME = 64
+"""OpenAI's and Anthropic's common limit for a function's name, `[A-Za-z0-9_-]` alone."""
 _UNSAFE = re.compile(r"[^\w .@-]+")
 _WORDS = re.compile(r"[a-z]+")
 _LOOKALIKES = str.maketrans(

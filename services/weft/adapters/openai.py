@@ -8,10 +8,11 @@ from typing import Any, Literal
 import msgspec
 
 from weft.adapters.content import Content, result_text, text_of
-from weft.adapters.conversation import Conversation, Step, conversation, steps_with_memory
+from weft.adapters.conversation import Conversation, conversation, steps_with_memory
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text
 from weft.adapters.records import Record, Source
+from weft.adapters.steps import Step
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 

@@ -13,20 +13,16 @@ import asyncio
 import functools
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from weft.client.client import Client, connect
-from weft.client.offline import OnUnavailable
 from weft.client.pack import Pack
 from weft.client.parking import Parked
 from weft.client.session import Session
 from weft.log.record import LogRecord
 from weft.messages.reading import Format
 from weft.messages.writing import Provider
-from weft_schemas.compile import DrilldownReply
 from weft_schemas.errors import Unavailable
-from weft_schemas.policy import Phase
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,6 +77,18 @@ def _of_session(
     return blocking
 
 
+def _opened(
+    method: Callable[Concatenate[Client, P], Session],
+) -> Callable[Concatenate[SyncClient, P], SyncSession]:
+    """The session that it opens, in the client's loop."""
+
+    def opened(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> SyncSession:
+        return SyncSession(self._loop, method(self._client, *args, **kwargs))
+
+    functools.update_wrapper(opened, method)
+    return opened
+
+
 class SyncClient:
     """A `Client` whose methods return when they are done; for any number of threads at once."""
 
@@ -113,6 +121,8 @@ class SyncClient:
     close_session = _of_client(Client.close_session)
     publish_policy = _of_client(Client.publish_policy)
     policy = _of_client(Client.policy)
+    publish_grants = _of_client(Client.publish_grants)
+    grants = _of_client(Client.grants)
     publish_catalog = _of_client(Client.publish_catalog)
     catalog = _of_client(Client.catalog)
     confirm = _of_client(Client.confirm)
@@ -126,46 +136,8 @@ class SyncClient:
     tools = _of_client(Client.tools)
     choose = _of_client(Client.choose)
     hydrate = _of_client(Client.hydrate)
-
-    def drilldown(
-        self,
-        handle: str,
-        view: str = "head",
-        *,
-        max_tokens: int = 1_000,
-        **args: str | int | float | bool | None,
-    ) -> DrilldownReply:
-        """As `Client.drilldown`."""
-        return self._loop.run(self._client.drilldown(handle, view, max_tokens=max_tokens, **args))
-
-    def session(
-        self,
-        name: str,
-        *,
-        phase: Phase | str = Phase.CALL,
-        budget: int | None = None,
-        reserve: int = 0,
-        timeout: float = 10.0,
-        drilldown: bool = True,
-        stable: bool = False,
-        on_unavailable: OnUnavailable = "raise",
-        patience: float = 60.0,
-        spool: Path | str = "weft-spool",
-    ) -> SyncSession:
-        """`with client.session("s1", budget=32_000) as s:`, as `Client.session`."""
-        session = self._client.session(
-            name,
-            phase=phase,
-            budget=budget,
-            reserve=reserve,
-            timeout=timeout,
-            drilldown=drilldown,
-            stable=stable,
-            on_unavailable=on_unavailable,
-            patience=patience,
-            spool=spool,
-        )
-        return SyncSession(self._loop, session)
+    drilldown = _of_client(Client.drilldown)
+    session = _opened(Client.session)
 
     def events(self, session: str, *, first: int = 1, follow: bool = False) -> Iterator[LogRecord]:
         """The session's events, as `Client.events` gives them; with `follow` without an end."""
@@ -224,31 +196,18 @@ class SyncSession:
     run = _of_session(Session.run)
 
 
-def connect_sync(
-    url: str | None = None,
-    *,
-    tenant: str | None = None,
-    creds: Path | str | None = None,
-    user: str | None = None,
-    password: str | None = None,
-    token: str | None = None,
-    tls_ca: Path | str | None = None,
-    tls_cert: Path | str | None = None,
-    tls_key: Path | str | None = None,
-    lazily: bool = False,
-) -> SyncClient:
-    """`with weft.connect_sync("nats://…", tenant="acme") as client:`, as `weft.connect`."""
-    return SyncClient(
-        connect(
-            url,
-            tenant=tenant,
-            creds=creds,
-            user=user,
-            password=password,
-            token=token,
-            tls_ca=tls_ca,
-            tls_cert=tls_cert,
-            tls_key=tls_key,
-            lazily=lazily,
-        )
+def _synchronous(make: Callable[P, Client]) -> Callable[P, SyncClient]:
+    """The same arguments for a client without an event loop."""
+
+    def made(*args: P.args, **kwargs: P.kwargs) -> SyncClient:
+        return SyncClient(make(*args, **kwargs))
+
+    functools.update_wrapper(made, make)
+    made.__name__ = made.__qualname__ = "connect_sync"
+    made.__doc__ = (
+        '`with weft.connect_sync("nats://…", tenant="acme") as client:`, as `weft.connect`.'
     )
+    return made
+
+
+connect_sync = _synchronous(connect)

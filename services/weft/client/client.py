@@ -477,6 +477,7 @@ class Client:
 
     async def drilldown(
         self,
+        /,
         handle: str,
         view: str = "head",
         *,

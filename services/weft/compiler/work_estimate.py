@@ -4,7 +4,10 @@ the pool. A guess before the work, from counts that the view has anyway.
 
 from __future__ import annotations
 
+import msgspec
+
 from weft.compiler.compile import budget_of
+from weft.compiler.rendering.tools import reads_catalog, reads_tools
 from weft.readmodel.view import View
 from weft_schemas.compile import CompileRequest
 from weft_schemas.policy import ContextPolicy
@@ -20,8 +23,12 @@ SHORT_QUERY = 4_000
 """Characters. One of 30,000 takes 120 ms."""
 RECENT = 64
 """Newest items that a compile looks at whatever it is asked."""
-SHORT_PASSAGES = 600
-"""Of them. An item of 900 KB has 1,300, and costs 10 to 20 ms."""
+SHORT_PASSAGES = 250
+"""Of them: 64 ordinary items have up to 150. One result of 250 KB has 300 to 400, and choosing
+among its parts takes 30 ms."""
+SHORT_TOOLS = 64 * 1024
+"""Bytes of the tools on offer: some 130 take 3 ms. 1,000 take 20 ms, a schema of 500 KB 150 ms and
+a catalogue of 20,000 600 ms."""
 SHORT_BASE = 64 * 1024
 """Bytes of the record of an earlier pack: some 300 items."""
 
@@ -30,7 +37,20 @@ def is_short(view: View, request: CompileRequest, policy: ContextPolicy, base: i
     """`base`: bytes of the record of the pack that the request starts from."""
     if len(request.query) > SHORT_QUERY or base > SHORT_BASE:
         return False
+    if _tools_size(view, request) > SHORT_TOOLS:
+        return False
     is_little = view.words <= SHORT_WORDS and view.item_count() <= SHORT_ITEMS
     if budget_of(request, policy) > SHORT_BUDGET and not is_little:
         return False
     return view.has_few_passages(RECENT, SHORT_PASSAGES)
+
+
+def _tools_size(view: View, request: CompileRequest) -> int:
+    """Bytes of what is read of tools."""
+    if not reads_tools(request):
+        return 0
+    given = (request.tools, request.cards, request.hydration)
+    size = sum(
+        len(msgspec.json.encode(one)) for one in given if not isinstance(one, msgspec.UnsetType)
+    )
+    return size + (view.catalog_size(request.catalog or "") if reads_catalog(request) else 0)

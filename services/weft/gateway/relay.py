@@ -8,7 +8,6 @@ from typing import Any
 import mcp_types as types
 from mcp import MCPError
 from mcp_types import Prompt, Resource, ResourceTemplate
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from weft.gateway.manifest import read
 from weft.gateway.resource_names import named, named_block
@@ -96,25 +95,3 @@ def safe_error(error: MCPError, guard: Guard) -> MCPError:
     """What a server refuses, for the host."""
     data = None if error.error.data is None else safe_value(error.error.data, guard)
     return MCPError(error.code, safe(error.message, guard), data)
-
-
-async def subscribe(upstream: Upstream, uri: str) -> None:
-    """Have the server tell of a resource's changes, by the way that it knows."""
-    await _subscription(upstream, uri, True)
-
-
-async def unsubscribe(upstream: Upstream, uri: str) -> None:
-    await _subscription(upstream, uri, False)
-
-
-async def _subscription(upstream: Upstream, uri: str, wanted: bool) -> None:
-    client = await upstream.client()
-    upstream.subscribe(uri, wanted)
-    if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return
-    request: Any
-    if wanted:
-        request = types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri))
-    else:
-        request = types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri))
-    await upstream.use(lambda one: one.session.send_request(request, types.EmptyResult))

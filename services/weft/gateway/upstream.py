@@ -6,17 +6,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any, Literal, Protocol, TypeVar
 
 import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client.session import ClientRequestContext
-from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from weft.gateway.config import ServerSpec
+from weft.gateway.hearing import Hearing, is_modern
 from weft.gateway.http import http_server
 from weft.gateway.manifest import Manifest, learned
 from weft.gateway.stdio import StdioServer
@@ -80,11 +79,7 @@ class Upstream:
         self._working = 0
         """Calls on the way."""
         self._last_used = 0.0
-        self.subscribed: set[str] = set()
-        """Addresses of resources that hosts want to hear of."""
-        self._resubscribe = asyncio.Event()
-        self.log_level = ""
-        """The least that any host wants to hear of its log."""
+        self._hearing = Hearing()
 
     @property
     def name(self) -> str:
@@ -163,28 +158,13 @@ class Upstream:
         if self._owner is not None:
             await asyncio.gather(self._owner, return_exceptions=True)
 
-    def subscribe(self, uri: str, wanted: bool) -> None:
-        """Tell a server of the new protocol which resources are wanted; it hears of all at once."""
-        (self.subscribed.add if wanted else self.subscribed.discard)(uri)
-        self._resubscribe.set()
+    async def subscribe(self, uri: str, wanted: bool = True) -> None:
+        """Have it tell of a resource's changes, or no more. Raises as `use`."""
+        await self.use(lambda client: self._hearing.subscribe(client, uri, wanted))
 
     async def set_log_level(self, level: str) -> None:
         """How much it shall log: now where it runs, and whenever it is started again."""
-        self.log_level = level
-        if self._client is not None:
-            await self._tell_log_level(self._client)
-
-    async def _tell_log_level(self, client: Client) -> None:
-        """Servers of the handshake era are told; the others by each request."""
-        able = client.server_capabilities
-        is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
-        if not self.log_level or is_modern or able is None or able.logging is None:
-            return
-        params = types.SetLevelRequestParams.model_validate({"level": self.log_level})
-        with contextlib.suppress(MCPError):  # it goes on with what it logs
-            await client.session.send_request(
-                types.SetLevelRequest(params=params), types.EmptyResult
-            )
+        await self._hearing.log_at(self._client, level)
 
     async def _live(self, ready: asyncio.Future[Client]) -> None:
         limits = self.spec.limits
@@ -194,7 +174,7 @@ class Upstream:
                     async with asyncio.timeout(limits.start_seconds):
                         client = await stack.enter_async_context(self._made())
                         manifest = await learned(client, self.spec)
-                        await self._tell_log_level(client)
+                        await self._hearing.begin(client)
                 except TimeoutError:
                     raise Unavailable(
                         f"it did not introduce itself in {limits.start_seconds:g} s{self._told()}"
@@ -263,7 +243,7 @@ class Upstream:
         events = [self._closing, self._relearn, self._wire.ended]
         if self._stdio is not None:
             events.append(self._stdio.ended)
-        async with _listening(self, client):
+        async with self._hearing.listening(client):
             self._in_a_row = 0
             self._last_used = asyncio.get_running_loop().time()
             while True:
@@ -293,7 +273,7 @@ class Upstream:
         most = self.spec.limits.idle_seconds
         if not most:
             return None
-        if self._working or self.subscribed:
+        if self._working or self._hearing.resources:
             return most
         return max(0.0, self._last_used + most - asyncio.get_running_loop().time())
 
@@ -348,7 +328,7 @@ class Upstream:
         """One that does not even answer a ping is ended, and started again when it is needed."""
         try:
             async with asyncio.timeout(PING_SECONDS):
-                if client.protocol_version in MODERN_PROTOCOL_VERSIONS:  # which has no ping
+                if is_modern(client):  # which has no ping
                     await client.list_tools(cache_mode="refresh")
                 else:
                     await client.session.send_ping()
@@ -369,48 +349,3 @@ _LIST_CHANGED = (
     types.PromptListChangedNotification,
     types.ResourceListChangedNotification,
 )
-
-
-@asynccontextmanager
-async def _listening(upstream: Upstream, client: Client) -> AsyncIterator[None]:
-    """Servers of the new protocol say what changes only to who listens; of them the notifications
-    come as those of the others do."""
-    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        yield
-        return
-    task = asyncio.create_task(_listen(upstream, client))
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-async def _listen(upstream: Upstream, client: Client) -> None:
-    while True:
-        upstream._resubscribe.clear()
-        again = asyncio.create_task(upstream._resubscribe.wait())
-        try:
-            async with client.listen(
-                tools_list_changed=True,
-                prompts_list_changed=True,
-                resources_list_changed=True,
-                resource_subscriptions=sorted(upstream.subscribed),
-            ) as events:
-
-                async def drain(events: Any = events) -> None:
-                    async for _ in events:  # the message handler has them, too
-                        pass
-
-                draining = asyncio.create_task(drain())
-                try:
-                    await asyncio.wait([again, draining], return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    draining.cancel()
-                    await asyncio.gather(draining, return_exceptions=True)
-                if not again.done():
-                    await asyncio.sleep(FIRST_BACKOFF)
-        except (MCPError, SubscriptionLost, ListenNotSupportedError, TimeoutError):
-            await again
-        finally:
-            again.cancel()

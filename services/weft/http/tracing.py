@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from weft.client import Client
 from weft.traces import otlp
 from weft.traces.conversion import Converted, converted
-from weft.traces.joining import Joining
+from weft.traces.spans_from_logs import Joining
 from weft_schemas.errors import Unavailable
 from weft_schemas.items import ContextItem
 from weft_schemas.status import ASKED

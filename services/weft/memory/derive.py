@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from weft.facts.keys import key_from
 from weft.facts.memory_fact import facts_given
+from weft.memory.languages import Languages
 from weft.memory.profile import facts_of_profile
 from weft.memory.statements import facts_said
 from weft_schemas.events import (
@@ -20,20 +21,23 @@ from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import MemoryRules, teaches
 
 WORKER = "memory"
-VERSION = "2"
+VERSION = "3"
 
 _ANYONE = ("", "user", "human", "customer")
 """Authors that mean the one user of the session."""
 
 
-def facts_of_item(session: str, item: ContextItem, text: str, origin: Origin) -> FactsEvent | None:
+def facts_of_item(
+    session: str, item: ContextItem, text: str, origin: Origin, languages: Languages | None = None
+) -> FactsEvent | None:
     """Facts of a user turn or a memory_fact; of other kinds none.
 
-    `text` is the whole text (fetched, where the item holds a BodyRef).
+    `text` is the whole text (fetched, where the item holds a BodyRef); `languages` as for
+    `facts_said`.
     """
     if item.kind is ItemKind.USER_TURN:
         author = key_from(item.reserved.author or "")
-        pairs = facts_said(text, "user" if author in _ANYONE else author)
+        pairs = facts_said(text, "user" if author in _ANYONE else author, languages)
     elif item.kind is ItemKind.MEMORY_FACT:
         pairs = facts_given(item.metadata, text)
     else:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
+from weft.memory.languages import Languages, own_languages, said_in
 
 _MOST_TEXT = 1_000
 """Characters: people state facts briefly; what is longer was pasted."""
@@ -113,11 +114,15 @@ _REMEMBER = re.compile(
 _MY = re.compile(r"my\s(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<value>\S.*)", re.I)
 
 
-def facts_said(text: str, who: str = "user") -> list[tuple[str, str]]:
+def facts_said(
+    text: str, who: str = "user", languages: Languages | None = None
+) -> list[tuple[str, str]]:
     """Keys and values that a user turn states, in order; of one key the last.
 
-    `who` begins the keys of what belongs to the speaker.
+    `who` begins the keys of what belongs to the speaker, `languages` are those besides English,
+    by default those that weft brings.
     """
+    others = own_languages() if languages is None else languages
     typed = text.strip("\r\n") if len(text) < 2 * _MOST_TEXT else ""
     if len(typed) > _MOST_TEXT or _NOT_TYPED.search(typed):
         return []
@@ -129,7 +134,8 @@ def facts_said(text: str, who: str = "user") -> list[tuple[str, str]]:
         if is_imagined or _IMAGINED.search(sentence):
             continue
         quoted = [(first - at, last - at) for first, last in spans]
-        for key, value in _facts_of(sentence, quoted, who):
+        more = ((f"{who}_{key}", value) for key, value in said_in(sentence, others))
+        for key, value in (*_facts_of(sentence, quoted, who), *more):
             if key and value and not is_secret(key):
                 found.pop(key, None)
                 found[key] = " ".join(value.split())

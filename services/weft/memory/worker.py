@@ -3,10 +3,13 @@ episodes."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from weft.log.event_log import EventLog
 from weft.memory.derive import VERSION, WORKER, episode_of, facts_of_envelope, facts_of_item
+from weft.memory.languages import Languages, languages_with
 from weft.runtime.process import Process
 from weft.workers.deriver import Deriver
 from weft.workers.running import run
@@ -19,18 +22,22 @@ from weft_schemas.subjects import place_of
 
 async def service(process: Process) -> None:
     """Run until the process stops."""
-    await run(process, memory(EventLog(process.connection)))
+    languages = languages_with(process.settings.memory_languages)
+    await run(process, memory(EventLog(process.connection), languages))
 
 
-def memory(log: EventLog) -> Deriver:
-    """The worker; it alone reports malformed `out` events."""
+def memory(log: EventLog, languages: Languages | None = None) -> Deriver:
+    """The worker; it alone reports malformed `out` events. `languages` are those in which facts are
+    recognised, besides English; by default those that weft brings."""
     worker = Deriver(WORKER, VERSION, reports="out")
 
     async def of_envelope(source: Source) -> FactsEvent | None:
         return await _of_envelope(log, source)
 
     # Kinds that can state a fact in their own words.
-    worker.of(ItemKind.USER_TURN, ItemKind.MEMORY_FACT, when=_is_heard)(_of_item)
+    worker.of(ItemKind.USER_TURN, ItemKind.MEMORY_FACT, when=_is_heard)(
+        partial(_of_item, languages=languages)
+    )
     worker.of(EnvelopeEvent, when=_tells)(of_envelope)
     worker.of(SummaryEvent)(_of_summary)
     return worker
@@ -41,8 +48,8 @@ def _is_heard(source: Source) -> bool:
     return not source.is_untrusted
 
 
-def _of_item(source: Source) -> FactsEvent | None:
-    return facts_of_item(source.session, source.item, source.text, source.origin)
+def _of_item(source: Source, *, languages: Languages | None) -> FactsEvent | None:
+    return facts_of_item(source.session, source.item, source.text, source.origin, languages)
 
 
 def _tells(source: Source) -> bool:

@@ -267,6 +267,12 @@ class View:
         row = self._db.execute(_sql.catalog, place).fetchone()
         return None if row is None else (row[0], _catalog.decode(row[1]))
 
+    def catalog_size(self, name: str) -> int:
+        """Bytes of that catalogue, without reading it; 0 where there is none."""
+        place = {"tenant": self.tenant, "name": name, "at": self.sequence}
+        row = self._db.execute(_sql.catalog_size, place).fetchone()
+        return 0 if row is None else row[0]
+
     @cached_property
     def _tail(self) -> UnsealedPostings:
         return self._tails.of(self._db, self._number)

@@ -118,6 +118,10 @@ SELECT version, body FROM policies WHERE version = coalesce(
 -- name: grants
 SELECT body FROM grants WHERE tenant = ? ORDER BY version DESC LIMIT 1
 
+-- name: catalog_size
+SELECT length(body) FROM catalogs
+WHERE tenant = :tenant AND name = :name AND version <= :at ORDER BY version DESC LIMIT 1
+
 -- name: catalog
 SELECT version, body FROM catalogs
 WHERE tenant = :tenant AND name = :name AND version <= :at ORDER BY version DESC LIMIT 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import AbstractAsyncContextManager
 
 import msgspec
 
@@ -20,7 +21,7 @@ from weft.runtime.catalogues import Fetch, whole
 from weft_schemas.errors import InvalidInput, NotFound, WeftError
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION
-from weft_schemas.routing import Catalog
+from weft_schemas.routing import Catalog, RouteReply, RouteRequest
 from weft_schemas.subjects import stored_filter
 
 FOLLOWED = stored_filter(session=TENANT_SESSION, direction="out", event="*")
@@ -32,12 +33,31 @@ _IN_PLACE = 200
 _log = logging.getLogger(__name__)
 
 
+_SHORT_ROUTE = 4_000_000
+"""Tools times characters of the query that are looked at in the loop: some 5 ms."""
+_LONGEST_QUERY = 4_000
+"""Characters from which a longer query takes no longer: it has all words of the catalogue."""
+
+
 class CatalogRouter(msgspec.Struct, frozen=True):
     """One catalogue, ready to be asked."""
 
     version: int
     """Log sequence of its event."""
     router: Router
+    asked: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    """A router is asked, or changed, by one at a time."""
+
+    async def route(
+        self, request: RouteRequest, query: str, turn: AbstractAsyncContextManager[None]
+    ) -> RouteReply:
+        """The cards. A long query over many tools, up to 60 ms, is left to a thread; within `turn`
+        the loop is held for some milliseconds."""
+        async with self.asked:
+            if len(self.router.items) * min(len(query), _LONGEST_QUERY) > _SHORT_ROUTE:
+                return await asyncio.to_thread(self.router.route, request, query)
+            async with turn:
+                return self.router.route(request, query)
 
 
 class CatalogRouters:
@@ -88,12 +108,13 @@ class CatalogRouters:
         if known is not None and known.version >= sequence:
             return
         catalog = check_catalogue(await whole(catalog, tenant, self._fetch))
-        router = known.router if known is not None else None
-        if router is not None and _is_small(router, catalog):
-            router.update(catalog.items)
+        if known is not None and _is_small(known.router, catalog):
+            async with known.asked:
+                known.router.update(catalog.items)
+            held = msgspec.structs.replace(known, version=sequence)
         else:
-            router = await asyncio.to_thread(self._built, catalog)
-        self._held[key] = CatalogRouter(sequence, router)
+            held = CatalogRouter(sequence, await asyncio.to_thread(self._built, catalog))
+        self._held[key] = held
         self._changed.set()
 
     def _built(self, catalog: Catalog) -> Router:

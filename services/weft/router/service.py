@@ -172,9 +172,7 @@ class Routing:
         )
         query = await self._routing_query(request.query)
         request = await self._experienced(asked, held)
-        # 1 to 40 ms, by the length of the query: tenants in turn.
-        async with self._replica.turn(asked.tenant):
-            routed = held.router.route(request, query)
+        routed = await held.route(request, query, self._replica.turn(asked.tenant))
         reply = msgspec.structs.replace(
             routed, catalog_version=held.version, id=secrets.token_hex(8)
         )

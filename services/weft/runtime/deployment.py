@@ -65,7 +65,8 @@ def required(secret: str) -> str:
     """Raises `ConfigurationError` where there is no secret."""
     if not secret:
         raise ConfigurationError(
-            "WEFT_FINGERPRINT_KEY is not set: it is the deployment's secret, the same for all its "
-            "processes, and has no default; deploy/make-env.sh makes one, and `weft up` does"
+            "no secret of the deployment is here, the same for all its processes: beside `weft up` "
+            "start this in the folder where that was started, or with WEFT_DATA_DIR on its data; "
+            "elsewhere set WEFT_FINGERPRINT_KEY, which deploy/make-env.sh makes"
         )
     return secret

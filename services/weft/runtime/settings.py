@@ -84,6 +84,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """OpenAI-compatible endpoint of the summarizer; without one it extracts."""
     summary_model: str | None = None
     summary_api_key: str | None = None
+    memory_languages: Path | None = None
+    """JSON file with the phrases in which people say something of themselves, by language, beside
+    or instead of those that weft brings."""
     router_transformer: str = "identity"
     """What makes a routing query of what is asked: a template such as `a tool to {query}`, or an
     installed transformer's name."""

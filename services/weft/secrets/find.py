@@ -27,8 +27,10 @@ from weft.secrets.names import (
     names_phrase,
 )
 from weft.secrets.published import RULES as PUBLISHED
-from weft.secrets.published import SERVICES, WORD_START, SecretRule
+from weft.secrets.published import SERVICES
+from weft.secrets.rule import WORD_START, SecretRule
 from weft.secrets.values import (
+    is_basic,
     is_code,
     is_key_like,
     is_mixed,
@@ -224,7 +226,7 @@ def _is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bo
         return is_key_like(value)
     if names_password(name):
         return _is_password(value, alone, quoted)
-    if len(value) >= 12 and looks_random(value):
+    if looks_random(value) or is_basic(value):
         return True
     if not alone or len(value) < 8 or not names_key(name):
         return False

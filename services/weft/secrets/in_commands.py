@@ -3,7 +3,7 @@ command, a clause of a command language, a line of a password file. Every patter
 
 from __future__ import annotations
 
-from weft.secrets.published import SecretRule, rule
+from weft.secrets.rule import SecretRule, rule
 
 IN_COMMANDS: tuple[SecretRule, ...] = (
     rule(

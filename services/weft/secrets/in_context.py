@@ -3,7 +3,8 @@ SQL, an element, a header, a sentence. Every pattern is for RE2."""
 
 from __future__ import annotations
 
-from weft.secrets.published import SERVICES, SecretRule, rule
+from weft.secrets.published import SERVICES
+from weft.secrets.rule import SecretRule, rule
 
 _KEY = (
     r"(?:passw(?:or)?d|passwd|pwd|passphrase|secret|(?:access|auth|api|refresh|bearer)?[_-]?token"
@@ -73,6 +74,12 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         r"\s*([^<>\s][^<>\n]{1,300}?)\s*</",
         1,
         check="word",
+    ),
+    rule(
+        "xml_password",
+        "</master>",
+        r"<master>\s*\{([A-Za-z0-9+/=]{20,200})\\?\}\s*</master>",
+        1,
     ),
     rule(
         "xml_secret",

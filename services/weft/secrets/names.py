@@ -28,7 +28,7 @@ _HARMLESS = frozenset(_HARMLESS_WORDS.encode().split())
 is a number, a type or a path says where a secret is."""
 _HANDED_ON_WORDS = """
 pagination paging continue starting start marker scroll offset bookmark checkpoint change lock
-request idempotency lifecycle task work upload product
+request idempotency lifecycle task work upload product creation
 """
 _HANDED_ON = frozenset(_HANDED_ON_WORDS.encode().split())
 """Words that make a token one that later calls are made with, if it opens nothing by its name."""

@@ -11,7 +11,6 @@ import re2
 
 from weft.secrets.finding import Finding
 from weft.secrets.known import Known, known_of
-from weft.secrets.published import SecretRule
 from weft_schemas.policy import FirewallRules, KnownSecrets, SecretPattern
 
 MOST_PATTERNS = 100
@@ -20,10 +19,17 @@ _MEMORY = 8 << 20
 """Bytes that one of them may take: what RE2 cannot do with this is no pattern of a secret."""
 
 
+class OwnRule(msgspec.Struct, frozen=True):
+    name: str
+    pattern: Any
+    group: int
+    """Which group is the secret."""
+
+
 class Own(msgspec.Struct, frozen=True):
     """Rules beside weft's."""
 
-    rules: tuple[SecretRule, ...] = ()
+    rules: tuple[OwnRule, ...] = ()
     known: Known | None = None
 
     def find(self, data: bytes, limit: int) -> list[Finding]:
@@ -63,12 +69,12 @@ def _own(patterns: tuple[SecretPattern, ...], known: KnownSecrets | None) -> Own
     return Own(tuple(made), known_of(known) if known is not None else None)
 
 
-def _rule(one: SecretPattern) -> SecretRule | None:
+def _rule(one: SecretPattern) -> OwnRule | None:
     compiled = _compiled(one.pattern)
     if isinstance(compiled, str):
         return None
     group = 1 if compiled.groups else 0
-    return SecretRule(one.name, (), compiled, group)
+    return OwnRule(one.name, compiled, group)
 
 
 def _compiled(pattern: str) -> Any:

@@ -1,69 +1,8 @@
-"""The published formats of credentials, one rule each. Every pattern is for RE2, which is linear in
-the text whatever the text is."""
+"""The published formats of credentials, one rule each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
-import msgspec
-import re2
-
-
-class SecretRule(msgspec.Struct, frozen=True):
-    name: str
-    needles: tuple[bytes, ...]
-    """Lower case; a text that holds none of them cannot match."""
-    pattern: Any
-    group: int = 0
-    """Which group is the secret."""
-    doubtful: bool = False
-    """A match counts only if its value looks random."""
-    closed_by: int = 0
-    """Group of what ends the secret and belongs to it, where a text may be cut off before it."""
-    named: bool = False
-    """A name in the match says what the value is; that of a cursor says it is no secret."""
-    check: str = ""
-    """What a value must be: `shown` no placeholder of a manual; `word` that, and no word that says
-    what becomes of a password; `password` that, and not of plain words alone; `mixed` that, of
-    letters and digits, and no path, time or size; `key` nothing but a key."""
-
-
-WORD_START = r"(?:\b|\\u[0-9A-Fa-f]{4}|\\[bf])"
-"""Where a word begins: behind an escape of JSON too, which ends in a letter or a digit itself."""
-
-
-def rule(
-    name: str,
-    needles: str | Iterable[str],
-    pattern: str,
-    group: int = 0,
-    doubtful: bool = False,
-    closed_by: int = 0,
-    check: str = "",
-    named: bool = False,
-) -> SecretRule:
-    """`needles` are separated by blanks, or listed; `pattern` is for RE2, `group` is what hides."""
-    flags = "(?i)" if pattern.startswith("(?i)") else ""
-    begun = pattern.removeprefix(flags).removeprefix(r"\b")
-    if begun != pattern.removeprefix(flags):
-        pattern, group = f"{flags}{WORD_START}({begun})", group + 1
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.log_errors = False
-    # The default of 8 MiB is too little for the longest counted repetitions.
-    options.max_mem = 32 << 20
-    return SecretRule(
-        name,
-        tuple(n.encode() for n in (needles.split() if isinstance(needles, str) else needles)),
-        re2.compile(pattern.encode(), options),
-        group,
-        doubtful,
-        closed_by,
-        named,
-        check,
-    )
-
+from weft.secrets.rule import rule
 
 _SERVICES = """
 ably abuseipdb adafruit airbrake airtable akamai algolia alchemy alibaba amplitude anthropic app
@@ -108,8 +47,8 @@ RULES = (
     ),
     rule(
         "slack_token",
-        "xoxa- xoxb- xoxe- xoxe. xoxp- xoxr- xoxs- xoxc- xoxd- xapp-",
-        r"\b(?:xox[abceprsd]|xoxe\.xox[bp]|xapp)-[A-Za-z0-9%/+-]{10,400}",
+        "xoxa- xoxb- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xoxc- xoxd- xapp-",
+        r"\b(?:xox[abceoprsd]|xoxe\.xox[bp]|xapp)-[A-Za-z0-9%/+-]{10,400}",
     ),
     rule(
         "slack_webhook",
@@ -136,9 +75,9 @@ RULES = (
     rule(
         "openai_key",
         "sk-",
-        rf"\bsk-(?:(?:proj|svcacct|admin|or-v1|lf)-{_WORD}{{20,250}}|[A-Za-z0-9]{{32,64}}\b)",
+        rf"\bsk-(?:(?:proj|svcacct|admin|or-v[0-9]|lf)-{_WORD}{{20,250}}|[A-Za-z0-9]{{32,64}}\b)",
     ),
-    rule("jwt", "eyj", rf"\beyJ{_WORD}{{8,}}\.eyJ{_WORD}{{8,}}\.{_WORD}*"),
+    rule("jwt", "eyj", rf"\beyJ{_WORD}{{8,}}\.eyJ{_WORD}{{8,}}(?:\.{_WORD}*)?"),
     rule(
         "private_key",
         "private key",
@@ -170,15 +109,15 @@ RULES = (
     rule("doppler_token", "dp.", r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,64}"),
     rule("grafana_token", "glsa_ glc_", r"\bgl(?:sa|c)_[A-Za-z0-9+/=_]{32,400}"),
     rule("sentry_token", "sntrys_ sntryu_", r"\bsntry[su]_[A-Za-z0-9+/=_]{40,400}"),
-    rule("postman_key", "pmak-", r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
+    rule("postman_key", "pmak-", r"\bPMAK-[a-fA-F0-9]{24}-[a-fA-F0-9]{34}"),
     rule("planetscale_token", "pscale_", r"\bpscale_(?:tkn|pw|oauth)_[\w.=-]{32,64}"),
     rule("figma_token", "figd_", rf"\bfigd_{_WORD}{{38,60}}"),
     rule("airtable_token", "pat", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     rule("dropbox_token", "sl.", rf"\bsl\.(?:u\.)?{_WORD}{{100,1000}}"),
-    rule("supabase_token", "sbp_", r"\bsbp_[0-9a-f]{40}"),
+    rule("supabase_token", "sbp_", r"\bsbp_[0-9a-z_-]{40}"),
     rule("groq_key", "gsk_", r"\bgsk_[A-Za-z0-9]{40,60}"),
     rule("perplexity_key", "pplx-", r"\bpplx-[A-Za-z0-9]{40,60}"),
-    rule("xai_key", "xai-", r"\bxai-[A-Za-z0-9]{70,90}"),
+    rule("xai_key", "xai-", rf"\bxai-{_WORD}{{70,120}}"),
     rule("replicate_token", "r8_", r"\br8_[A-Za-z0-9]{37}"),
     rule("azure_client_secret", "q~", r"\b[\w.~-]{3}[0-9]Q~[\w.~-]{31,34}"),
     rule(
@@ -197,7 +136,7 @@ RULES = (
     rule(
         "url_password",
         "://",
-        r"\b[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s:/?#@\"'<>\\]{0,100}:([^\s/@\"'<>\\]{1,200})@[\w.\[-]",
+        r"\b[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s:/?#\"'<>\\]{0,100}:([^\s/@\"'<>\\]{1,200})@[\w.\[-]",
         1,
         check="shown",
     ),

@@ -3,6 +3,7 @@ that stand where a credential could stand."""
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from collections import Counter
@@ -15,11 +16,11 @@ _PLACEHOLDER = re.compile(
     rb"|my[ _-]?(?:super[ _-]?)?(?:secret|password|passwd|pass|token|key|api)[\w -]*"
     rb"|<[^<>]*>?|\$?\{[^{}]*\}?|\{\{[^{}]*\}\}|[$%]\([^()]*\)?s?|%[sdrv]|%[A-Z_0-9]+%|\$[A-Z_a-z]\w*"
     rb"|\[[^\[\]]*\]?|\([^()]*\)?|[#&]\{[^{}]*\}|__[A-Z_]+__|@[A-Z_]+@|@?:[a-z_]+|&lt;.*"
-    rb"|[*x.\x80-\xff#?_-]{3,})\Z"
+    rb"|[a-z ._-]*(?:placeholder|example|dummy)[a-z ._-]*|[*x.\x80-\xff#?_-]{3,})\Z"
 )
 """The whole of a value that stands for another: `<your-key>`, `${NAME}`, `****`."""
 _MADE_OF = re.compile(
-    rb"(?i)xxxx|\*\*\*\*|\.\.\.|placeholder|example|dummy|\(\)|=>|\{[\w. -]*\}|(?-i:%s)(?!\w)|<%"
+    rb"(?i)xxxx|\*\*\*\*|\.\.\.|\(\)|=>|\{[\w. -]*\}|(?-i:%s)(?!\w)|<%"
     rb"|#\{|\[\^?\w-\w|\\[dsw]"
 )
 """What no credential holds: parts of templates, of patterns and of code."""
@@ -48,7 +49,8 @@ _SAID = frozenset(_SAID_OF_PASSWORDS.encode().split())
 _PLAIN_WORDS = re.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\Z")
 _LETTERS, _DIGITS = re.compile(rb"[A-Za-z]"), re.compile(rb"[0-9]")
 _PLACE = re.compile(
-    rb"(?i)[/\\.:]|\A[0-9]{4}-[0-9]{2}|\A[0-9]+(?:ms|s|m|h|d|k|mb|gb|px|%)?\Z|\Av[0-9]"
+    rb"(?i)[/\\.:]|\A[0-9]{4}-[0-9]{2}|\A[0-9]+(?:ms|s|m|h|d|k|mb|gb|px|%)?\Z"
+    rb"|\Av[0-9]+(?:(?:alpha|beta|rc)[0-9]*)?\Z"
 )
 """Paths, addresses, times, sizes and versions."""
 _NAMED = re.compile(
@@ -72,6 +74,21 @@ def is_placeholder(value: bytes) -> bool:
         or _MADE_OF.search(value) is not None
         or _ELSEWHERE.search(value) is not None
     )
+
+
+def is_basic(value: bytes) -> bool:
+    """Whether it is a user's name and a password as HTTP encodes them."""
+    if _BASE64.search(value) is None:
+        return False
+    try:
+        decoded = base64.b64decode(value + b"=" * (-len(value) % 4), validate=True)
+    except ValueError:
+        return False
+    return _USER_AND_PASSWORD.search(decoded) is not None
+
+
+_BASE64 = re.compile(rb"\A[A-Za-z0-9+/]{8,400}={0,2}\Z")
+_USER_AND_PASSWORD = re.compile(rb"\A[!-9;-~]{2,100}:[!-~]{2,200}\Z")
 
 
 def is_code(value: bytes, quoted: bool = True) -> bool:

@@ -3,20 +3,79 @@ mark that stands inside it, wherever it stands."""
 
 from __future__ import annotations
 
-from weft.secrets.published import SecretRule, rule
+import re2
+
+from weft.secrets.rule import SecretRule, rule
 
 _UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _WORD = "[A-Za-z0-9_-]"
 _ALNUM = "[A-Za-z0-9]"
 _HEX = "[0-9a-f]"
 
+_PREFIXED = (
+    ("aikido_key", "AIK_CI_", f"{_ALNUM}{{20,44}}"),
+    ("aikido_key", "AIK_SECRET_", f"{_ALNUM}{{40,80}}"),
+    ("asaas_key", "$aact_prod_", f"{_WORD}{{20,200}}"),
+    ("astra_token", "AstraCS:", f"{_ALNUM}{{20}}[A-Za-z0-9:]{{0,100}}"),
+    ("bitbucket_token", "BBDC-", "[A-Za-z0-9+/=]{32,80}"),
+    ("buildkite_token", "bkpat_", f"{_WORD}{{60,360}}"),
+    ("canva_secret", "cnvca", f"{_WORD}{{51}}"),
+    ("cartesia_key", "sk_car_", r"\w{20,40}"),
+    ("cloudflare_token", "cfat_", f"{_ALNUM}{{40,60}}"),
+    ("cloudflare_token", "cfut_", f"{_ALNUM}{{40,60}}"),
+    ("cockroach_key", "CCDB1_", f"{_ALNUM}{{22}}_{_ALNUM}{{40}}"),
+    ("configcat_key", "configcat-sdk-1/", f"{_WORD}{{22}}/{_WORD}{{22}}"),
+    ("datadog_key", "ddp_", f"{_ALNUM}{{36}}"),
+    ("digitalocean_token", "ddo_", f"{_ALNUM}{{36}}"),
+    ("docker_token", "dckr_oat_", f"{_WORD}{{32}}"),
+    ("docker_token", "SWMTKN-1-", "[a-z0-9]{50,60}-[a-z0-9]{24,30}"),
+    ("docker_key", "SWMKEY-1-", "[A-Za-z0-9+/]{40,50}"),
+    ("devcycle_key", "dvc_server_", r"\w{8,60}"),
+    ("elastic_key", "essu_", f"{_WORD}{{60,200}}={{0,2}}"),
+    ("fly_token", "FlyV1 ", "[A-Za-z0-9=_,/+-]{100,1000}"),
+    ("gemini_key", "AQ.Ab8RN6", f"{_WORD}{{44}}"),
+    ("gitlab_token", "glffct-", f"{_WORD}{{20,60}}"),
+    ("gitlab_session", "_gitlab_session=", "[0-9a-z]{32}"),
+    ("langfuse_key", "sk-lf-", _UUID),
+    ("llamaindex_key", "llx-", f"{_ALNUM}{{44,52}}"),
+    ("mercury_token", "mercury_production_", r"\w{40,80}"),
+    ("mergify_key", "mergify_application_key_", f"{_WORD}{{40,200}}"),
+    ("mongodb_secret", "mdb_sa_sk_", f"{_WORD}{{40}}"),
+    ("packagist_token", "packagist_", f"(?:ort|out|acs|ack)_{_HEX}{{28,96}}"),
+    ("persona_key", "persona_production_", f"{_WORD}{{20,80}}"),
+    ("pinterest_token", "pina_", f"{_WORD}{{20,200}}"),
+    ("polar_token", "polar_", f"[op]?a?t_{_WORD}{{20,100}}"),
+    ("postman_token", "PMAT-", f"{_ALNUM}{{26}}"),
+    ("ramp_secret", "ramp_sec_", f"{_ALNUM}{{48}}"),
+    ("samsara_token", "samsara_api_", f"{_ALNUM}{{26,32}}"),
+    ("supabase_key", "sb_secret_", f"{_WORD}{{31}}"),
+    ("together_key", "tgp_v1_", f"{_WORD}{{43}}"),
+    ("unkey_key", "unkey_", f"{_ALNUM}{{20,32}}"),
+    ("vercel_token", "vck_", f"{_WORD}{{56}}"),
+    ("vercel_token", "vca_", f"{_WORD}{{56}}"),
+    ("vercel_token", "vcp_", f"{_WORD}{{56}}"),
+    ("vercel_token", "vci_", f"{_WORD}{{56}}"),
+    ("vercel_token", "vcr_", f"{_WORD}{{56}}"),
+    ("wandb_key", "wandb_v1_", r"\w{77}"),
+    ("xendit_key", "xnd_production_", f"{_ALNUM}{{56,72}}"),
+    ("zuplo_key", "zpka_", f"[a-z0-9]{{32}}_{_HEX}{{8}}"),
+)
+"""Formats that are a prefix and what follows it: the name, the prefix, the pattern behind it."""
+
+
+def _prefixed(name: str, prefix: str, body: str) -> SecretRule:
+    edge = r"\b" if prefix[0].isalnum() else ""
+    return rule(name, [prefix.lower()], f"{edge}{re2.escape(prefix)}{body}")
+
+
 VENDORS: tuple[SecretRule, ...] = (
+    *(_prefixed(*one) for one in _PREFIXED),
     rule("adafruit_key", "aio_", r"\baio_[A-Za-z0-9]{28}\b"),
     rule("adobe_secret", "p8e-", r"\bp8e-[a-zA-Z0-9]{32}\b"),
     rule("alibaba_key", "ltai", r"\bLTAI[A-Za-z0-9]{12,26}\b"),
-    rule("apify_token", "apify_api_", rf"\bapify_api_{_ALNUM}{{36}}"),
+    rule("apify_token", "apify_api_", rf"\bapify_api_{_ALNUM}{{34,40}}"),
     rule("artifactory_key", "akc", rf"\bAKC{_ALNUM}{{61,90}}"),
-    rule("artifactory_token", "cmvmdgtu", rf"\bcmVmdGtu{_ALNUM}{{50,60}}"),
+    rule("artifactory_token", "cmvmd", rf"\bcmVmd{_ALNUM}{{59}}\b"),
     rule("atlassian_token", "atatt3 atctt3 atstt3", r"\bAT[ACS]TT3[A-Za-z0-9_=-]{60,250}"),
     rule("bitbucket_password", "atbb", rf"\bATBB{_ALNUM}{{24,40}}\b"),
     rule(
@@ -41,9 +100,9 @@ VENDORS: tuple[SecretRule, ...] = (
         rf"\baccess_token\$(?:production|sandbox)\$[a-z0-9]{{16}}\${_HEX}{{32}}",
     ),
     rule("browserbase_key", "bb_live_", rf"\bbb_live_{_WORD}{{24,44}}"),
-    rule("buildkite_token", "bkua_", r"\bbkua_[a-z0-9]{40}"),
+    rule("buildkite_token", "bkua_", r"\bbkua_[a-z0-9]{40,60}"),
     rule("cerebras_key", "csk-", r"\bcsk-[a-z0-9]{40,60}"),
-    rule("circleci_token", "ccipat_ cciprj_", rf"\bCCIP(?:AT|RJ)_{_ALNUM}{{22}}_{_HEX}{{40}}"),
+    rule("circleci_token", "ccipat_ cciprj_", rf"\bCCIP(?:AT|RJ)_{_ALNUM}{{22}}_[a-z0-9]{{40}}"),
     rule("clickhouse_key", "4b1d", rf"\b4b1d{_ALNUM}{{38}}\b"),
     rule("clojars_token", "clojars_", r"(?i)\bCLOJARS_[a-z0-9]{60}"),
     rule("cloudflare_ca_key", "v1.0-", rf"\bv1\.0-{_HEX}{{24}}-{_HEX}{{146}}"),
@@ -73,7 +132,7 @@ VENDORS: tuple[SecretRule, ...] = (
     rule("infracost_key", "ico-", rf"\bico-{_ALNUM}{{32}}\b"),
     rule("intra42_secret", "s-s4t2", rf"\bs-s4t2(?:ud|af)-{_HEX}{{64}}"),
     rule("jina_key", "jina_", rf"\bjina_{_WORD}{{40,70}}"),
-    rule("langsmith_key", "lsv2_", rf"\blsv2_(?:pt|sk)_{_HEX}{{32}}_{_HEX}{{10}}"),
+    rule("langsmith_key", "lsv2_", r"\blsv2_(?:pt|sk)_[0-9a-fA-F]{32}_[0-9a-fA-F]{10}"),
     rule("launchdarkly_key", "api- sdk-", rf"\b(?:api|sdk)-{_UUID}"),
     rule("linear_token", "lin_oauth_", rf"\blin_oauth_{_HEX}{{64}}"),
     rule(
@@ -82,7 +141,7 @@ VENDORS: tuple[SecretRule, ...] = (
         rf"\b(?:live|test)_{_ALNUM}{{30,40}}\b",
         doubtful=True,
     ),
-    rule("mailersend_token", "mlsn.", rf"\bmlsn\.{_HEX}{{64}}"),
+    rule("mailersend_token", "mlsn.", rf"\bmlsn\.{_ALNUM}{{30,100}}"),
     rule("mailgun_key", "mailgun key-", rf"\bkey-{_ALNUM}{{32}}\b", doubtful=True),
     rule(
         "mailgun_key",
@@ -98,7 +157,7 @@ VENDORS: tuple[SecretRule, ...] = (
         rf"webhook\.office\.com/webhookb2/({_UUID}@{_UUID}/IncomingWebhook/[a-z0-9]{{32}}/{_UUID})",
         1,
     ),
-    rule("neon_key", "napi_", r"\bnapi_[a-z0-9]{40,70}"),
+    rule("neon_key", "napi_", rf"\bnapi_{_ALNUM}{{40,70}}"),
     rule("netlify_token", "nfp_ nfc_", rf"\bnf[pc]_{_ALNUM}{{36,44}}"),
     rule(
         "newrelic_key", "nrak- nraa- nrra- nrii- nriq-", r"(?i)\bNR(?:AK|AA|RA|II|IQ)-[\w-]{27,42}"
@@ -125,7 +184,7 @@ VENDORS: tuple[SecretRule, ...] = (
     rule("pixie_key", "px-api- px-dep-", rf"\bpx-(?:api|dep)-{_UUID}"),
     rule("plaid_token", "access-", rf"\baccess-(?:sandbox|development|production)-{_UUID}"),
     rule("planet_key", "plak", rf"\bPLAK{_HEX}{{32}}\b"),
-    rule("posthog_key", "phx_", r"\bphx_\w{40,50}"),
+    rule("posthog_key", "phx_", rf"\bphx_{_WORD}{{40,50}}"),
     rule("prefect_key", "pnu_ pnb_", rf"\bpn[ub]_{_ALNUM}{{36}}\b"),
     rule("pulumi_token", "pul-", rf"\bpul-{_HEX}{{40}}\b"),
     rule("rapidapi_key", "msh", r"\b[a-z0-9]{10}msh[a-z0-9]{15}p[a-z0-9]{6}jsn[a-z0-9]{12}\b"),
@@ -133,12 +192,12 @@ VENDORS: tuple[SecretRule, ...] = (
     rule("readme_key", "rdme_", r"\brdme_[a-z0-9]{70}"),
     rule("render_key", "rnd_", rf"\brnd_{_ALNUM}{{28,40}}\b", doubtful=True),
     rule("rootly_token", "rootly_", rf"\brootly_{_HEX}{{64}}"),
-    rule("runpod_key", "rpa_", rf"\brpa_{_ALNUM}{{40,60}}\b"),
-    rule("salesforce_token", "00d", rf"\b00D{_ALNUM}{{12}}![A-Za-z0-9._]{{80,130}}"),
+    rule("runpod_key", "rpa_", rf"\brpa_{_ALNUM}{{30,60}}\b"),
+    rule("salesforce_token", "00d", rf"\b00{_ALNUM}{{13}}![A-Za-z0-9._-]{{80,260}}"),
     rule("scalingo_token", "tk-us-", rf"\btk-us-{_WORD}{{48}}"),
     rule("brevo_key", "xkeysib- xsmtpsib-", rf"\bx(?:key|smtp)sib-{_HEX}{{64}}-{_ALNUM}{{16}}"),
     rule("settlemint_token", "sm_aat_ sm_pat_ sm_sat_", rf"\bsm_[aps]at_{_ALNUM}{{16,40}}"),
-    rule("shippo_token", "shippo_", rf"\bshippo_(?:live|test)_{_HEX}{{40}}"),
+    rule("shippo_token", "shippo_", r"\bshippo_(?:live|test)_[0-9a-fA-F]{40}"),
     rule(
         "sidekiq_secret",
         "contribsys",
@@ -153,7 +212,7 @@ VENDORS: tuple[SecretRule, ...] = (
     ),
     rule("sonar_token", "squ_ sqp_ sqa_", rf"\bsq[upa]_{_HEX}{{40}}\b"),
     rule("sourcegraph_token", "sgp_", r"\bsgp_(?:(?:[a-fA-F0-9]{16}|local)_)?[a-fA-F0-9]{40}"),
-    rule("square_token", "eaaa", rf"\bEAAA[lE]{_WORD}{{59}}"),
+    rule("square_token", "eaaa", rf"\bEAAA{_WORD}{{22,60}}\b"),
     rule("stackhawk_key", "hawk.", rf"\bhawk\.{_WORD}{{20}}\.{_WORD}{{20}}"),
     rule("tailscale_key", "tskey-", rf"\btskey-(?:[a-z]+-)?{_WORD}{{10,80}}"),
     rule("tavily_key", "tvly-", r"\btvly-[A-Za-z0-9-]{20,60}"),

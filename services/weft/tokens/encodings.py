@@ -42,20 +42,35 @@ _RANK_HASHES = {
 """SHA-256 that tiktoken itself expects of the rank files."""
 
 
-@cache
 def encoding(name: str = DEFAULT_ENCODING) -> tiktoken.Encoding:
     """An encoding of tiktoken's, built from ranks on disk. Raises `ConfigurationError`."""
+    return _loaded(name)[0]
+
+
+def opening(name: str) -> bytes:
+    """By token of an encoding, 1 where it begins with a blank."""
+    return _loaded(name)[1]
+
+
+@cache
+def _loaded(name: str) -> tuple[tiktoken.Encoding, bytes]:
+    """Both at once: the ranks take a fifth of a second to read."""
     if name not in _PATTERNS:
         names = ", ".join((*ENCODINGS, *ESTIMATES))
         raise ConfigurationError(
             f"encoding {name!r} is unknown; use one of {names}, or a tokenizer.json"
         )
-    return tiktoken.Encoding(
+    ranks = ranks_of(name)
+    opens = bytearray(max(ranks.values()) + 1)
+    for word, token in ranks.items():
+        opens[token] = word.startswith(b" ")
+    encoder = tiktoken.Encoding(
         name=name,
         pat_str=_PATTERNS[name],
-        mergeable_ranks=ranks_of(name),
+        mergeable_ranks=ranks,
         special_tokens={},
     )
+    return encoder, bytes(opens)
 
 
 def ranks_of(name: str) -> dict[bytes, int]:

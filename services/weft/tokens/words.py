@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache
 from itertools import compress, repeat
 from operator import is_, sub
 from typing import Generic, TypeVar
 
 import tiktoken
 
-from weft.tokens.encodings import ranks_of
+from weft.tokens.encodings import opening
 
 _FEW = 8
 """New pieces below which each is counted by itself."""
@@ -56,16 +55,6 @@ class Known(dict[Key, int], Generic[Key]):
         return list(map(self.__getitem__, pieces))
 
 
-@cache
-def _opening(name: str) -> bytes:
-    """By token, 1 where it begins with a blank."""
-    ranks = ranks_of(name)
-    opens = bytearray(max(ranks.values()) + 1)
-    for word, token in ranks.items():
-        opens[token] = word.startswith(b" ")
-    return bytes(opens)
-
-
 def _all_plain(joined: str, texts: Collection[str]) -> bool:
     """Whether each of these matches `_PLAIN`, in half of the time of asking each."""
     lengths = set(map(len, texts))
@@ -83,7 +72,7 @@ def _counted(texts: dict[Key, str], encoder: tiktoken.Encoding) -> dict[Key, int
         joined = "".join(texts.values())
     tokens = encoder.encode_ordinary(joined)
     starts: list[int] = list(
-        compress(range(len(tokens)), map(_opening(encoder.name).__getitem__, tokens))
+        compress(range(len(tokens)), map(opening(encoder.name).__getitem__, tokens))
     )
     if len(starts) != len(texts):
         return {}

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from weft.adapters.conversation import omission
 from weft.adapters.drafting import compact
+from weft.adapters.steps import omission
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.counting import MESSAGE, Count, message_tokens, prompt_tokens
 from weft.compiler.rendering.entries import undated

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from weft.adapters.conversation import omission
 from weft.adapters.names import is_reserved, safe
+from weft.adapters.steps import omission
 from weft.days import day_of, written
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind

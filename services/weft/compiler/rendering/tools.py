@@ -57,9 +57,19 @@ def offered(view: SessionView, request: CompileRequest) -> Iterator[dict[str, An
         yield _of_item(request.hydration.tool)
     if not isinstance(request.cards, msgspec.UnsetType):
         yield from map(_of_card, request.cards)
-        return
-    found = view.catalog(request.catalog) if request.catalog else None
+    found = view.catalog(request.catalog) if request.catalog and reads_catalog(request) else None
     yield from map(_of_item, found[1].items if found else ())
+
+
+def reads_tools(request: CompileRequest) -> bool:
+    """Whether the step has to do with tools: one is to be chosen, or was."""
+    return request.phase is Phase.ROUTE or (request.phase is Phase.CALL and bool(request.tool))
+
+
+def reads_catalog(request: CompileRequest) -> bool:
+    """Whether the catalogue itself is read: where the router has said nothing of it."""
+    is_routed = isinstance(request.cards, tuple) or isinstance(request.hydration, HydrationResult)
+    return bool(request.catalog) and reads_tools(request) and not is_routed
 
 
 def _of_item(item: SelectableItem) -> dict[str, Any]:

@@ -1,0 +1,144 @@
+"""The steps of a conversation, messages and turns of calls with their results, as they grow out of
+a pack's entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from weft.adapters.names import MAX_NAME, is_reserved, safe
+from weft.days import day_of, written
+from weft_schemas.compile import PackEntry
+from weft_schemas.items import ItemKind
+
+RECORD = "[record of earlier exchanges]"
+"""Heads what the assistant's turns tell of calls that are not shown as they were made."""
+
+_LABELS = {
+    ItemKind.DOC_SNIPPET: "document",
+    ItemKind.PLAN_STATE: "plan",
+    ItemKind.MEMORY_FACT: "memory",
+}
+"""Kinds that no provider has a role for stand in user messages under a label."""
+
+_SPEAKERS = {ItemKind.USER_TURN: "user ", ItemKind.AGENT_MSG: "agent "}
+"""Before a name that would pass for a label."""
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """One call as it was made, with its result or why there is none."""
+
+    id: str
+    """Unique within the pack."""
+    name: str
+    arguments: dict[str, Any]
+    result: str
+    """Never blank."""
+    is_error: bool = False
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One message, or one turn of parallel calls with their results."""
+
+    role: str
+    """`user` or `assistant`."""
+    text: str = ""
+    calls: tuple[Answered, ...] = ()
+
+
+def omission(items: int) -> str:
+    """The line that stands for items that are left out."""
+    return f"… {items} …"
+
+
+class StepBuilder:
+    """Steps in the making. What one role says in a row is one message, each entry on a line of its
+    own: messages cost tokens, and tokens add up by lines."""
+
+    def __init__(self) -> None:
+        self._made: list[tuple[str, list[str], tuple[Answered, ...]]] = []
+        """Role, texts and calls of each step."""
+        self._users: list[str] | None = None
+        """The latest words of the user."""
+        self._waiting: list[str] = []
+        """Remembered facts before any words of the user."""
+        self._ends_with_data = False
+        self._recorded = 0, 0
+        """How many steps there were, and texts in the last of them, after the latest record."""
+        self._omitted = 0
+        """Items left out since the latest text."""
+        self._day = ""
+
+    def steps(self) -> list[Step]:
+        if self._omitted:
+            self._remember(omission(self._omitted))
+        if self._waiting:
+            self._append("user", [])
+        return [Step(role, "\n".join(texts), calls) for role, texts, calls in self._made]
+
+    def omit(self, items: int) -> None:
+        """So many are left out before what is added next."""
+        self._omitted += items
+
+    def add_calls(self, calls: tuple[Answered, ...]) -> None:
+        if self._omitted:
+            self._append("assistant", [])
+        self._made.append(("assistant", [], calls))
+
+    def add_record(self, lines: list[str]) -> None:
+        """Under one heading for all exchanges in a row."""
+        heading = [] if self._is_recording() else [RECORD]
+        self._append("assistant", [*heading, *lines])
+        self._recorded = len(self._made), len(self._made[-1][1])
+
+    def _is_recording(self) -> bool:
+        return bool(self._made) and self._recorded == (len(self._made), len(self._made[-1][1]))
+
+    def add_text(self, entry: PackEntry) -> None:
+        """Who speaks is named where several do, and the day where a new one begins."""
+        label = _LABELS.get(entry.kind)
+        line = f"[{label}] {entry.text}" if label else f"{self._speaker(entry)}{entry.text}"
+        if entry.kind is ItemKind.MEMORY_FACT and not self._is_users():
+            self._remember(line)
+            return
+        role = "assistant" if entry.kind is ItemKind.AGENT_MSG else "user"
+        self._append(role, [*self._new_day(entry), line])
+        self._ends_with_data = label is not None
+
+    def _speaker(self, entry: PackEntry) -> str:
+        """A user's words behind data in one message are told from it by a label that data, fenced
+        or quoted by the compile, cannot have at the start of a line."""
+        name = safe(entry.author, MAX_NAME) if entry.author else ""
+        if name:
+            return f"{_SPEAKERS.get(entry.kind, '')}{name}: " if is_reserved(name) else f"{name}: "
+        behind = self._waiting or (self._ends_with_data and self._is_users())
+        return "user: " if behind and entry.kind is ItemKind.USER_TURN else ""
+
+    def _remember(self, line: str) -> None:
+        """A fact is no message of its own: it goes with the latest words of the user, or with the
+        next ones where there are none yet."""
+        (self._waiting if self._users is None else self._users).append(line)
+
+    def _is_users(self) -> bool:
+        return bool(self._made) and self._made[-1][0] == "user"
+
+    def _append(self, role: str, texts: list[str]) -> None:
+        if self._omitted:
+            texts = [omission(self._omitted), *texts]
+            self._omitted = 0
+        if self._made and self._made[-1][0] == role and not self._made[-1][2]:
+            self._made[-1][1].extend(texts)
+            return
+        if role == "user":
+            texts = self._users = [*self._waiting, *texts]
+            self._waiting = []
+        self._made.append((role, texts, ()))
+
+    def _new_day(self, entry: PackEntry) -> list[str]:
+        today = day_of(entry.occurred_at)
+        if not today or today == self._day:
+            return []
+        line = written(today, self._day)
+        self._day = today
+        return [line]

@@ -1,0 +1,279 @@
+"""A call from a host to a server and back: what it may, what stands for handles in its arguments,
+what its result comes to, and each step in the log before the next is taken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import mcp_types as types
+import msgspec
+from mcp import MCPError
+from mcp.shared.dispatcher import ProgressFnT
+from pydantic import ValidationError
+
+from weft.gateway.argument_validation import faults, refusal
+from weft.gateway.arguments import filled, part_of, references
+from weft.gateway.background import Background
+from weft.gateway.config import Options
+from weft.gateway.handles import Known
+from weft.gateway.host_log import HostLog
+from weft.gateway.hosts import LOG_LEVEL_META, Host, HostCall
+from weft.gateway.questions import Questions
+from weft.gateway.recording import call_item, refusal_item, result_item, slice_item
+from weft.gateway.refused import Refused
+from weft.gateway.relay import safe_error
+from weft.gateway.resource_names import with_names
+from weft.gateway.results import LOOK, logged_text, passed, renamed, safe
+from weft.gateway.rules import allowed, rule_of
+from weft.gateway.tool_catalogue import ToolCatalogue
+from weft.gateway.tool_search import FIND
+from weft.gateway.tools import GatewayTool
+from weft.gateway.upstream import Upstream
+from weft_schemas.compile import DrilldownRequest
+from weft_schemas.errors import WeftError
+from weft_schemas.items import ContextItem
+from weft_schemas.routing import Effect
+
+THREAD_CHARACTERS = 150_000
+"""Of a result that is judged in a thread, so that others are not held up much longer than 10 ms."""
+MOST_SHOWN = 4_000
+"""Tokens of one look into a result."""
+
+
+class Calls:
+    """All that hosts make: to servers' tools, and to the gateway's own."""
+
+    def __init__(
+        self,
+        options: Options,
+        upstreams: Mapping[str, Upstream],
+        catalogue: ToolCatalogue,
+        log: HostLog,
+        questions: Questions,
+        background: Background,
+    ) -> None:
+        self._options = options
+        self._upstreams = upstreams
+        self._catalogue = catalogue
+        self._log = log
+        self._questions = questions
+        self._background = background
+
+    async def find(self, call: HostCall, arguments: dict[str, Any]) -> types.CallToolResult:
+        """The tools that fit a query, or those named, as text for a model. Raises `Refused`."""
+        logged = call_item(FIND, arguments, call.host.name)
+        encoding = (await self._log.deployment()).settings.encoding
+        text = await self._catalogue.found(arguments, encoding)
+        await self._log.publish(call.host, logged, result_item(logged, text))
+        return types.CallToolResult(content=[types.TextContent(text=text)])
+
+    async def call(
+        self,
+        call: HostCall,
+        name: str,
+        arguments: dict[str, Any],
+        report: ProgressFnT,
+        *,
+        host_sees_it: bool,
+        limit: int | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> types.CallToolResult:
+        """Call `server:tool` for a host. Raises `MCPError` with what the upstream refuses."""
+        logged = call_item(self._catalogue.names.get(name, name), arguments, call.host.name)
+        try:
+            if not self._catalogue.has(name):
+                await self._catalogue.known()
+            tool = self._catalogue.tool(name)
+            logged = _of(logged, tool)
+            await self._permitted(call, tool, arguments, host_sees_it)
+            sent = await self._filled(call, tool, arguments)
+            wrong = faults(sent, tool.tool.input_schema)
+            if wrong:
+                raise Refused(refusal(tool.id, wrong, tool.tool.input_schema))
+        except (Refused, WeftError) as error:
+            return await self._refused(call.host, logged, str(error))
+        logging = asyncio.ensure_future(self._log.publish(call.host, logged))
+        if tool.effect is not Effect.READS:
+            await logging  # before anything changes; of what only reads, before the answer
+        try:
+            result = await self._sent(call, tool, sent, report, meta)
+            await logging
+        except asyncio.CancelledError:
+            self._background.spawn(
+                self._log.publish(call.host, refusal_item(logged, "cancelled by the host"))
+            )
+            raise
+        except (WeftError, RuntimeError, ValidationError) as error:
+            return await self._refused(call.host, logged, _reason(error, tool), logged_already=True)
+        except MCPError as error:
+            await self._log.publish(call.host, result_item(logged, error.message, is_error=True))
+            raise safe_error(error, await self._log.guard(call.host)) from None
+        named = with_names(result, tool.server)
+        return await self._passed(call.host, logged, tool, named, limit)
+
+    async def look(self, call: HostCall, arguments: dict[str, Any]) -> types.CallToolResult:
+        """A slice of a result by its handle; never firewalled into another handle."""
+        logged = call_item(LOOK, arguments, call.host.name)
+        try:
+            request = msgspec.convert(arguments, DrilldownRequest)
+        except msgspec.ValidationError as error:
+            raise Refused(f"{LOOK}: {error}") from None
+        most = min(max(request.max_tokens, 1), MOST_SHOWN)
+        handles = await self._log.handles()
+        try:
+            reply = await handles.look(msgspec.structs.replace(request, max_tokens=most))
+        except WeftError as error:
+            return await self._refused(call.host, logged, str(error))
+        more = f"\n[weft: goes on with {_written(reply.next)}]" if reply.next else ""
+        item = slice_item(logged, reply.text, reply.handle, reply.seal, reply.sensitivity)
+        await self._log.publish(call.host, logged, item)
+        return types.CallToolResult(content=[types.TextContent(text=reply.text + more)])
+
+    async def _permitted(
+        self, call: HostCall, tool: GatewayTool, arguments: dict[str, Any], host_sees_it: bool
+    ) -> None:
+        rule = rule_of(tool.id, tool.effect, self._options.tools, host_sees_it)
+        if rule == "deny":
+            raise Refused(f"{tool.id} is denied by this gateway's rules; do without it")
+        if rule == "allow":
+            return
+        asked = types.ElicitRequest(
+            params=types.ElicitRequestFormParams(
+                message=f"Allow {tool.id} with {_written(arguments)[:1_000]}?",
+                requested_schema={"type": "object", "properties": {}},
+            )
+        )
+        answer = await call.ask(asked)
+        if isinstance(answer, types.ElicitResult):
+            if answer.action == "accept":
+                return
+            raise Refused(f"the user did not allow {tool.id}; do without it, or ask why")
+        raise Refused(
+            f"{tool.id} needs a person's consent, and this host cannot ask for it. A person can "
+            f'allow it in the gateway\'s file: "weft": {{"tools": {{"{tool.id}": "allow"}}}}'
+        )
+
+    async def _filled(
+        self, call: HostCall, tool: GatewayTool, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The arguments with the content of the handles in them. Raises `Refused`."""
+        wanted = references(arguments)
+        if not wanted:
+            return arguments
+        if not allowed(tool.id, self._options.handles):
+            raise Refused(f"{tool.id} takes no handles by this gateway's rules; give it the text")
+        _, policy = (await self._log.deployment()).policy(call.host.session)
+        handles = await self._log.handles()
+        values = {}
+        for one in wanted:
+            text, level = await handles.whole(one.handle)
+            if level.reaches(policy.sensitivity_floor):
+                raise Refused(
+                    f"{one.handle} is {level.value}: it may not go to another tool ({tool.id})"
+                )
+            values[one] = part_of(text, one)
+        made: dict[str, Any] = filled(arguments, values, tool.tool.input_schema)
+        return made
+
+    async def _sent(
+        self,
+        call: HostCall,
+        tool: GatewayTool,
+        arguments: dict[str, Any],
+        report: ProgressFnT,
+        meta: dict[str, Any] | None,
+    ) -> types.CallToolResult:
+        upstream = self._upstreams[tool.server]
+        said = _passed_meta(meta, call)
+        with self._questions.working(upstream, call):
+            return await upstream.use(
+                lambda client: client.call_tool(
+                    tool.name, arguments, progress_callback=report, meta=said
+                )
+            )
+
+    async def _passed(
+        self,
+        host: Host,
+        logged: ContextItem,
+        tool: GatewayTool,
+        result: types.CallToolResult,
+        limit: int | None,
+    ) -> types.CallToolResult:
+        text, content_type = logged_text(result)
+        item = result_item(logged, text, is_error=result.is_error, content_type=content_type)
+        publishing = asyncio.create_task(self._log.keep(host, item))
+        await asyncio.sleep(0)  # it is on its way to the log while it is judged
+        try:
+            guard = await self._log.guard(host)
+
+            def judged() -> Any:
+                return passed(
+                    result,
+                    item,
+                    host.session,
+                    guard,
+                    limit=limit or self._options.limit,
+                    query=logged.text[:2_000],
+                    has_schema=tool.tool.output_schema is not None,
+                )
+
+            big = len(item.text) > THREAD_CHARACTERS
+            done = await asyncio.to_thread(judged) if big else judged()
+        finally:
+            sequence = await publishing
+        shown: types.CallToolResult = done.result
+        if sequence is None:
+            note = types.TextContent(text=_NOT_KEPT)
+            return shown.model_copy(update={"content": [*shown.content, note]})
+        if done.handle:
+            handles = await self._log.handles()
+            own = await handles.confirmed(host.session, item.id, sequence, done.handle)
+            handles.remember(own, Known(item, host.session, sequence, done.envelope, guard))
+            if own != done.handle:
+                shown = renamed(shown, done.handle, own)
+        return shown
+
+    async def _refused(
+        self, host: Host, logged: ContextItem, reason: str, *, logged_already: bool = False
+    ) -> types.CallToolResult:
+        item = refusal_item(logged, reason)
+        await self._log.publish(host, *([item] if logged_already else [logged, item]))
+        told = safe(reason, await self._log.guard(host))
+        return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
+
+
+_NOT_KEPT = (
+    "[weft: the log could not take this result: it was not recorded, and has no handle that lasts]"
+)
+
+
+def _of(logged: ContextItem, tool: GatewayTool) -> ContextItem:
+    """The call under the tool's id, with the version that it goes to."""
+    metadata = {**logged.metadata, "tool_name": tool.id, "tool_hash": tool.hash}
+    return msgspec.structs.replace(logged, metadata=metadata)
+
+
+def _passed_meta(meta: dict[str, Any] | None, call: HostCall) -> Any:
+    """What a host says besides, without what belongs to the wire between it and the gateway."""
+    kept = {
+        key: value
+        for key, value in (meta or {}).items()
+        if key not in ("progressToken", "progress_token")
+        and not key.startswith(("io.modelcontextprotocol/", "weft/"))
+    }
+    if call.log_level:
+        kept[LOG_LEVEL_META] = call.log_level
+    return kept or None
+
+
+def _reason(error: Exception, tool: GatewayTool) -> str:
+    if isinstance(error, WeftError):
+        return str(error)
+    return f"{tool.id} answered what does not fit its own description: {str(error)[:500]}"
+
+
+def _written(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

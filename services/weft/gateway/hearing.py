@@ -1,0 +1,116 @@
+"""What hosts want to hear of a server beside its answers, told to the server in the way of its
+protocol, and again whenever it is started anew."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import mcp_types as types
+from mcp import Client, MCPError
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+AGAIN_SECONDS = 1.0
+"""Between two tries to listen to a server that ends its stream."""
+
+
+class Hearing:
+    def __init__(self) -> None:
+        self.resources: set[str] = set()
+        """Addresses of those that hosts want to hear of."""
+        self.log_level = ""
+        """The least that any host wants to hear of its log."""
+        self._changed = asyncio.Event()
+
+    async def subscribe(self, client: Client, uri: str, wanted: bool) -> None:
+        """Hear of a resource's changes, or no more."""
+        (self.resources.add if wanted else self.resources.discard)(uri)
+        self._changed.set()
+        if not is_modern(client):
+            await _subscribe(client, uri, wanted)
+
+    async def log_at(self, client: Client | None, level: str) -> None:
+        """How much it shall log: now where it runs, and whenever it is started again."""
+        self.log_level = level
+        if client is not None:
+            await self._tell_level(client)
+
+    async def begin(self, client: Client) -> None:
+        """Tell a server of the handshake era that was just started; the others are listened to."""
+        await self._tell_level(client)
+        if not is_modern(client):
+            for uri in sorted(self.resources):
+                with contextlib.suppress(MCPError):  # it may have it no more
+                    await _subscribe(client, uri, True)
+
+    @asynccontextmanager
+    async def listening(self, client: Client) -> AsyncIterator[None]:
+        """Servers of the current protocol say what changes only to who listens; of them the
+        notifications come as those of the others do."""
+        if not is_modern(client):
+            yield
+            return
+        task = asyncio.create_task(self._listen(client))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _tell_level(self, client: Client) -> None:
+        """Servers of the handshake era are told; the others by each request."""
+        able = client.server_capabilities
+        if not self.log_level or is_modern(client) or able is None or able.logging is None:
+            return
+        params = types.SetLevelRequestParams.model_validate({"level": self.log_level})
+        with contextlib.suppress(MCPError):  # it goes on with what it logs
+            await client.session.send_request(
+                types.SetLevelRequest(params=params), types.EmptyResult
+            )
+
+    async def _listen(self, client: Client) -> None:
+        while True:
+            self._changed.clear()
+            again = asyncio.create_task(self._changed.wait())
+            try:
+                async with client.listen(
+                    tools_list_changed=True,
+                    prompts_list_changed=True,
+                    resources_list_changed=True,
+                    resource_subscriptions=sorted(self.resources),
+                ) as events:
+
+                    async def drain(events: Any = events) -> None:
+                        async for _ in events:  # the message handler has them, too
+                            pass
+
+                    draining = asyncio.create_task(drain())
+                    try:
+                        await asyncio.wait([again, draining], return_when=asyncio.FIRST_COMPLETED)
+                    finally:
+                        draining.cancel()
+                        await asyncio.gather(draining, return_exceptions=True)
+                    if not again.done():
+                        await asyncio.sleep(AGAIN_SECONDS)
+            except (MCPError, SubscriptionLost, ListenNotSupportedError, TimeoutError):
+                await again
+            finally:
+                again.cancel()
+
+
+def is_modern(client: Client) -> bool:
+    """Whether a connected server speaks the current protocol, without a handshake."""
+    return client.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+async def _subscribe(client: Client, uri: str, wanted: bool) -> None:
+    request: Any
+    if wanted:
+        request = types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri))
+    else:
+        request = types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri))
+    await client.session.send_request(request, types.EmptyResult)

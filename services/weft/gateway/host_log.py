@@ -1,0 +1,101 @@
+"""What hosts do, in the log: their items published, the rules that are in force in their sessions,
+the handles of what they were given."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from weft.gateway.deployment import GatewayDeployment
+from weft.gateway.handles import Handles
+from weft.gateway.hosts import Host
+from weft.gateway.recording import call_item, result_item
+from weft.gateway.results import Guard
+from weft_schemas.errors import WeftError
+from weft_schemas.items import ContextItem
+
+_log = logging.getLogger(__name__)
+
+
+class HostLog:
+    """Usable at once; who needs the log waits until it is open."""
+
+    def __init__(self, deployment: GatewayDeployment) -> None:
+        self._opening = deployment
+        self._opened: asyncio.Future[GatewayDeployment]
+        self._closing = asyncio.Event()
+        self._handles: Handles | None = None
+
+    def open(self) -> None:
+        """Begin to open it."""
+        self._opened = asyncio.get_running_loop().create_future()
+        self._owner = asyncio.create_task(self._own())
+
+    async def close(self) -> None:
+        self._closing.set()
+        await asyncio.gather(self._owner, return_exceptions=True)
+
+    async def deployment(self) -> GatewayDeployment:
+        """The weft of the log, once it is there. Raises `Unavailable`."""
+        return await asyncio.shield(self._opened)
+
+    @property
+    def address(self) -> str:
+        """Of the log; empty until it is open."""
+        is_open = self._opened.done() and not self._opened.exception()
+        return self._opened.result().settings.nats_url if is_open else ""
+
+    async def publish(self, host: Host, *items: ContextItem) -> int:
+        """The sequence of the last. Raises what `Client.publish` raises."""
+        deployment = await self.deployment()
+        return (await deployment.client.publish(host.session, items)).sequence
+
+    async def keep(self, host: Host, item: ContextItem) -> int | None:
+        """A result's place in the log; None where the log is away. What was done is done, and the
+        model has to know of it."""
+        try:
+            return await self.publish(host, item)
+        except WeftError as error:
+            _log.error("a result is not in the log: %s", error)
+            return None
+
+    async def record(self, host: Host, name: str, arguments: dict[str, Any], said: str) -> None:
+        """Log a request that is no call of a tool: a list, a resource, a prompt."""
+        call = call_item(name, arguments, host.name)
+        await self.publish(host, call, result_item(call, said))
+
+    async def guard(self, host: Host) -> Guard:
+        """What results of a host's session are judged under now."""
+        return _guard(await self.deployment(), host.session)
+
+    async def handles(self) -> Handles:
+        deployment = await self.deployment()
+        if self._handles is None:
+            self._handles = Handles(
+                deployment.client,
+                lambda session: deployment.policy(session)[1],
+                lambda session: _guard(deployment, session),
+                deployment.is_own,
+            )
+        return self._handles
+
+    async def _own(self) -> None:
+        """Opens the deployment, and closes it, in one task."""
+        try:
+            async with self._opening as deployment:
+                self._opened.set_result(deployment)
+                await self._closing.wait()
+        except BaseException as error:
+            if not self._opened.done():
+                self._opened.set_exception(error)
+                self._opened.exception()
+            elif not isinstance(error, asyncio.CancelledError):
+                _log.exception("the log behind the gateway was lost")
+
+
+def _guard(deployment: GatewayDeployment, session: str) -> Guard:
+    version, policy = deployment.policy(session)
+    settings = deployment.settings
+    key = settings.fingerprint_key.encode()
+    return Guard(policy.firewall, key, settings.tenant, settings.encoding, version)

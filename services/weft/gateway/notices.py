@@ -1,0 +1,90 @@
+"""What servers say unasked, to the hosts that want to hear it: lists that have changed, resources
+that have changed, log messages."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import mcp_types as types
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ToolsListChanged,
+)
+
+from weft.gateway import side_messages
+from weft.gateway.host_log import HostLog
+from weft.gateway.hosts import Host, Hosts
+from weft.gateway.questions import Questions
+from weft.gateway.resource_names import named
+from weft.gateway.upstream import Upstream
+
+
+class Notices:
+    """To hosts of the handshake era at once, to the others by what they listen to."""
+
+    def __init__(self, hosts: Hosts, log: HostLog, questions: Questions) -> None:
+        self.bus = InMemorySubscriptionBus()
+        """What hosts of the current protocol listen to."""
+        self._hosts = hosts
+        self._log = log
+        self._questions = questions
+
+    async def changed(self, what: str) -> None:
+        event, note = _CHANGES[what]
+        await self.bus.publish(event())
+        for host in self._hosts:
+            await self._tell(host, note())
+
+    async def notified(self, upstream: Upstream, note: types.ServerNotification) -> None:
+        if isinstance(note, types.ResourceUpdatedNotification):
+            uri = named(upstream.name, str(note.params.uri))
+            await self.bus.publish(ResourceUpdated(uri=uri))
+            told = types.ResourceUpdatedNotification(
+                params=types.ResourceUpdatedNotificationParams(uri=uri)
+            )
+            for host in self._hosts:
+                if uri in host.subscribed:
+                    await self._tell(host, told)
+        elif isinstance(note, types.LoggingMessageNotification):
+            await self._log_message(upstream, note)
+        elif isinstance(note, types.ElicitCompleteNotification):
+            for host in self._hosts:
+                await self._tell(host, note)
+
+    async def _log_message(
+        self, upstream: Upstream, note: types.LoggingMessageNotification
+    ) -> None:
+        level = note.params.level
+        for host in self._hosts:
+            if host.sender is not None and host.hears(level):
+                await self._tell(host, await self._shown_log(upstream, note, host))
+        for call in self._questions.calls_at(upstream):
+            if call.host.is_modern and call.hears(level):
+                told = await self._shown_log(upstream, note, call.host)
+                with contextlib.suppress(Exception):
+                    await call.context.session.send_notification(
+                        told, related_request_id=call.context.request_id
+                    )
+
+    async def _shown_log(
+        self, upstream: Upstream, note: types.LoggingMessageNotification, host: Host
+    ) -> types.LoggingMessageNotification:
+        guard = await self._log.guard(host)
+        params = side_messages.log_message(upstream.name, note.params, guard)
+        return note.model_copy(update={"params": params})
+
+    async def _tell(self, host: Host, note: types.ServerNotification) -> None:
+        if host.sender is not None:
+            with contextlib.suppress(Exception):  # it may have gone
+                await host.sender.send_notification(note)
+
+
+_CHANGES: dict[str, tuple[Any, Any]] = {
+    "tools": (ToolsListChanged, types.ToolListChangedNotification),
+    "prompts": (PromptsListChanged, types.PromptListChangedNotification),
+    "resources": (ResourcesListChanged, types.ResourceListChangedNotification),
+}

@@ -1,0 +1,167 @@
+"""The tools of all servers as hosts may use them: which are trusted and which set apart, by what
+names they are called, and how they are found."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import mcp_types as types
+import msgspec
+
+from weft import tokens
+from weft.gateway import tool_search
+from weft.gateway.config import Options
+from weft.gateway.host_log import HostLog
+from weft.gateway.hosts import Host
+from weft.gateway.manifest import read
+from weft.gateway.refused import Refused
+from weft.gateway.state import Folder, Pinned
+from weft.gateway.tools import GatewayTool, gateway_tools, passed_names
+from weft.gateway.trust import Pin, Quarantined, judge
+from weft.gateway.upstream import Upstream
+from weft.router.router import MOST_CARDS, Router
+from weft_schemas.errors import WeftError
+from weft_schemas.routing import Catalog, RouteRequest, SelectableItem
+
+LEARN_SECONDS = 20.0
+"""How long a list waits for servers that were never seen before."""
+
+
+class ToolCatalogue:
+    def __init__(self, folder: Folder, options: Options, upstreams: Mapping[str, Upstream]) -> None:
+        """`upstreams` may be filled later."""
+        self.tools: dict[str, GatewayTool] = {}
+        """By id."""
+        self.quarantined: dict[str, Quarantined] = {}
+        self.names: dict[str, str] = {}
+        """Name for hosts → id."""
+        self.complete = asyncio.Event()
+        """Every server was seen once."""
+        self._folder = folder
+        self._options = options
+        self._upstreams = upstreams
+        self._router = Router([])
+        self._pinned_before: dict[str, Pin] | None = None
+        self._published: tuple[str, ...] = ()
+
+    async def known(self) -> None:
+        """Wait a while for servers that were never seen before."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.complete.wait(), LEARN_SECONDS)
+
+    def tool(self, name: str) -> GatewayTool:
+        """By id, by id and hash, or by the name that hosts are told. Raises `Refused`."""
+        tool_id, _, wanted = self.names.get(name, name).partition("#")
+        tool = self.tools.get(tool_id)
+        if tool is None:
+            raise Refused(self._missing(tool_id))
+        if wanted and wanted != tool.hash:
+            told = tool_search.found_text([(tool, 1.0)], tokens.DEFAULT_ENCODING, whole=True)
+            raise Refused(
+                f"{tool_id} has changed since {wanted} and was not called. It is now:\n{told}"
+            )
+        return tool
+
+    def has(self, name: str) -> bool:
+        """Whether a tool is known by id or name, with a hash or without."""
+        plain = name.partition("#")[0]
+        return plain in self.tools or plain in self.names
+
+    def searches(self, host: Host) -> bool:
+        """Whether a host is given the search instead of all tools."""
+        options = self._options
+        if options.mode != "auto":
+            return options.mode == "search"
+        if host.name.lower() in options.searching_hosts:
+            return False
+        if len(self.tools) > options.auto_tools:
+            return True
+        written = [msgspec.json.encode(tool.item).decode() for tool in self.tools.values()]
+        return sum(map(tokens.count, written)) > options.auto_tokens
+
+    async def found(self, arguments: dict[str, Any], encoding: str) -> str:
+        """The tools that fit a query, or those named, as text for a model. Raises `Refused`."""
+        await self.known()
+        query, named = str(arguments.get("query") or ""), arguments.get("tools") or []
+        if named:
+            tools = [(self.tool(str(one)), 1.0) for one in named[:MOST_CARDS]]
+            return tool_search.found_text(tools, encoding, whole=True)
+        if not query:
+            raise Refused(f"{tool_search.FIND}: give a query, or the ids of tools")
+        top = min(int(arguments.get("limit") or self._options.find), MOST_CARDS)
+        reply = self._router.route(RouteRequest(query, self._options.catalog, top_k=top))
+        tools = [(self.tools[card.id], card.score) for card in reply.cards]
+        doubt = "[None of these may fit: say it in other words.]" if reply.abstain else ""
+        notes = [doubt, tool_search.quarantine_note(self.quarantined.values())]
+        return tool_search.found_text(tools, encoding, notes=filter(None, notes))
+
+    def refresh(self) -> bool:
+        """Judge everything that is known of all servers anew; whether the tools are others now."""
+        before = self.tools
+        offered: dict[str, GatewayTool] = {}
+        for upstream in self._upstreams.values():
+            if upstream.manifest is not None:
+                offered |= gateway_tools(upstream.name, read(types.Tool, upstream.manifest.tools))
+        with self._folder.locked():
+            self._judge(offered.values())
+        self.names = passed_names(self.tools)
+        self._router.update(tool.item for tool in self.tools.values())
+        return before != self.tools
+
+    async def publish(self, log: HostLog) -> None:
+        """The log's router knows what is offered here, too, and the past can be looked up."""
+        deployment = await log.deployment()
+        version = tuple(f"{tool.id}#{tool.hash}" for tool in self.tools.values())
+        if version == self._published or not version:
+            return
+        self._published = version
+        items = tuple(tool.item for tool in self.tools.values())
+        with contextlib.suppress(WeftError):
+            if await self._newest(log) != items:
+                await deployment.client.publish_catalog(Catalog(self._options.catalog, items))
+
+    async def _newest(self, log: HostLog) -> tuple[SelectableItem, ...]:
+        """What the log's newest one holds: a gateway that starts again publishes nothing."""
+        try:
+            _, newest = await (await log.deployment()).client.catalog(self._options.catalog)
+        except WeftError:
+            return ()
+        return newest.items
+
+    def _judge(self, offered: Iterable[GatewayTool]) -> None:
+        pinned = self._folder.pinned()
+        strict = self._options.collisions == "quarantine"
+        trust = judge(offered, self._pins(pinned.pins), collisions=strict)
+        others = {
+            one.id: one
+            for one in pinned.quarantined.values()
+            if one.id.partition(":")[0] not in self._upstreams
+        }
+        now = Pinned(trust.pins, {**others, **trust.quarantined})
+        if now != pinned:
+            self._folder.keep_pinned(now)
+        self.tools, self.quarantined = trust.trusted, trust.quarantined
+
+    def _pins(self, pins: Mapping[str, Pin]) -> Mapping[str, Pin]:
+        """What is pinned; until all servers were seen once, what was pinned before and what was
+        approved since: of two new servers the file's first keeps a name, not the faster one."""
+        if self.complete.is_set():
+            return pins
+        if self._pinned_before is None:
+            self._pinned_before = dict(pins)
+        return self._pinned_before | {one: pin for one, pin in pins.items() if pin.approved}
+
+    def _missing(self, tool_id: str) -> str:
+        apart = self.quarantined.get(tool_id)
+        if apart is not None:
+            return (
+                f"{tool_id} is set apart: {apart.reason}. A person can look at it with `weft "
+                f"gateway status` and let it through: "
+                f"weft gateway approve '{apart.id}#{apart.hash}'"
+            )
+        near = self._router.route(RouteRequest(tool_id.replace(":", " "), "", top_k=3)).cards
+        names = ", ".join(card.id for card in near) or "none"
+        return f"there is no tool {tool_id[:120]!r}; the nearest are {names}"

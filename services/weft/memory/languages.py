@@ -1,0 +1,181 @@
+"""What people say of themselves in other languages than English, as phrases in data: who reads a
+language can add to it, or replace it, without code.
+
+A phrase counts where it begins a clause of a sentence that says nothing else before it but a
+greeting or another such phrase: nobody reports it, supposes it or asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+
+from weft_schemas.errors import ConfigurationError
+
+PLACE = "…"
+"""Where in a phrase the value stands."""
+_MOST_WORDS = 8
+"""Of a value. A longer one is a sentence."""
+_MOST_CHARACTERS = 80
+_BETWEEN_CLAUSES = re.compile(r"[,;，、]+|[.。!！]+(?=\s|$|[^\x00-\x7f])")  # noqa: RUF001
+_SENTENCE = re.compile(r"[^。！？?!]+[。！？?!]*")  # noqa: RUF001
+_ASKED = re.compile(r"[?？؟¿]")  # noqa: RUF001
+_QUOTED = re.compile(r"[“”„«»‹›「」『』《》\"‚]|(?<!\w)[‘'’]|[:：]")  # noqa: RUF001
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+_PROPER = frozenset({"name", "location", "employer", "timezone"})
+"""Keys of which a value begins with a capital letter, where the script has any."""
+
+
+class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """One language. All is matched without regard to case."""
+
+    says: Mapping[str, tuple[str, ...]]
+    """Key → phrases, `…` where the value stands: `me llamo …`."""
+    before: tuple[str, ...] = ()
+    """What may stand before a phrase in its clause, or make a clause of its own: greetings."""
+    joins: tuple[str, ...] = ()
+    """Words at which a clause ends, as commas do."""
+    imagines: tuple[str, ...] = ()
+    """What makes a supposition or a question of the sentence that holds it."""
+    is_spaced: bool = True
+    """Whether words stand apart."""
+
+    @cached_property
+    def _phrases(self) -> list[tuple[str, re.Pattern[str]]]:
+        return [
+            (key, re.compile(_open(self.is_spaced, phrase), re.IGNORECASE))
+            for key, phrases in self.says.items()
+            for phrase in phrases
+        ]
+
+    @cached_property
+    def _supposed(self) -> re.Pattern[str]:
+        return _any_of(self.imagines, self.is_spaced)
+
+    @cached_property
+    def _joined(self) -> re.Pattern[str]:
+        return _any_of(self.joins, self.is_spaced)
+
+    @cached_property
+    def _opened(self) -> re.Pattern[str]:
+        return _any_of(self.before, self.is_spaced)
+
+    @cached_property
+    def _known(self) -> re.Pattern[str]:
+        """What every sentence holds that has a phrase."""
+        words = {
+            max(phrase.split(PLACE), key=len).split()[0]
+            for phrases in self.says.values()
+            for phrase in phrases
+        }
+        return _any_of(tuple(words), self.is_spaced)
+
+    def said(self, sentence: str) -> Iterator[tuple[str, str]]:
+        """Keys and values that a sentence states of the speaker."""
+        if not self._known.search(sentence) or self._supposed.search(sentence):
+            return
+        for part in _BETWEEN_CLAUSES.split(sentence):
+            for clause in self._joined.split(part):
+                clause = self._without_opening(clause)
+                found = self._stated(clause)
+                if found is not None:
+                    yield found
+                elif clause:
+                    return
+
+    def _without_opening(self, clause: str) -> str:
+        clause = clause.strip()
+        while (found := self._opened.match(clause)) is not None and found.group():
+            clause = clause[found.end() :].strip()
+        return clause
+
+    def _stated(self, clause: str) -> tuple[str, str] | None:
+        for key, phrase in self._phrases:
+            found = phrase.fullmatch(clause)
+            if found is not None and (value := _value(key, found[1])):
+                return key, value
+        return None
+
+
+Languages = Mapping[str, Language]
+"""By name."""
+
+
+def said_in(sentence: str, languages: Languages) -> Iterator[tuple[str, str]]:
+    """Keys and values that a sentence states of the speaker in one of these languages, in order.
+    What is quoted, introduced or asked states nothing."""
+    if _QUOTED.search(sentence):
+        return
+    for found in _SENTENCE.finditer(sentence):
+        if not _ASKED.search(found.group()):
+            for language in languages.values():
+                yield from language.said(found.group())
+
+
+@cache
+def own_languages() -> Languages:
+    """Those that weft brings."""
+    return _read((files("weft.memory") / "languages.json").read_bytes())
+
+
+def languages_with(path: Path | None) -> Languages:
+    """Those that weft brings and those of a file in the same form, which replaces what it names; an
+    empty object there takes a language away. Raises `ConfigurationError`."""
+    if path is None:
+        return own_languages()
+    try:
+        return {**own_languages(), **_read(path.read_bytes())}
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"WEFT_MEMORY_LANGUAGES: {path} cannot be used: {error}; give a JSON object like "
+            "services/weft/memory/languages.json"
+        ) from None
+
+
+def _read(data: bytes) -> dict[str, Language]:
+    read = msgspec.json.decode(data, type=dict[str, Language])
+    for name, language in read.items():
+        for phrases in language.says.values():
+            for phrase in phrases:
+                if phrase.count(PLACE) != 1 or phrase.strip() == PLACE:
+                    raise msgspec.ValidationError(
+                        f"phrase {phrase!r} of language {name!r} needs words and one {PLACE!r}"
+                    )
+    return read
+
+
+def _open(is_spaced: bool, phrase: str) -> str:
+    """A phrase as a pattern: any blanks between its words."""
+    before, _, after = phrase.partition(PLACE)
+    words = [r"\s+".join(map(re.escape, part.split())) for part in (before, after)]
+    gap = r"\s+" if is_spaced else r"\s*"
+    return f"{words[0]}{gap * bool(words[0])}(\\S.{{0,{_MOST_CHARACTERS}}}?)" + (
+        f"{gap}{words[1]}" if words[1] else ""
+    )
+
+
+def _any_of(words: tuple[str, ...], is_spaced: bool) -> re.Pattern[str]:
+    """Any of the words; what matches nothing where there are none."""
+    if not words:
+        return re.compile(r"(?!)")
+    either = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    edges = (r"(?<![\w'’-])", r"(?![\w'’-])") if is_spaced else ("", "")  # noqa: RUF001
+    return re.compile(f"{edges[0]}(?:{either}){edges[1]}", re.IGNORECASE)
+
+
+def _value(key: str, text: str) -> str:
+    """The value in a phrase's place, empty where it can be none."""
+    value = text.strip(" .!。！*`()")  # noqa: RUF001
+    if key == "email":
+        found = _EMAIL.fullmatch(value)
+        return found.group() if found else ""
+    if not value or len(value.split()) > _MOST_WORDS or not value[0].isalnum():
+        return ""
+    if key in _PROPER and value[0].islower():
+        return ""
+    return value

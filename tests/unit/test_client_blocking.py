@@ -1,0 +1,45 @@
+"""The synchronous client has what the asynchronous one has, under the same names."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import weft
+
+OF_THE_LOOP = {
+    "connection",
+    "is_up",
+    "is_cut_off",
+    "histories",
+    "operator",
+    "client",
+}
+"""What only makes sense within the event loop that the client lives in."""
+
+
+def public(kind: type) -> set[str]:
+    return {name for name in vars(kind) if not name.startswith("_")} - OF_THE_LOOP
+
+
+@pytest.mark.parametrize(
+    ("asynchronous", "synchronous"),
+    [(weft.Client, weft.SyncClient), (weft.Session, weft.SyncSession)],
+)
+def test_every_method_is_there_with_the_same_arguments(
+    asynchronous: type, synchronous: type
+) -> None:
+    assert public(asynchronous) <= public(synchronous)
+    for name in public(asynchronous):
+        if callable(vars(asynchronous)[name]):
+            assert arguments(vars(synchronous)[name]) == arguments(vars(asynchronous)[name]), name
+
+
+def test_connecting_takes_the_same_arguments() -> None:
+    assert arguments(weft.connect_sync) == arguments(weft.connect)
+    assert weft.connect_sync(principal="clerk").settings.principal == "clerk"
+
+
+def arguments(method: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(method).parameters.values())

@@ -1,0 +1,130 @@
+# ruff: noqa: RUF001
+"""What people say of themselves in other languages than English, and what they do not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.memory.languages import PLACE, languages_with, own_languages
+from weft.memory.statements import facts_said
+from weft_schemas.errors import ConfigurationError
+
+NOTHING: dict[str, str] = {}
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (
+            "Hola, me llamo Ana García y vivo en Madrid.",
+            {"name": "Ana García", "location": "Madrid"},
+        ),
+        (
+            "Soy alérgica a los cacahuetes. Nací el 3 de mayo de 1990.",
+            {"allergy": "los cacahuetes", "birth_date": "3 de mayo de 1990"},
+        ),
+        ("Ich heiße Anna und wohne in Berlin.", {"name": "Anna", "location": "Berlin"}),
+        ("Übrigens, ich bin gegen Nüsse allergisch!", {"allergy": "Nüsse"}),
+        (
+            "Bonjour ! Je m’appelle Élodie, je travaille chez Renault.",
+            {"name": "Élodie", "employer": "Renault"},
+        ),
+        ("Ciao, mi chiamo Luca e lavoro come ingegnere", {"name": "Luca", "job": "ingegnere"}),
+        ("Oi, meu nome é João e moro em São Paulo", {"name": "João", "location": "São Paulo"}),
+        (
+            "Меня зовут Анна, моя почта anna@example.ru.",
+            {"name": "Анна", "email": "anna@example.ru"},
+        ),
+        (
+            "你好，我叫王伟，我住在上海。我对花生过敏。",
+            {"name": "王伟", "location": "上海", "allergy": "花生"},
+        ),
+        (
+            "こんにちは。私の名前は田中です。東京に住んでいます。",
+            {"name": "田中", "location": "東京"},
+        ),
+        ("MI ZONA HORARIA ES Europe/Madrid", {"timezone": "Europe/Madrid"}),
+    ],
+)
+def test_said(text: str, facts: dict[str, str]) -> None:
+    assert dict(facts_said(text)) == {f"user_{key}": value for key, value in facts.items()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "¿Me llamo Ana?",
+        "Me llamo Ana, ¿verdad?",
+        "Si me llamo Ana, dime.",
+        "Dice que me llamo Ana.",
+        "Mi hermano dice una cosa y me llamo Ana",
+        "“Me llamo Ana”, dijo.",
+        "El correo dice: me llamo Ana",
+        "No me llamo Ana.",
+        "Wenn ich in Rom wäre, heiße ich Anna.",
+        "Ich wohne in der Nähe",
+        "Mein Name ist nicht wichtig",
+        "> Ich heiße Anna",
+        "Elle écrit je m'appelle Élodie",
+        "Se mi chiamo Luca, va bene.",
+        "我叫王伟吗？",
+        "如果我叫王伟就好了",
+        "他说我叫王伟",
+        "もし私の名前は田中ですなら",
+        "Меня зовут Анна?",
+        "Mi correo es ese mismo",
+        "Me llamo Ana\nVivo en Madrid",
+    ],
+)
+def test_not_said(text: str) -> None:
+    assert facts_said(text) == []
+
+
+@pytest.mark.parametrize("name", sorted(own_languages()))
+def test_every_phrase_is_understood_alone_behind_a_greeting_and_not_when_asked(name: str) -> None:
+    language = own_languages()[name]
+    gap = " " if language.is_spaced else ""
+    for key, phrases in language.says.items():
+        value = "Anna@example.org" if key == "email" else "Anna"
+        for phrase in phrases:
+            said = (
+                " ".join(phrase.replace(PLACE, f" {value} ").split())
+                if gap
+                else phrase.replace(PLACE, value)
+            )
+            found = {f"user_{key}": value}
+            assert dict(facts_said(said)) == found, said
+            assert dict(facts_said(f"{language.before[0]}, {said}.")) == found, said
+            assert facts_said(f"{said}?") == [], said
+            assert facts_said(f"{language.imagines[0]}{gap}{said}") == [], said
+
+
+def test_a_newer_value_in_another_language_has_the_same_key() -> None:
+    assert facts_said("I live in Lisbon")[0][0] == facts_said("Vivo en Lisboa")[0][0]
+
+
+def test_what_belongs_to_an_author_has_his_name() -> None:
+    assert facts_said("Me llamo Ana", "guest") == [("guest_name", "Ana")]
+
+
+def test_a_file_adds_replaces_and_takes_away(tmp_path: Path) -> None:
+    file = tmp_path / "languages.json"
+    dutch = {"says": {"name": ["ik heet …"]}, "joins": ["en"]}
+    file.write_text(json.dumps({"nl": dutch, "es": {"says": {}}}))
+    languages = languages_with(file)
+    assert dict(facts_said("Ik heet Anna en werk", "user", languages)) == {"user_name": "Anna"}
+    assert facts_said("Me llamo Ana", "user", languages) == []
+    assert dict(facts_said("Mi chiamo Luca", "user", languages)) == {"user_name": "Luca"}
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"nl": {"says": {"name": ["ik heet"]}}}', '{"nl": {"say": {}}}', "\xff"]
+)
+def test_a_file_that_cannot_be_used_is_named(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "languages.json"
+    file.write_text(content)
+    with pytest.raises(ConfigurationError, match=r"languages\.json cannot be used"):
+        languages_with(file)
+    with pytest.raises(ConfigurationError, match="cannot be used"):
+        languages_with(tmp_path / "missing.json")
