@@ -17,6 +17,7 @@ _USER = re.compile(r"\buser:\s*\"?([\w.@-]+)")
 _LIST = re.compile(r"\b(allow|deny|publish|subscribe):\s*\[([^\]]*)\]")
 _SUBJECT = re.compile(r'"([^"]+)"')
 _TENANT = re.compile(r"weft(?:-rpc)?\.([A-Za-z0-9_-]+)\.")
+_SESSION = re.compile(r"weft\.[^.]+\.([A-Za-z0-9_-]+)\.in\.")
 _PINNED = re.compile(r"\.in\.\*\.([^.*>]+)$")
 OPERATOR = "@operator"
 
@@ -89,21 +90,25 @@ def _tenant(user: _User) -> str | None:
 
 
 def _wrong(file: str, user: _User, tenant: str) -> Iterator[Finding]:
-    publishes = user.may(f"weft.{tenant}.s.in.user_turn")
+    bound = sorted({found[1] for one in user.allow if (found := _SESSION.match(one))})
+    session = bound[0] if bound else "s"
+    publishes = user.may(f"weft.{tenant}.{session}.in.user_turn")
     pinned = sorted({found[1] for one in user.allow if (found := _PINNED.search(one))})
     operates = user.may(f"weft.{tenant}.@tenant.out.policy")
-    for subject, what in _too_much(tenant, publishes or bool(pinned), pinned, operates):
+    for right, what in _too_much(tenant, publishes or bool(pinned), pinned, operates):
+        subject = right.replace(".s.", f".{session}.", 1)
         if user.may(subject):
             do = f"deny {subject!r}, or allow less; see deploy/nats/tenants/acme.conf"
             yield Finding(file, user.name, True, f"may {what} ({subject})", do)
-    for subject, what in _too_little(tenant, publishes, pinned, operates):
+    for right, what in _too_little(tenant, publishes, pinned, operates):
+        subject = right.replace(".s.", f".{session}.", 1)
         if not user.may(subject):
             do = f"allow {subject!r}, here and in the account's imports"
             yield Finding(file, user.name, False, f"may not {what} ({subject})", do)
 
 
 Right = tuple[str, str]
-"""A subject, and what it is published for."""
+"""A subject in session `s`, and what it is published for."""
 
 
 def _too_much(tenant: str, publishes: bool, pinned: list[str], operates: bool) -> Iterator[Right]:
