@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -26,10 +26,14 @@ USERS = (*PLATFORM, *TENANT_USERS)
 
 
 @asynccontextmanager
-async def guarded_server(folder: Path) -> AsyncIterator[EmbeddedServer]:
-    """A server with the shipped permissions and a provisioned log."""
+async def guarded_server(
+    folder: Path, tenant: Callable[[str], str] = str
+) -> AsyncIterator[EmbeddedServer]:
+    """A server with the shipped permissions and a provisioned log; `tenant` changes acme's file."""
     with pytest.MonkeyPatch.context() as environment:
         install(folder, environment)
+        file = folder / "tenants" / "acme.conf"
+        file.write_text(tenant(file.read_text()))
         async with EmbeddedServer(folder, extra='include "permissions.conf"\n') as server:
             async with signed_in(server, "admin") as admin:
                 await provision(admin)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 READY_SECONDS = 120.0
+COMPILES = ("--summarizer", "0", "--memory", "0", "--router", "0")
+"""Of `services`, where a test publishes, compiles and drills down only."""
 
 
 class Ran(NamedTuple):

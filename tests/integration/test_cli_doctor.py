@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+from tests.data import ROOT
 from tests.integration.command_line import Ran, services, weft
 
 from weft.log.api import call
@@ -75,7 +76,8 @@ async def test_a_server_that_is_named_and_away_is_a_fault(tmp_path: Path) -> Non
 
 async def test_a_log_that_differs_and_a_damaged_read_model_are_told(tmp_path: Path) -> None:
     folder = tmp_path / "up"
-    async with services(folder):
+    others = ("firewall", "summarizer", "memory", "router")
+    async with services(folder, *(part for name in others for part in (f"--{name}", "0"))):
         pass
     path = Generations(folder).current()
     assert path is not None
@@ -97,3 +99,20 @@ async def test_a_log_that_differs_and_a_damaged_read_model_are_told(tmp_path: Pa
     assert "allow_batched is " in found["log"]["do"]
     assert found["log"]["do"].startswith("`weft provision` does this")
     assert found["processes"]["found"] == "none answers"
+
+
+async def test_an_old_permission_file_is_at_fault_and_the_shipped_one_is_not(
+    tmp_path: Path,
+) -> None:
+    shipped = ROOT / "deploy" / "nats" / "tenants" / "acme.conf"
+    old = tmp_path / "acme.conf"
+    old.write_text(shipped.read_text().replace('"weft.acme.*.in.revived"', '"weft.acme.gone"'))
+    folder = str(tmp_path / "data")
+    good = await weft("doctor", "--data", folder, "--permissions", str(shipped), "--json")
+    assert by_name(good)["permission files"]["state"] == "ok"
+    bad = await weft("doctor", "--data", folder, "--permissions", str(old), "--json")
+    found = by_name(bad)["permission files"]
+    assert bad.code == 1
+    assert found["state"] == "fault"
+    assert found["found"].startswith("acme.conf: acme-agent may decide on parked events")
+    assert "deny 'weft.acme.s.in.revived'" in found["do"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from tests.chat_endpoint import ChatServer
-from tests.integration.command_line import services, weft
+from tests.integration.command_line import COMPILES, services, weft
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -43,7 +43,7 @@ def model(instruction: str, question: str) -> str:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    async with services(tmp_path_factory.mktemp("up") / "data") as address:
+    async with services(tmp_path_factory.mktemp("up") / "data", *COMPILES) as address:
         yield address
 
 

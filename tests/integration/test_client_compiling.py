@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from tests.integration.command_line import services
+from tests.integration.command_line import COMPILES, services
 from tests.provider_rules import check_anthropic, check_openai
 
 import weft
@@ -22,7 +22,7 @@ PATIENCE = 60.0
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    async with services(tmp_path_factory.mktemp("up") / "data") as address:
+    async with services(tmp_path_factory.mktemp("up") / "data", *COMPILES) as address:
         yield address
 
 

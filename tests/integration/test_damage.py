@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 import pytest_asyncio
-from tests.integration.command_line import services, weft
+from tests.integration.command_line import COMPILES, services, weft
 from tests.integration.logged import PATIENCE
 
 import weft as library
@@ -22,7 +22,7 @@ from weft_schemas.errors import Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 
 SESSIONS = 20
-REPLICA = ("--firewall", "0", "--summarizer", "0", "--memory", "0", "--router", "0")
+REPLICA = ("--firewall", "0", *COMPILES)
 """Nothing but a user's turns is published: an indexer and a compiler have all the work."""
 
 

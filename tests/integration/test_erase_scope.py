@@ -18,7 +18,7 @@ USER, RESULT = ItemKind.USER_TURN, ItemKind.TOOL_RESULT
 
 async def test_no_byte_of_an_erased_scope_is_left_and_its_sessions_go_on(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    async with services(folder) as url, connected(url) as (connection, publisher):
+    async with services(folder, "--router", "0") as url, connected(url) as (connection, publisher):
         bodies = Bodies(connection, publisher, "default")
         large = "".join(f"line {n} of {CANARY}\n" for n in range(20_000))
         body = await bodies.put(large.encode())

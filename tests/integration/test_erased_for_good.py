@@ -44,7 +44,7 @@ def broken(template: bytes) -> bytes:
 
 async def test_no_value_of_a_malformed_event_outlives_it(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    async with services(folder) as url:
+    async with services(folder, "--router", "0") as url:
         async with connected(url) as (connection, publisher):
             await put(publisher, "secret", ContextItem("u", ItemKind.USER_TURN, "hello"))
             subject = item_subject("default", "secret", "tool_result")
@@ -80,7 +80,7 @@ def _column(payloads: bytes, name: str) -> list[bytes]:
 
 async def test_after_a_rebuild_nobody_holds_the_old_generation(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    async with services(folder) as url:
+    async with services(folder, "--router", "0") as url:
         async with connected(url) as (_, publisher):
             await put(publisher, "s", ContextItem("u", ItemKind.USER_TURN, CANARY))
         assert (await weft("compile", "-s", "s", "-p", "answer", url=url)).code == 0

@@ -4,10 +4,12 @@ import asyncio
 import json
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
 import anyio
+import pytest
 from mcp import Client, StdioServerParameters
 from tests.gateway import called, odd_server, text_of
 from tests.integration.command_line import weft
@@ -112,3 +114,28 @@ async def test_weft_as_a_server_remembers_from_session_to_session(tmp_path: Path
 
 async def recalled(client: Client) -> str:
     return text_of(await client.call_tool("recall", {"query": "which airport and seat?"}))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("command", ["gateway", "mcp"])
+async def test_it_ends_when_it_is_told_to_though_its_host_keeps_stdin_open(
+    tmp_path: Path, command: str, number: signal.Signals
+) -> None:
+    config = tmp_path / "mcp.json"
+    config.write_text('{"mcpServers": {}}')
+    own = ["--config", str(config)] if command == "gateway" else ["--scope", "user:ada"]
+    environ = {key: value for key, value in os.environ.items() if key != "WEFT_NATS_URL"}
+    process = await asyncio.create_subprocess_exec(
+        *_WEFT, command, *own, "--data", str(tmp_path / "data"), env=environ,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }}  # fmt: skip
+    process.stdin.write(json.dumps(asked).encode() + b"\n")
+    with anyio.fail_after(60):
+        assert b'"protocolVersion"' in await process.stdout.readline()
+        process.send_signal(number)
+        assert await process.wait() == 0

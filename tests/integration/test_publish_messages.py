@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.integration.command_line import services
+from tests.integration.command_line import COMPILES, services
 
 import weft
 from weft_schemas.items import ContextItem, ItemKind
@@ -18,7 +18,7 @@ Chat = list[dict[str, Any]]
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    async with services(tmp_path_factory.mktemp("up") / "data") as address:
+    async with services(tmp_path_factory.mktemp("up") / "data", *COMPILES) as address:
         yield address
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,13 +41,16 @@ def part_of(path: Path) -> str:
     return path.relative_to(WEFT).with_suffix("").parts[0]
 
 
-def names_in(path: Path) -> Iterator[str]:
+@cache
+def names_in(path: Path) -> tuple[str, ...]:
     """Everything that a module imports, at its top or in a function, with its full name."""
+    names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
+    return tuple(names)
 
 
 def imported(path: Path) -> Iterator[str]:

@@ -18,6 +18,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from weft.audit.permission_files import findings_in
 from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.log.reading import nanoseconds
@@ -59,10 +60,13 @@ class Check(msgspec.Struct, frozen=True):
     """What weft would do, or what is to be done; empty where nothing is."""
 
 
-async def examine(settings: Settings, server_is_named: bool) -> list[Check]:
+async def examine(
+    settings: Settings, server_is_named: bool, permissions: Path | None = None
+) -> list[Check]:
     """All checks. `server_is_named`: whether somebody said which server to use; else `weft up`
-    would start one."""
+    would start one. `permissions`: nats-server's file of a tenant, or the folder of such files."""
     checks = [*_versions(), *_folder(settings.data_dir), *_disk(settings.data_dir)]
+    checks += _permission_files(permissions) if permissions is not None else ()
     checks += await _read_model(settings)
     try:
         log = await connect(name="weft-doctor", **settings.connection())
@@ -151,6 +155,20 @@ async def _read_model(settings: Settings) -> list[Check]:
     if generations.mended():
         checks.append(Check(name, "note", f"it was made anew once: {generations.mended()}"))
     return checks
+
+
+def _permission_files(path: Path) -> Iterator[Check]:
+    name = "permission files"
+    try:
+        found = findings_in(path)
+    except WeftError as error:
+        yield Check(name, "fault", str(error))
+        return
+    for one in found:
+        state: State = "fault" if one.is_too_much else "note"
+        yield Check(name, state, f"{one.file}: {one.user} {one.what}", one.do)
+    if not found:
+        yield Check(name, "ok", f"{path} grants what this release wants")
 
 
 def _port() -> Iterator[Check]:

@@ -20,12 +20,23 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
               help="Data folder.  [WEFT_DATA_DIR, else ./weft-data]")  # fmt: skip
+@click.option("--permissions", type=click.Path(path_type=Path), metavar="PATH",
+              help="nats-server's file of a tenant, or the folder of such files.")  # fmt: skip
 @json_option
 @connected
 @click.pass_context
-def doctor(ctx: click.Context, data_dir: Path | None, as_json: bool, settings: Settings) -> None:
+def doctor(
+    ctx: click.Context,
+    data_dir: Path | None,
+    permissions: Path | None,
+    as_json: bool,
+    settings: Settings,
+) -> None:
     """Look at versions, ports, permissions, disk, clock, the server's settings, the log and the
     data folder, and say what weft would do about each, or what to do. Nothing is changed.
+
+    With --permissions, the rights that tenants' users have are compared with those that this
+    release wants: a file that was copied from an earlier release may grant too much.
 
     The exit code is 1 where something is at fault.
 
@@ -33,6 +44,7 @@ def doctor(ctx: click.Context, data_dir: Path | None, as_json: bool, settings: S
     Examples:
       weft doctor
       weft doctor --nats nats://10.0.0.5:4222 --user admin
+      weft doctor --permissions deploy/nats/tenants
       weft doctor --json | jq '.[] | select(.state != "ok")'
     """
     from weft.audit.doctor import examine
@@ -40,7 +52,7 @@ def doctor(ctx: click.Context, data_dir: Path | None, as_json: bool, settings: S
     if data_dir is not None:
         settings = msgspec.structs.replace(settings, data_dir=data_dir)
     named = bool(ctx.params["nats_url"] or os.environ.get("WEFT_NATS_URL"))
-    checks = running(examine(settings, named))
+    checks = running(examine(settings, named, permissions))
     if as_json:
         print_json(checks)
     else:

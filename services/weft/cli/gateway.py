@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 DATA = Path.home() / ".weft"
 """Hosts start their servers in any folder, so the data lies in one that is always the same."""
+
+_END_SECONDS = 1.0
+"""For what is on its way to the host, which may read no more."""
 
 data_option = click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
                      help="Data folder.  [WEFT_DATA_DIR, else ~/.weft]")  # fmt: skip
@@ -123,6 +127,11 @@ async def _serve(
         config, behind, folder, session=session, source=source, address=address
     ) as running:
         if port is None:
+            if sys.stdin.isatty():
+                hint(
+                    "serving one host on stdin and stdout, as hosts start it; `weft gateway "
+                    "status` tells how it is, --http PORT serves any number, Ctrl-C ends it"
+                )
             await until_closed(serve_stdio(running))
         else:
             stop = _told_to_stop()
@@ -138,8 +147,7 @@ async def until_closed(serving: Coroutine[Any, Any, None]) -> None:
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
         task.cancel()
-    # A thread may wait for the host's next line: it ends with the process.
-    await asyncio.wait(tasks, timeout=1.0)
+    await asyncio.wait(tasks, timeout=_END_SECONDS)
 
 
 def _told_to_stop() -> asyncio.Event:

@@ -8,10 +8,12 @@ import hmac
 from collections.abc import AsyncIterator
 from typing import Any
 
-from mcp.server.lowlevel.server import NotificationOptions
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.server.stdio import stdio_server
 
 from weft.gateway.gateway import Gateway
+from weft.gateway.host_input import HostInput
 from weft.gateway.service import Service
 
 
@@ -20,9 +22,17 @@ async def serve_stdio(gateway: Gateway) -> None:
     service = Service(gateway)
     server = service.server()
     changes = NotificationOptions(True, True, True)
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options(changes))
-    await service.close()
+    try:
+        await on_stdio(server, server.create_initialization_options(changes))
+    finally:
+        await service.close()
+
+
+async def on_stdio(server: Server[Any], options: InitializationOptions) -> None:
+    """Run any server of the SDK's on stdin and stdout until the host closes them."""
+    lines: Any = HostInput()
+    async with stdio_server(stdin=lines) as (read, write):
+        await server.run(read, write, options)
 
 
 def http_app(gateway: Gateway, service: Service, token: str = "", host: str = "127.0.0.1") -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 import mcp_types as types
 import msgspec
 from mcp.server.lowlevel.server import Server
-from mcp.server.stdio import stdio_server
 
 from weft.client.drilldown import PARAMETERS as LOOK_PARAMETERS
 from weft.gateway.argument_validation import faults, refusal
@@ -20,6 +19,7 @@ from weft.gateway.handles import WAIT_SECONDS
 from weft.gateway.hosts import Context, Host, Hosts
 from weft.gateway.recording import call_item, new_id, result_item, slice_item
 from weft.gateway.results import LOOK
+from weft.gateway.serving import on_stdio
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind
@@ -248,5 +248,4 @@ def _said(text: str, is_error: bool = False) -> types.CallToolResult:
 async def serve_own(behind: GatewayDeployment, scope: str, session: str) -> None:
     """Serve one host on stdin and stdout until it closes them."""
     server = WeftServer(behind, scope, session).server()
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    await on_stdio(server, server.create_initialization_options())

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from functools import cache
 from itertools import groupby
 from math import log2
 
@@ -51,23 +50,13 @@ def posting(document: int, times: int, length: int) -> int:
     return (document % BLOCK) << 16 | (times if times < 256 else 255) << 8 | length
 
 
-@cache
-def _layout(count: int) -> struct.Struct:
-    return struct.Struct(f"<{count}I")
-
-
 def pack(postings: list[int]) -> bytes:
-    return _layout(len(postings)).pack(*postings)
-
-
-@cache
-def _halved(count: int) -> struct.Struct:
-    return struct.Struct(f"<{count}H")
+    return struct.pack(f"<{len(postings)}I", *postings)
 
 
 def halves(entries: bytes) -> tuple[int, ...]:
     """Of each posting the lower half, which is frequency and length code, then its place."""
-    return _halved(len(entries) * 2 // WIDTH).unpack(entries)
+    return struct.unpack(f"<{len(entries) * 2 // WIDTH}H", entries)
 
 
 Document = tuple[int, int, list[str]]

@@ -6,7 +6,6 @@ from __future__ import annotations
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
 
 from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.postings import BLOCK, SEGMENT, invert, posting
@@ -78,15 +77,6 @@ def _within(text: str, wanted: Collection[str]) -> Iterator[str]:
         yield from (term for term in wanted if f"\n{term}\n" in text)
 
 
-class Seen(NamedTuple):
-    """What a query of the same snapshot has said already."""
-
-    tombstone: int
-    """The newest."""
-    documents: int
-    """Of the session."""
-
-
 class UnsealedCache:
     """The tails of the sessions that were last searched over one connection, which sees one commit
     after the other. Nothing is kept over an erasure: a session's number can come again."""
@@ -96,21 +86,15 @@ class UnsealedCache:
         self._characters = 0
         self._tombstone = 0
 
-    def of(
-        self, db: sqlite3.Connection, session: int, seen: Seen | None = None
-    ) -> UnsealedPostings:
+    def of(self, db: sqlite3.Connection, session: int) -> UnsealedPostings:
         """The tail of a session, with all that the database holds of it now."""
-        newest = None
-        if seen is None:
-            newest = db.execute(_sql.last_document, (session,)).fetchone()
-            seen = Seen(newest_tombstone(db), newest[0] + 1 if newest else 0)
-        self._forget_erased(seen.tombstone)
-        first = seen.documents // SEGMENT * SEGMENT
+        self._forget_erased(newest_tombstone(db))
+        newest = db.execute(_sql.last_document, (session,)).fetchone()
+        first = (newest[0] + 1) // SEGMENT * SEGMENT if newest else 0
         tail = self._taken(session)
         if tail is None or tail.first != first:
             tail = UnsealedPostings(first)
-        if newest is not None:
-            tail.newest = newest
+        tail.newest = newest
         asked_again = tail.end > first
         tail.extend(db.execute(_sql.tail, (session, tail.end)))
         if asked_again:
