@@ -1,5 +1,5 @@
-"""The newest documents of a session, not sealed into postings yet, as one search after the other
-finds them: looked through at first, in postings of their own for a session that is asked again."""
+"""The newest documents of a session, which are not sealed into postings yet: scanned in the first
+search, and indexed in memory when the session is searched again."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from weft.readmodel.postings import BLOCK, SEGMENT, invert, posting
 from weft.readmodel.sql import statements
 
 FEW = 8
-"""Terms up to which each is looked for in a text: less than to take the text apart."""
+"""Up to this many terms, each is searched for in a text, which is faster than splitting the
+text."""
 LONG = 20_000
-"""Characters of a text's terms from which it is only looked through: its postings would take more
-than they save."""
+"""Characters of a text's terms from which it is only scanned: indexing it would cost more than it
+saves."""
 KEPT = 1_000_000
-"""Characters of terms in the tails that a connection keeps; with their postings some 25 MB."""
+"""Characters of terms that a connection keeps; with their postings some 25 MB."""
 
 _sql = statements("postings")
 
@@ -47,8 +48,7 @@ class UnsealedPostings:
             self.end = document + 1
 
     def index(self) -> None:
-        """Make postings of the texts that are not long: as much work as to look through them for
-        four searches."""
+        """Index the texts that are not long: as much work as scanning them for four searches."""
         short = [row for row in self._texts if len(row[2]) <= LONG]
         self._texts = [row for row in self._texts if len(row[2]) > LONG]
         for document, length, terms in short:
@@ -78,8 +78,8 @@ def _within(text: str, wanted: Collection[str]) -> Iterator[str]:
 
 
 class UnsealedCache:
-    """The tails of the sessions that were last searched over one connection, which sees one commit
-    after the other. Nothing is kept over an erasure: a session's number can come again."""
+    """The unsealed postings of the sessions last searched over one connection. An erasure clears
+    it, since a session's number can be reused."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, UnsealedPostings] = OrderedDict()

@@ -1,5 +1,5 @@
-"""One session at one sequence, read from SQLite: every query has a bound that does not grow with
-the session, and a predicate that lets nothing later in."""
+"""One session at one sequence, read from SQLite. Every query has a limit that does not grow with
+the session, and a condition that excludes everything later."""
 
 from __future__ import annotations
 
