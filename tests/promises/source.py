@@ -33,6 +33,10 @@ class Shown(msgspec.Struct, frozen=True):
     end: int
 
 
+SHORT = 8
+"""Characters up to which a piece stands in too many places to say which record it is of."""
+
+
 def inner(text: str) -> str:
     """An entry's text without fence and handle."""
     fenced = FENCE.match(text)
@@ -65,7 +69,8 @@ def faults_of_parts(source: str, text: str) -> Iterator[str]:
         if is_first and place > 0:
             yield f"its beginning is left out without a mark: {piece[:60]!r}"
         at = place + len(wanted)
-        shown.append(Shown(kept.places[place], kept.places[at - 1] + 1))
+        if len(wanted) > SHORT:
+            shown.append(Shown(kept.places[place], kept.places[at - 1] + 1))
     if shown and at < len(kept.text) and _normal(pieces[-1], is_json):
         yield f"its end is left out without a mark: {pieces[-1][-60:]!r}"
     if _is_json(source):
