@@ -109,8 +109,7 @@ class ToolRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     passthrough: bool = False
     """Never summarise (still scanned and bounded)."""
     always_store: bool = False
-    """Give a handle even to a small result. Every result has one by now: its body is in the log or
-    the object store, and each entry of a pack that shows one carries its handle."""
+    """Without effect: every result has a handle. It stays since policies in logs name it."""
     sensitivity: Sensitivity | None = None
     """Raise results at least to this level."""
     show: Show = msgspec.UNSET

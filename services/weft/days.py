@@ -6,7 +6,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+_NUMBERS = {name[:3].lower(): number for number, name in enumerate(MONTHS, 1)}
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?!\d)", re.ASCII)
 
@@ -21,5 +25,10 @@ def day_of(occurred_at: str | None) -> str:
 def written(day: str, previous: str = "") -> str:
     """A day as `day_of` gives it, without the year where the previous day had the same."""
     year, month, date = day.split("-")
-    text = f"{int(date)} {MONTHS[int(month) - 1]}"
+    text = f"{int(date)} {MONTHS[int(month) - 1][:3]}"
     return text if previous[:4] == year else f"{text} {year}"
+
+
+def month_number(name: str) -> int | None:
+    """1 to 12 for an English month, written out or shortened to three letters or more."""
+    return _NUMBERS.get(name[:3].lower())

@@ -9,7 +9,7 @@ import msgspec
 
 from weft.adapters.drafting import Reading, checked
 from weft.adapters.records import Record
-from weft.days import MONTHS
+from weft.days import month_number
 from weft_schemas.items import ContextItem, ItemKind
 
 _SESSION = re.compile(r"session_(\d+)\Z")
@@ -49,10 +49,10 @@ def _read(record: Record, conversation: dict[str, Any]) -> Reading:
 def occurred_at(words: str) -> str | None:
     """`1:56 pm on 8 May, 2023` as RFC 3339; None for anything else."""
     found = _DATE.match(words.strip())
-    if found is None or found[5][:3].title() not in MONTHS:
+    month = month_number(found[5]) if found else None
+    if found is None or month is None:
         return None
     hour = int(found[1]) % 12 + (12 if found[3] == "p" else 0)
-    month = MONTHS.index(found[5][:3].title()) + 1
     return f"{found[6]}-{month:02}-{int(found[4]):02}T{hour:02}:{found[2]}:00Z"
 
 

@@ -86,4 +86,11 @@ async def test_nothing_of_an_erased_session_is_left_and_its_handles_say_so(tmp_p
             assert f"no artifact '{handle}'" in text_of(refused)
             assert "it may have been erased" in text_of(refused)
         assert files_with(data, CANARY) == []
+        again = await handle_of(client, text=LONG.replace(CANARY, "cargo"))
+        url = address(data)
+        told = (await weft("events", "-s", "s1-2", url=url)).out  # what is erased stays so
+        assert "odd:echo" in told
+        assert (await weft("events", "-s", "s1", url=url)).out == ""
+        look = ["--view", "search", "-a", "pattern=Line 77 "]
+        assert "Line 77 of cargo" in (await weft("drilldown", again, *look, url=url)).out
     assert files_with(data, CANARY) == []  # nor does its end write anything

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import os
 from collections.abc import AsyncIterator
 
@@ -11,6 +12,12 @@ import pytest_asyncio
 from tests.guarded import guarded_server
 from tests.integration.command_line import weft
 from tests.integration.serving import serving
+
+from weft.client import Client
+from weft.http.tracing import Telemetry
+from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
+from weft.runtime.settings import Settings
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -45,6 +52,16 @@ user = "acme-agent"
 password = "$ACME_AGENT_PASSWORD"
 rate = 1
 """
+SAID = '[{"role": "user", "content": "Hello?"}]'
+SPAN = {
+    "traceId": "0a",
+    "spanId": "0b",
+    "attributes": [
+        {"key": "session.id", "value": {"stringValue": "traced"}},
+        {"key": "gen_ai.input.messages", "value": {"stringValue": SAID}},
+    ],
+}
+EXPORT = {"resourceSpans": [{"scopeSpans": [{"spans": [SPAN]}]}]}
 TURN = {"id": "m1", "kind": "user_turn", "text": "Hello?"}
 
 
@@ -100,6 +117,33 @@ async def test_a_token_of_another_tenants_name_reaches_nothing_of_it(address):
     async with signed(address, "stray") as http:
         reply = await http.post("/v1/sessions/s1/items", json=TURN)
         assert (reply.status_code, reply.json()["code"]) == (403, "forbidden")
+
+
+async def test_traces_are_taken_though_no_replica_says_what_the_log_holds(address):
+    async with signed(address, "agent") as http:
+        assert (await http.post("/v1/traces", json=EXPORT)).status_code == 200
+        page = (await http.get("/v1/sessions/traced/events")).json()
+        assert [one["event"]["text"] for one in page["events"]] == ["Hello?"]
+    async with signed(address, "reader") as http:
+        other = json.dumps(EXPORT).replace("Hello?", "Good-bye?")
+        headers = {"Content-Type": "application/json"}
+        reply = await http.post("/v1/traces", content=other, headers=headers)
+        assert (reply.status_code, reply.json()["code"]) == (403, "forbidden")
+
+
+async def test_traces_are_taken_of_a_credential_that_may_only_publish(tmp_path):
+    rules = (
+        "authorization { users = [ { user: agent, password: pw, permissions: {"
+        ' publish: { allow: [">"], deny: ["weft-rpc.>"] } } } ] }'
+    )
+    async with EmbeddedServer(tmp_path / "nats", extra=rules) as server:
+        settings = Settings(nats_url=server.url, user="agent", password="pw")
+        async with Client(settings) as client:
+            await provision(client.connection)
+            export = json.dumps(EXPORT).encode()
+            assert await Telemetry().take_traces(client, export, "application/json")
+            texts = [record.event().text async for record in client.events("traced")]
+    assert texts == ["Hello?"]
 
 
 async def test_nobody_behind_a_request_is_told_as_such(address):

@@ -78,9 +78,9 @@ class _Normal:
     """A source as it is compared, and where its characters stand."""
 
     def __init__(self, source: str, is_json: bool) -> None:
-        held = [at for at in _read(source) if not _ignored(source[at], is_json)]
-        self.places = held
-        self.text = "".join(source[at] for at in held)
+        held = [(at, char) for at, char in _read(source) if not _ignored(char, is_json)]
+        self.places = [at for at, _ in held]
+        self.text = "".join(char for _, char in held)
         self._source = source
 
     def past(self, mark: str, start: int) -> int:
@@ -113,21 +113,24 @@ class _Normal:
 
 
 def _normal(text: str, is_json: bool) -> str:
-    return "".join(text[at] for at in _read(text) if not _ignored(text[at], is_json))
+    return "".join(char for _, char in _read(text) if not _ignored(char, is_json))
 
 
-_ESCAPE = re.compile(r"\\+(?:[nrt])?")
-"""Backslashes, and a line break or tab that they write. What a long string holds is shown without
-its escapes, so neither side is compared with them."""
+_ESCAPE = re.compile(r"\\+(?:[nrt]|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))?")
+"""Backslashes, and what they write. A long string is shown without its escapes, so both sides are
+compared without: line breaks and tabs left out, letters read."""
 
 
-def _read(text: str) -> Iterator[int]:
-    """The places of the characters that are compared."""
+def _read(text: str) -> Iterator[tuple[int, str]]:
+    """The characters that are compared, and where they stand."""
     at = 0
     for found in _ESCAPE.finditer(text):
-        yield from range(at, found.start())
+        yield from ((place, text[place]) for place in range(at, found.start()))
+        code = found[1] or found[2]
+        if code:
+            yield found.end() - 1, chr(int(code, 16))
         at = found.end()
-    yield from range(at, len(text))
+    yield from ((place, text[place]) for place in range(at, len(text)))
 
 
 def _holds_json(source: str) -> bool:

@@ -194,6 +194,10 @@ def test_a_printed_mcp_result_is_opened_through_its_layers() -> None:
     [
         ('{"ok": true, "rows": []}', ResultStatus.SUCCESS),
         ('{"error": "no such user"}', ResultStatus.ERROR),
+        ('{"result": {"error": "no such user"}}', ResultStatus.ERROR),
+        (json.dumps({"result": json.dumps({"success": False, "why": "x"})}), ResultStatus.ERROR),
+        ('{"result": "{\\"success\\": tru"}', ResultStatus.SUCCESS),
+        ('{"result": {"error": "one of two"}, "more": 1}', ResultStatus.SUCCESS),
         ('{"statusCode": 503, "body": ""}', ResultStatus.ERROR),
         ('{"isError": true, "content": []}', ResultStatus.ERROR),
         ('{"items": [1, 2], "truncated": true}', ResultStatus.PARTIAL),

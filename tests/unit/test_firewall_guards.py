@@ -12,7 +12,8 @@ from weft.firewall import personal
 from weft.firewall.personal import find_personal
 from weft.firewall.scan import scan
 from weft.injections.find import NEEDLES, THRESHOLD, suspicion_score
-from weft.secrets.find import NAMES, RULES
+from weft.secrets.assigned import NAMES
+from weft.secrets.find import RULES
 from weft.secrets.finding import Finding, fingerprint, masked, without_overlaps
 from weft.secrets.prefilter import Prefilter, literals
 from weft_eval.guards import Span, measure_injection, measure_spans

@@ -14,6 +14,7 @@ from weft import tokens
 from weft.gateway.argument_validation import faults
 from weft.gateway.arguments import Reference, filled, part_of, references
 from weft.gateway.config import config_from, read_config
+from weft.gateway.erasures import Erasures
 from weft.gateway.recording import call_item, result_item
 from weft.gateway.resource_names import named, split, with_names
 from weft.gateway.result_limit import shortened
@@ -22,7 +23,9 @@ from weft.gateway.rules import rule_of
 from weft.gateway.tool_listing import opened_schema
 from weft.gateway.tools import MOST_NAME, gateway_tool, passed_names
 from weft.gateway.trust import Pin, approved, judge
+from weft.log.record import LogRecord
 from weft_schemas.errors import ConfigurationError, InvalidInput
+from weft_schemas.events import ErasedEvent, encode_event
 from weft_schemas.policy import FirewallRules
 from weft_schemas.routing import Effect
 
@@ -263,3 +266,13 @@ def test_the_pages_example_is_a_configuration() -> None:
     page = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text()
     for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL):
         config_from(block, "docs/gateway.md", {"RESEARCH_TOKEN": "t"})
+
+
+def test_an_erased_session_goes_on_under_a_name_that_was_not_erased() -> None:
+    erasures = Erasures()
+    assert erasures.session_after("s") == "s"
+    for number, session in enumerate(("s", "s-2", None)):
+        payload = encode_event(ErasedEvent(session))
+        erasures.take(LogRecord(number + 1, "w.in.0.t.@tenant.erased", 0, payload))
+    assert erasures.session_after("s") == "s-3"
+    assert erasures.session_after("r") == "r"

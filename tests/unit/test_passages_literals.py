@@ -71,6 +71,13 @@ def test_letters_are_read_and_what_could_hide_is_not() -> None:
     assert "\u6f6e\u6c50 \\u202e\\u200b\\u001b[1m \\u2028\n" in shown
 
 
+def test_json_in_a_repr_is_json_though_a_letter_is_written_as_pythons_escape() -> None:
+    said = json.dumps(FOUND, ensure_ascii=False).replace("tide", "tide\xa0table")
+    text = f"Result(text={said!r})"
+    assert "\\xa0" in text
+    assert unquoted(said) in all_of(text)
+
+
 def test_strings_of_a_programs_text_stay_as_they_are_written() -> None:
     text = "\n".join(["def f():", "    return 'a\\nb\\nc" + "x" * 200 + "'"] * 9)
     assert decoded(text).text == text

@@ -1,5 +1,7 @@
 """Text by its lines: sections, paragraphs, hunks of code, sentences of a long line."""
 
+from collections.abc import Iterator
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -112,3 +114,19 @@ def _spans(part: Part) -> list[tuple[int, int]]:
 def test_no_leaf_of_lines_is_much_larger_than_it_may_be() -> None:
     text = "".join(f"{'x' * (n % 70)} value\n" for n in range(300))
     assert max(map(len, texts(text))) <= MOST
+
+
+def test_names_and_numbers_stand_with_any_line_of_a_record_written_in_lines() -> None:
+    text = "".join(
+        f"- server_name: office\n  tool_name: make_{n}\n  description: {'words ' * 40}\n"
+        + "".join(f"  field_{m}: {'value ' * 5}\n" for m in range(9))
+        for n in range(4)
+    )
+    heads = [text[part.start : part.end] for part in _all(split_prose(text)) if part.identifies]
+    assert heads == [f"- server_name: office\n  tool_name: make_{n}\n" for n in range(4)]
+
+
+def _all(part: Part) -> Iterator[Part]:
+    yield part
+    for child in part.children:
+        yield from _all(child)

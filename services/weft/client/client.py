@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,16 +11,14 @@ import msgspec
 
 from weft.client.confirmation import Confirmation, confirmation, distinct, settlement
 from weft.client.histories import Histories, OnEdit, PublishedMessages
+from weft.client.lazy_connection import LazyConnection
 from weft.client.operator import Operator
-from weft.client.outgoing import Items, Outgoing, PublishAck
+from weft.client.outgoing import Items, PublishAck
 from weft.client.pack import Pack
-from weft.client.sending import Sending
 from weft.log.bodies import Bodies
 from weft.log.connection import Connection
-from weft.log.connection import connect as open_connection
 from weft.log.following import Follower
 from weft.log.message import Ack, Message
-from weft.log.publishing import Publisher
 from weft.log.reading import read_session
 from weft.log.record import LogRecord
 from weft.log.trace_context import current_trace
@@ -42,7 +39,7 @@ from weft_schemas.compile import (
 )
 from weft_schemas.errors import Forbidden, InvalidInput, Unavailable, WeftError
 from weft_schemas.grants import ScopeGrants
-from weft_schemas.ids import TENANT_SESSION, derived_key
+from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import BodyRef, ContextItem
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import (
@@ -70,8 +67,6 @@ if TYPE_CHECKING:
     from weft.client.offline import OnUnavailable
     from weft.client.session import Session
 
-AGAIN_SECONDS = 1.0
-"""Between two attempts to connect of a client that has no connection yet."""
 MOST = 2**63 - 1
 """After every sequence."""
 CONFIRM_SECONDS = 10.0
@@ -129,21 +124,14 @@ class Client:
         self.settings = settings
         self.tenant = settings.tenant
         self._lazily = lazily
-        self._opening = asyncio.Lock()
-        self._refused: tuple[float, WeftError] | None = None
-        """When nobody could be reached the last time, and why."""
-        self._connection: Connection | None = None
-        self._publisher: Publisher
-        self._sending: Sending
-        self._outgoing: Outgoing
-        self._open = AsyncExitStack()
+        self._link = LazyConnection(settings)
         self.histories = Histories(self.publish, self._message_ids)
         """What the sessions of this client hold of messages."""
         self._after_publish = crash_point("publisher.after_publish")
 
     async def __aenter__(self) -> Self:
         try:
-            await self._connected()
+            await self._link.opened()
         except (Unavailable, Forbidden):
             if not self._lazily:
                 raise
@@ -152,54 +140,20 @@ class Client:
     @property
     def connection(self) -> Connection:
         """The connection to the log. Raises `Unavailable` where there is none (yet)."""
-        if self._connection is None:
-            raise Unavailable(
-                "this client is not connected; use it within `async with`, and look whether the "
-                f"server at {self.settings.shown()['WEFT_NATS_URL']} is there"
-            )
-        return self._connection
+        return self._link.connection
 
     @property
     def is_up(self) -> bool:
         """Whether a server is there at the moment."""
-        return self._connection is not None and self._connection.is_up
+        return self._link.is_up
 
     @property
     def is_cut_off(self) -> bool:
         """Whether there was a server, and it is away now."""
-        return self._connection is not None and not self._connection.is_up
-
-    async def _connected(self) -> Connection:
-        """The connection, made now where there is none. Raises what making it raised, without a new
-        attempt within `AGAIN_SECONDS`."""
-        async with self._opening:
-            if self._connection is None:
-                now = asyncio.get_running_loop().time()
-                if self._refused is not None and now < self._refused[0] + AGAIN_SECONDS:
-                    raise self._refused[1]
-                try:
-                    await self._connect()
-                except WeftError as error:
-                    self._refused = (asyncio.get_running_loop().time(), error)
-                    raise
-            return self.connection
-
-    async def _connect(self) -> None:
-        async with AsyncExitStack() as opening:
-            options = self.settings.connection()
-            connection = await open_connection(name="weft-client", **options)
-            opening.push_async_callback(connection.close)
-            self._publisher = await opening.enter_async_context(Publisher(connection))
-            self._sending = await opening.enter_async_context(Sending(connection, self._publisher))
-            key = derived_key(self.settings.credential(), "message ids")
-            self._outgoing = Outgoing(
-                connection, self._publisher, self.tenant, key, self.settings.principal
-            )
-            self._open = opening.pop_all()
-            self._connection = connection
+        return self._link.is_cut_off
 
     async def __aexit__(self, *_: object) -> None:
-        await self._open.aclose()
+        await self._link.close()
 
     async def publish(
         self,
@@ -216,11 +170,11 @@ class Client:
         item, `Forbidden`, `Overloaded` (the log is full), and `Unavailable` where it is unknown
         what was stored: publish again, or ask `confirm(session, error.ids)`.
         """
-        await self._connected()
+        await self._link.opened()
         ids: list[str] = []
-        messages = self._outgoing.messages(session, items, traceparent or current_trace(), ids)
+        messages = self._link.outgoing.messages(session, items, traceparent or current_trace(), ids)
         try:
-            done = await self._sending.publish(messages)
+            done = await self._link.sending.publish(messages)
         except WeftError as error:
             error.ids = tuple(ids)
             raise
@@ -322,14 +276,14 @@ class Client:
 
     async def close_session(self, session: str, reason: str = "closed") -> Ack:
         """Say that the session has ended: it is summarised, and its memory kept."""
-        await self._connected()
-        return await self._send(self._outgoing.closing(session, reason))
+        await self._link.opened()
+        return await self._send(self._link.outgoing.closing(session, reason))
 
     async def publish_policy(self, policy: ContextPolicy) -> Ack:
         """Put a policy in force, for the tenant or the session that it names, from the ack's
         sequence on. Needs a credential that may publish the tenant's own events."""
-        await self._connected()
-        return await self._send(self._outgoing.tenants(policy))
+        await self._link.opened()
+        return await self._send(self._link.outgoing.tenants(policy))
 
     async def policy(
         self, session: str | None = None, *, as_of: int | None = None
@@ -339,23 +293,23 @@ class Client:
 
         Needs a credential that may read the log.
         """
-        return await policy_in_force(await self._connected(), self.tenant, session, as_of)
+        return await policy_in_force(await self._link.opened(), self.tenant, session, as_of)
 
     async def publish_grants(self, grants: ScopeGrants) -> Ack:
         """Say whose memory each principal of the tenant may read and write, from the ack's sequence
         on; they replace all that were granted before. Needs an operator's credential."""
-        await self._connected()
-        return await self._send(self._outgoing.tenants(grants))
+        await self._link.opened()
+        return await self._send(self._link.outgoing.tenants(grants))
 
     async def grants(self) -> tuple[int, ScopeGrants | None]:
         """What is granted, and its sequence; 0 and None where nothing was yet. Needs a credential
         that may read the log."""
-        return await grants_in_force(await self._connected(), self.tenant)
+        return await grants_in_force(await self._link.opened(), self.tenant)
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
         """Publish a new version of a catalogue; its version is the ack's sequence."""
-        await self._connected()
-        return await self._send(await self._outgoing.catalogue(catalog))
+        await self._link.opened()
+        return await self._send(await self._link.outgoing.catalogue(catalog))
 
     async def catalog(self, name: str) -> tuple[int, Catalog]:
         """The newest version of a catalogue and its sequence, read from the log. Raises `NotFound`.
@@ -363,10 +317,10 @@ class Client:
         Needs a credential that may read the log.
         """
 
-        connection = await self._connected()
+        connection = await self._link.opened()
 
         def fetch(tenant: str, body: BodyRef) -> Awaitable[bytes]:
-            return Bodies(connection, self._publisher, tenant).get(body)
+            return Bodies(connection, self._link.publisher, tenant).get(body)
 
         return await newest_catalogue(connection, fetch, self.tenant, name)
 
@@ -462,7 +416,7 @@ class Client:
         from weft.audit.reproduce_from_log import reproduce_compile
 
         key = self.settings.fingerprint_key.encode()
-        return await reproduce_compile(await self._connected(), self.tenant, compile_id, key)
+        return await reproduce_compile(await self._link.opened(), self.tenant, compile_id, key)
 
     @property
     def operator(self) -> Operator:
@@ -586,7 +540,7 @@ class Client:
     ) -> AsyncGenerator[LogRecord, None]:
         """The session's events as the log holds them, from sequence `first` on; with `follow` it
         goes on with new ones. Needs a credential that may read the log."""
-        await self._connected()
+        await self._link.opened()
         if not follow:
             async for record in read_session(
                 self.connection, self.tenant, session, after=first - 1
@@ -600,7 +554,7 @@ class Client:
                     yield record
 
     async def _send(self, message: Message) -> Ack:
-        return await self._publisher.publish(
+        return await self._link.publisher.publish(
             message.subject, message.payload, message.message_id, message.headers
         )
 
@@ -613,7 +567,7 @@ class Client:
         wait: float = 0.0,
     ) -> Reply:
         address, principal = (self.tenant, session, service), self.settings.principal
-        connection = await self._connected()
+        connection = await self._link.opened()
         return await ask(connection, address, request, kind, wait, principal)
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from weft.client.files import decoded_lines, write_durably
+from weft.client.durable_lines import decoded_lines, write_durably
 from weft.client.parking import Parked, Parking
 from weft_schemas.errors import Unavailable
 from weft_schemas.ids import digest

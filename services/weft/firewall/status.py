@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import re2
 
 from weft_schemas.envelope import ResultStatus
@@ -62,8 +63,9 @@ def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
     """`is_error` is the tool's own word (`isError`, metadata), `value` the decoded JSON or None."""
     if is_error:
         return ResultStatus.ERROR
-    if isinstance(value, dict):
-        told = _of_object(value)
+    inner = _payload(value)
+    if isinstance(inner, dict):
+        told = _of_object(inner)
         if told is not None:
             return told
     if value is None and is_error is None and _reads_as_error(text):
@@ -89,6 +91,29 @@ def _ends(text: str, size: int) -> list[bytes]:
     if len(text) <= 2 * size:
         return [text.encode()]
     return [text[:size].encode(), text[-size:].encode()]
+
+
+def _payload(value: object) -> object:
+    """What a server's own wrapping holds: frameworks give what a tool returns as `{"result": …}`,
+    and a tool that returns text may have written JSON there."""
+    for _ in range(_WRAPPINGS):
+        if not isinstance(value, dict) or value.keys() != {"result"}:
+            return value
+        held = value["result"]
+        if isinstance(held, str):
+            if not held.startswith("{") or len(held) > _READ:
+                return value
+            try:
+                held = msgspec.json.decode(held)
+            except (msgspec.DecodeError, RecursionError):
+                return value
+        value = held
+    return value
+
+
+_WRAPPINGS = 3
+_READ = 100_000
+"""Characters of a wrapped text that is read."""
 
 
 def _of_object(value: dict[str, object]) -> ResultStatus | None:

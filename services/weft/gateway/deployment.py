@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from weft.client import Client
+from weft.gateway.erasures import Erasures, following_erasures
 from weft.log.connection import connect
 from weft.log.reading import state
 from weft.runtime.deployment import made_secret, private
@@ -44,6 +45,7 @@ class GatewayDeployment:
         self._open = AsyncExitStack()
         self._keeping: asyncio.Task[None] | None = None
         self._policies: Policies | None = None
+        self._erasures = Erasures()
         self.client: Client
         self.is_own = False
         """Whether it was started by a gateway."""
@@ -63,11 +65,21 @@ class GatewayDeployment:
                 )
             except Forbidden:
                 _log.warning("this credential may not read policies: the default one counts")
+            try:
+                self._erasures = await opening.enter_async_context(
+                    following_erasures(self.client.connection, self.settings.tenant)
+                )
+            except Forbidden:
+                _log.warning("this credential may not read tombstones: an erased session goes on")
             self._open = opening.pop_all()
         return self
 
     async def __aexit__(self, *error: object) -> None:
         await self._open.aclose()
+
+    def session_after(self, session: str) -> str:
+        """The name that a session goes on under: another one where it was erased."""
+        return self._erasures.session_after(session)
 
     def policy(self, session: str) -> tuple[int, ContextPolicy]:
         """The policy in force, kept up to date, and its version."""

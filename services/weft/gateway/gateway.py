@@ -45,10 +45,10 @@ class Gateway:
         address: str = "",
     ) -> None:
         self.options = config.options
-        self.hosts = Hosts(session)
         self.upstreams: dict[str, Upstream] = {}
         self.background = Background()
         self.log = HostLog(deployment)
+        self.hosts = Hosts(session, self.log.session_after)
         self.questions = Questions(self.log, self.background)
         self.catalogue = ToolCatalogue(folder, self.options, self.upstreams)
         self.calls = Calls(

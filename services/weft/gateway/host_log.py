@@ -46,6 +46,11 @@ class HostLog:
         is_open = self._opened.done() and not self._opened.exception()
         return self._opened.result().settings.nats_url if is_open else ""
 
+    def session_after(self, session: str) -> str:
+        """The name that a host's session goes on under: another one where it was erased."""
+        is_open = self._opened.done() and not self._opened.exception()
+        return self._opened.result().session_after(session) if is_open else session
+
     async def publish(self, host: Host, *items: ContextItem) -> int:
         """The sequence of the last. Raises what `Client.publish` raises."""
         deployment = await self.deployment()

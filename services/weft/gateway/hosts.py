@@ -128,9 +128,13 @@ current: ContextVar[HostCall | None] = ContextVar("weft_gateway_call", default=N
 class Hosts:
     """All that are known, the latest last."""
 
-    def __init__(self, session: str = "") -> None:
-        """`session` names the log's session of a host that does not say; else one is made."""
+    def __init__(
+        self, session: str = "", session_after: Callable[[str], str] = lambda session: session
+    ) -> None:
+        """`session` names the log's session of a host that does not say; else one is made.
+        `session_after` tells under which name a session goes on."""
         self._session = session
+        self._session_after = session_after
         self._run = secrets.token_hex(4)
         self._known: OrderedDict[str, Host] = OrderedDict()
 
@@ -159,6 +163,7 @@ class Hosts:
             if len(self._known) > MOST_HOSTS:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
+        host.session = self._session_after(session)
         if not is_modern:
             host.sender = context.session
         return host

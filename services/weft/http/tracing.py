@@ -9,7 +9,7 @@ from weft.client import Client
 from weft.traces import otlp
 from weft.traces.conversion import Converted, converted
 from weft.traces.spans_from_logs import Joining
-from weft_schemas.errors import Unavailable
+from weft_schemas.errors import Forbidden, Unavailable
 from weft_schemas.items import ContextItem
 from weft_schemas.status import ASKED
 
@@ -84,14 +84,14 @@ class Telemetry:
 
 
 async def _held(client: Client, session: str, items: Sequence[ContextItem]) -> set[str]:
-    """Ids that a replica knows. Where none answers it is none: what is published twice counts once
-    all the same."""
+    """Ids that a replica knows. Where none answers, or the credential may only publish, it is none:
+    what is published twice counts once all the same."""
     ids = [item.id for item in items]
     held: set[str] = set()
     try:
         for start in range(0, len(ids), ASKED):
             reply = await client.status(session, ids=ids[start : start + ASKED])
             held.update(reply.places)
-    except Unavailable:
+    except (Unavailable, Forbidden):
         return set()
     return held

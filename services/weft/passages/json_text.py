@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from weft.passages.literals import Decoded, Literal
-from weft.passages.part import Part, moved
+from weft.passages.part import NAMES, Part, moved
 from weft.passages.prose import split_stretch
 
 LEAF = 160
@@ -28,11 +28,6 @@ DEEPEST = 40
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]')
 _KEY = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:\s*')
-_NAMES = re.compile(
-    r"(?:^|[_.\- ]|(?<=[a-z]))(?:id|uuid|name|number|no|key|date|title|path|url|code|sku|email)$",
-    re.IGNORECASE,
-)
-"""Names of the fields that identify a record in most programs' data."""
 _BLANK = " \t\n\r"
 
 
@@ -205,7 +200,7 @@ def _is_identifier(text: str, field: _Value) -> bool:
         return False
     start, _ = _trimmed(text, field)
     key = _KEY.match(text, start, field.end)
-    if key is None or _NAMES.search(key[1]) is None:
+    if key is None or NAMES.search(key[1]) is None:
         return False
     return text[key.end()] not in "{["
 

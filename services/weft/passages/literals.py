@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
-LEAST = 160
+LEAST, LEAST_JSON = 160, 40
 """Characters from which a string is opened; in a shorter one escapes cost little."""
 LEAST_BREAKS = 2
 """Line breaks from which a string is a text of its own."""
@@ -25,7 +25,7 @@ _QUOTED = re.compile(
     r"(?<![\w\\])(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|\"([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\")(?!\w)"
 )
 """As most languages write a string on one line; an apostrophe within a word opens none."""
-_ESCAPE = re.compile(r"\\(?:(r\\n)|u([0-9a-fA-F]{4})|(.))")
+_ESCAPE = re.compile(r"\\(?:(r\\n)|(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))|(.))")
 _PLAIN = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 
 
@@ -55,7 +55,7 @@ def decoded(text: str) -> Decoded:
 
 def _decoded(text: str, depth: int) -> Decoded:
     form = _form(text)
-    if "\\" not in text or depth == DEEPEST:
+    if depth == DEEPEST or ("\\" not in text and form != "text"):
         return Decoded(text, form)
     found = list(_strings(text, form))
     if form == "text" and not _is_wrapped(text, found):
@@ -77,7 +77,7 @@ def _decoded(text: str, depth: int) -> Decoded:
 def _is_wrapped(text: str, found: Sequence[tuple[int, int]]) -> bool:
     """Whether most of a text is in its strings, and few of its line breaks are real ones."""
     inside = sum(end - start for start, end in found)
-    return 2 * inside >= len(text) and text.count("\\n") > 4 * text.count("\n")
+    return 2 * inside >= len(text) and text.count("\\n") >= 4 * text.count("\n")
 
 
 def _form(text: str) -> str:
@@ -104,25 +104,28 @@ def _strings(text: str, form: str) -> Iterator[tuple[int, int]]:
     for found in (_QUOTED if form == "text" else _STRING).finditer(text, begin):
         is_key = form != "text" and found[2]
         group = 2 if form == "text" and found[1] is None else 1
-        if not is_key and len(found[group]) > LEAST and _holds_text(found[group]):
+        if not is_key and _holds_text(found[group]):
             yield found.span(group)
 
 
 def _holds_text(string: str) -> bool:
     """Whether a string holds lines, or JSON, of its own."""
-    return string.count("\\n") >= LEAST_BREAKS or (string[:1] in ("{", "[") and '\\"' in string)
+    if len(string) >= LEAST_JSON and string[0] in "{[" and '"' in string:
+        return True
+    return len(string) >= LEAST and string.count("\\n") >= LEAST_BREAKS
 
 
 def _unescaped(string: str) -> str:
     """A string as it reads, as far as that cannot hide or end anything: line breaks, tabs, quotes,
-    backslashes, and letters beyond ASCII. Other escapes stay as they are written."""
+    backslashes, and what is seen beyond ASCII. Other escapes stay as they are written."""
     return _ESCAPE.sub(_read, string)
 
 
 def _read(found: re.Match[str]) -> str:
     if found[1]:
         return "\n"
-    if found[2]:
-        char = chr(int(found[2], 16))
-        return char if char > "\xa0" and unicodedata.category(char)[0] in "LMNP" else found[0]
-    return _PLAIN.get(found[3], found[0])
+    if found[2] or found[3]:
+        char = chr(int(found[2] or found[3], 16))
+        kind = unicodedata.category(char)
+        return char if char >= "\xa0" and (kind[0] in "LMNPS" or kind == "Zs") else found[0]
+    return _PLAIN.get(found[4], found[0])

@@ -3,9 +3,16 @@ leaves are the smallest stretches that a prompt shows; what is left out is told 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
+
+NAMES = re.compile(
+    r"(?:^|[_.\- ]|(?<=[a-z]))(?:id|uuid|name|number|no|key|date|title|path|url|code|sku|email)$",
+    re.IGNORECASE,
+)
+"""Names of the fields that identify a record in most programs' data."""
 
 
 class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):

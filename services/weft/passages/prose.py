@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from weft.passages.part import Part
+from weft.passages.part import NAMES, Part
 
 LEAST, MOST = 160, 640
 """Characters of a leaf: smaller neighbours stand together up to the first, larger ones are cut
@@ -130,10 +130,28 @@ def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
         elif len(group) == 1 or depth == DEEPEST:
             parts += _cut(text, group, "line")
         else:
-            head = Part(start, group[0].end, "line", identifies=True)
-            below = _nested(text, group[1:], depth + 1)
+            first = _head(text, group)
+            head = Part(start, group[first - 1].end, "line", first, identifies=True)
+            below = _nested(text, group[first:], depth + 1)
             parts.append(Part(start, end, "block", children=(head, *below)))
     return parts
+
+
+_KEY = re.compile(r"[ \t]*(?:- )?([\w.-]{1,40}):[ \t]+\S")
+MOST_IDENTIFIERS = 3
+"""Lines that say which thing a block is about."""
+
+
+def _head(text: str, group: Sequence[_Line]) -> int:
+    """Lines that stand with any of what is below: the first, and in a record that is written in
+    lines the names and numbers that come next."""
+    count = 1
+    for line in group[1 : min(MOST_IDENTIFIERS, len(group) - 1)]:
+        key = _KEY.match(text, line.start, line.end)
+        if key is None or line.end - line.start > LEAST or not NAMES.search(key[1]):
+            break
+        count += 1
+    return count
 
 
 def _indented(lines: Sequence[_Line]) -> Iterator[list[_Line]]:

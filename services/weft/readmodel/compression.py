@@ -1,4 +1,4 @@
-"""Texts as the read model keeps them: compressed, the same bytes for the same text."""
+"""Compression of texts in the read model; equal texts give equal bytes."""
 
 from __future__ import annotations
 

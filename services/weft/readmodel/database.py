@@ -1,5 +1,5 @@
-"""A SQLite file as a coroutine reaches it: over aiosqlite, whose thread runs what is asked of it
-one after the other, so that the event loop never waits for SQLite.
+"""Access to a SQLite file from coroutines: aiosqlite's thread runs one request after the other, so
+that the event loop never waits for SQLite.
 
 aiosqlite itself makes a hop to its thread and back for every statement, some 30 to 100 µs. What
 belongs together (the rows of a batch and their checkpoint, all that one answer reads) is one hop

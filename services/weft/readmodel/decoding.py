@@ -1,4 +1,4 @@
-"""A record taken apart, and whether its event stands where its type belongs."""
+"""Decoding a record, and checking that its event is on a subject of its type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TENANTS_OWN = (
 
 
 class Decoded(msgspec.Struct):
-    """A record taken apart as far as that goes."""
+    """A record, decoded as far as possible."""
 
     record: LogRecord
     address: Stored | None = None
@@ -36,7 +36,7 @@ class Decoded(msgspec.Struct):
 
 
 def decode(record: LogRecord) -> Decoded:
-    """Never raises: what cannot be read is said in `error`."""
+    """Never raises: a decoding error is returned in `error`."""
     decoded = Decoded(record)
     try:
         decoded.address = record.address()
@@ -47,7 +47,7 @@ def decode(record: LogRecord) -> Decoded:
 
 
 def check_place(address: Stored, event: Event) -> None:
-    """Whether the event stands where its type belongs. Raises `InvalidInput`."""
+    """Raises `InvalidInput` if the event is not on a subject of its type."""
     name = str(type(event).__struct_config__.tag)
     expected = event.kind.value if isinstance(event, ContextItem) else name
     if address.event != expected:

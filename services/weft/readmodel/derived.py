@@ -1,5 +1,5 @@
-"""Folding what workers derived: it counts only where its source is known, in the same session, and
-outranks what is there."""
+"""Folding derived events. One counts only if its source is known, is in the same session, and it
+outranks what was derived before."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _sql = statements("fold")
 
 
 class Contradiction(InvalidInput):
-    """A derived event whose source is unknown or belongs elsewhere: the fold ignores and counts
-    it, so this never leaves the fold."""
+    """A derived event whose source is unknown or in another session. The fold ignores and counts
+    it, so this is never raised to callers."""
 
     code = "contradiction"
 
@@ -67,7 +67,7 @@ class DerivedFold:
         self._bodies = bodies
 
     def apply(self, version: int, address: Stored, state: SessionState, event: Event) -> bool:
-        """False where the event is a duplicate or outranked. Raises `Contradiction`."""
+        """False if the event is a duplicate or outranked. Raises `Contradiction`."""
         match event:
             case EnvelopeEvent():
                 return self._envelope(version, address, state, event)
@@ -108,15 +108,15 @@ class DerivedFold:
         return True
 
     def _flags(self, version: int, source: _Source, envelope: ResultEnvelope) -> None:
-        """What the envelope signals, where it or an earlier one signals anything."""
+        """Store the envelope's signals, if it or an earlier one has any."""
         known = self._db.execute(_sql.has_flags, (source.session, source.anchor)).fetchone()
         if envelope.signals or known:
             row = (source.session, source.anchor, version, msgspec.json.encode(envelope.signals))
             self._db.execute(_sql.add_flags, row)
 
     def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[str]:
-        """Keep the clean text, where the envelope says how it is made and does not hold it itself;
-        gives the texts by which the item is found."""
+        """Store the clean text if the envelope describes it without containing it. Returns the
+        texts by which the item is found."""
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if envelope.clean is not None:
             raw = self._bodies.take(item)
@@ -175,15 +175,16 @@ class DerivedFold:
         return True
 
     def _scope_of_facts(self, scope: str, session: str, source: _Source) -> str:
-        """Of what an item teaches: the scope that a worker read from it, or, where the item's
-        publisher may not use that one, its session's own."""
+        """The scope of facts from an item: the one that the worker read, or the session's own if
+        the item's publisher may not use that one."""
         if scope.startswith("session:"):
             return f"session:{session}"
         refused = self._db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
         return f"session:{session}" if refused and refused[0] == scope else scope
 
     def _scope_of_session(self, scope: str, session: str, state: SessionState) -> str:
-        """Of what a session comes to: a scope that an item of it may use, or its own."""
+        """The scope of an episode: one that an item of the session may use, or the session's
+        own."""
         own, place = f"session:{session}", (state.number, scope)
         if scope.startswith("session:"):
             return own
@@ -254,7 +255,7 @@ class DerivedFold:
     def _source_or_fault(
         self, version: int, address: Stored, state: SessionState, origin: Origin
     ) -> None:
-        """A parked source may be a record that nobody can decode."""
+        """The source of a parked event, which may be a record that cannot be decoded."""
         if not 0 < origin.sequence < version:
             raise Contradiction(f"source {origin.sequence} does not come before this event")
         place = (origin.sequence, address.tenant, address.session)
@@ -270,7 +271,7 @@ class DerivedFold:
         part: str,
         supersede: Callable[[int, int], None] | tuple[()],
     ) -> bool:
-        """Judge a derived event and, if it counts, note it and supersede what it outranks."""
+        """Judge a derived event; if it counts, record it and supersede what it outranks."""
         place = (source.anchor, kind, origin.worker)
         known = [Derivation(*row) for row in self._db.execute(_sql.derivations, place)]
         new = Derivation(origin.sequence, origin.run, part, version)
@@ -296,8 +297,8 @@ class DerivedFold:
 
 
 def _folded(raw: str, clean: CleanBody) -> str | None:
-    """The clean text, None where this release makes another one of the body than the firewall did:
-    then the summary stands, as for bodies that are not kept."""
+    """The clean text; None if this release makes a different one of the body than the firewall did.
+    The summary is then used, as for bodies that are not kept."""
     try:
         return clean_text(raw, clean)
     except Corrupt:

@@ -1,7 +1,8 @@
-"""The content digest: what the log says, whatever its sequence numbers, batches and arrival order.
+"""The content digest: equal for equal content, whatever its sequence numbers, batches and arrival
+order.
 
-It is computed from the rows themselves, so that a damaged row is noticed; times, token counts,
-duplicates, row ids and the text index do not enter.
+It is computed from the rows themselves, so that a damaged row is noticed. Times, token counts,
+duplicates, row ids and the text index are not part of it.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _session_digest(db: sqlite3.Connection, number: int) -> str:
     state, empty = hashlib.sha256(), True
     for table in _OF_SESSION:
         for row in db.execute(getattr(_sql, table), (number,)):
-            # The row's number says nothing of its content; SQLite only needs one in the group.
+            # The row's number is no content; SQLite only needs one in the group.
             content = row[:-1] if table == "facts" else row
             state.update(_line(table, content))
             empty = False

@@ -21,7 +21,7 @@ class Documents:
         self._index = IndexWriter(db)
 
     def add(self, state: SessionState, item: int, version: int, passages: Sequence[str]) -> None:
-        """What an item is found by, from the sequence `version` on: the texts of its passages."""
+        """Index the passages by which an item is found from the sequence `version` on."""
         for passage, text in enumerate(passages):
             terms = clip(words(text))
             if terms:
@@ -31,7 +31,7 @@ class Documents:
                 self._index.add(state.number, document, terms)
 
     def supersede(self, item: int, until: int) -> None:
-        """From `until` on, no document so far of this item matches."""
+        """From `until` on, the item's earlier documents no longer match."""
         for place in self._db.execute(_sql.documents_of_item, (item,)).fetchall():
             self._db.execute(_sql.supersede, (*place, until))
 

@@ -11,7 +11,7 @@ _sql = statements("erasure")
 
 
 def erase_session(db: sqlite3.Connection, tenant: str, session: str, at: int) -> int | None:
-    """Delete a session's rows; gives the number that it had, None where it was unknown."""
+    """Delete a session's rows. Returns its number, None if it was unknown."""
     db.execute(_sql.faults_of_session, (tenant, session))
     db.execute(_sql.policies_of_session, (tenant, session))
     row = db.execute(_sql.session, (tenant, session)).fetchone()

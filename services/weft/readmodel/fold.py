@@ -1,7 +1,7 @@
 """The fold: records of the log in, rows and checkpoint out, in one transaction.
 
 Exactly once by construction: rows and checkpoint commit together, and a record at or before the
-checkpoint is skipped. What the rows say is a function of the records alone, in any batches.
+checkpoint is skipped. The rows depend on the records alone, not on how they were batched.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Fold:
         encoding: str = tokens.DEFAULT_ENCODING,
         bodies: RawBodies | None = None,
     ) -> None:
-        """`bodies` gives the raw bodies of items whose envelopes come; without it only those are
-        known that this fold has seen itself."""
+        """`bodies` provides the raw bodies of items when their envelopes arrive; without it only
+        bodies are known that this fold has seen itself."""
         self._db = db
         self.encoding = encoding
         stored = get_meta(db, "encoding")
@@ -95,10 +95,9 @@ class Fold:
     ) -> Folded:
         """Fold a batch, in order of sequence, in one transaction.
 
-        `through`: the log is complete up to here, even where its last messages were deleted.
-        `identity`: kept beside the checkpoint, tells which log it is of. `step` is called with
-        `decode`, `work` (before the commit) and `commit` (after it): where a test crashes the
-        process.
+        `through`: the log is complete up to here, even if its last messages were deleted.
+        `identity`: identifies the log, stored with the checkpoint. `step` is called with `decode`,
+        `work` (before the commit) and `commit` (after it), at which a test can crash the process.
         """
         folded = Folded()
         decoded = [decode(record) for record in self._new(records, folded)]
@@ -205,7 +204,8 @@ class Fold:
                     folded.duplicates += 1
 
     def _state_of_derived(self, record: LogRecord, address: Stored, event: Event) -> SessionState:
-        """What is derived makes no session, but for the parking of a record without one."""
+        """A derived event creates no session, except a parked one for a record without a
+        session."""
         if isinstance(event, ParkedEvent):
             return self._sessions.get(address.tenant, address.session, record.published_ns)
         state = self._sessions.find(address.tenant, address.session)
@@ -216,7 +216,7 @@ class Fold:
     def _closing(
         self, record: LogRecord, address: Stored, event: SessionClosedEvent, folded: Folded
     ) -> None:
-        """Several replicas may close an idle session at the same item: the first counts."""
+        """Several replicas may close an idle session at the same item; the first counts."""
         state = self._sessions.get(address.tenant, address.session, record.published_ns)
         last = bounded(event.last_sequence) or record.sequence
         if event.last_sequence and last <= state.closed:

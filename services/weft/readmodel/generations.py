@@ -1,8 +1,8 @@
 """The files of a replica's read model: a generation each, one of them current.
 
-A rebuild makes a new generation beside the current one; the pointer is swapped at once, readers
-move over between requests, and the old file goes when its last reader has left. One process writes:
-the operating system gives its lock on when it dies.
+A rebuild makes a new generation beside the current one; the pointer is swapped atomically, readers
+switch between requests, and the old file is removed when its last reader has closed it. One process
+writes; the operating system releases its lock when it dies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Lock:
         self._file: int | None = None
 
     def acquire(self) -> bool:
-        """Take it, without waiting; whether that went."""
+        """Try to take it, without waiting. Returns whether that succeeded."""
         file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(file, self._kind | fcntl.LOCK_NB)
@@ -74,19 +74,19 @@ class Generations:
         return self._named(self._pointer)
 
     def successor(self) -> Path | None:
-        """A built generation that waits for the writer to take it over."""
+        """A finished generation that the writer has yet to take over."""
         return self._named(self._successor)
 
     def building(self) -> Path | None:
-        """A first generation that has not caught up with the log yet, so that nobody reads it."""
+        """A first generation that has not caught up with the log yet and is not read."""
         return self._named(self._building)
 
     def begin(self, path: Path) -> None:
-        """Name a generation that is being built, for whoever goes on with it."""
+        """Record the generation that is being built, so that building can be resumed."""
         _write_atomically(self._building, path.name)
 
     def abandon(self) -> None:
-        """Nobody shall go on with what is being built."""
+        """Do not resume the generation that is being built."""
         self._building.unlink(missing_ok=True)
 
     def offer(self, path: Path) -> None:
@@ -94,7 +94,7 @@ class Generations:
         _write_atomically(self._successor, path.name)
 
     def withdraw(self) -> None:
-        """Nobody shall take the successor over."""
+        """Withdraw the successor, so that it is not taken over."""
         self._successor.unlink(missing_ok=True)
 
     def new(self) -> Path:
@@ -112,21 +112,21 @@ class Generations:
             os.replace(self._condemned, self._mended)
 
     def retire(self) -> None:
-        """No generation is current: who reads is told to wait for the next one."""
+        """Leave no generation current: readers are told to wait for the next one."""
         self._pointer.unlink(missing_ok=True)
 
     def condemn(self, path: Path, why: str) -> None:
-        """A generation is damaged: nobody reads on in it, and whoever writes makes another."""
+        """Mark a generation as damaged: it is no longer read, and the writer builds another."""
         if self.current() == path:
             _write_atomically(self._condemned, f"{path.name} {why}")
             self.retire()
 
     def condemned(self) -> str:
-        """Why there is no current generation, where the last one was condemned; else empty."""
+        """Why the last generation was condemned, if there is no current one; else empty."""
         return _read(self._condemned).partition(" ")[2]
 
     def mended(self) -> str:
-        """Why the generation before the current one was condemned; empty where none ever was."""
+        """Why the generation before the current one was condemned; empty if none was."""
         return _read(self._mended).partition(" ")[2]
 
     def others(self, path: Path) -> int:
@@ -179,9 +179,8 @@ class Reader:
         return self._model
 
     def look(self) -> None:
-        """Whether anybody but the writer wrote to the file: before a request, so that nothing wrong
-        is read, and after it, for what was written meanwhile. Raises `Unavailable` where it is
-        damaged."""
+        """Check whether anything but the writer has written to the file: before a request, and
+        again after it. Raises `Unavailable` if it is damaged."""
         assert self._pages is not None
         try:
             self._pages.check_if_touched()
@@ -205,16 +204,16 @@ class Reader:
         return Unavailable(f"the read model is built anew ({error}); try again")
 
     def is_there(self) -> bool:
-        """Whether `model` will give what it gave before, without a look into it."""
+        """Whether `model` would return the generation that it returned before."""
         return self._model is not None and self._pointer_stamp() == self._stamp
 
     def leave_if_replaced(self) -> None:
-        """Leave a generation that is no longer the current one, so that its file can go."""
+        """Close a generation that is no longer the current one, so that its file can be removed."""
         if self._model is not None and self._pointer_stamp() != self._stamp:
             self.close()
 
     def close(self) -> None:
-        """Leave the generation."""
+        """Close the generation."""
         if self._model is not None:
             self._model.close()
             self._model = None
@@ -260,7 +259,7 @@ class Reader:
 
 
 def reader_lock(path: Path) -> Lock:
-    """Shared by the readers of a generation: while one holds it, the file stays."""
+    """Held by each reader of a generation: while one holds it, the file is not removed."""
     return Lock(path.with_name(f"{path.name}.readers"), shared=True)
 
 

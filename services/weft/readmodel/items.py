@@ -1,5 +1,5 @@
-"""Folding items: the first with an id wins. Of a trusted one the text is kept as it may be shown,
-its credentials masked; of an untrusted one none is: it waits for its envelope.
+"""Folding items: the first with an id wins. Of a trusted item the text is stored as it may be
+shown, with credentials masked; of an untrusted item no text is stored until its envelope arrives.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from weft_schemas.subjects import Stored
 _sql = statements("fold")
 _json = msgspec.json.Encoder(order="deterministic")
 _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments"}
-"""Metadata kept of an untrusted item: short keys whose meaning weft fixes."""
+"""Metadata kept of an untrusted item: short keys that weft defines."""
 REFUSED_SCOPE = "refused_scope"
-"""Where a scope stands that an item named and its publisher may not use."""
+"""Metadata key of a scope that the item named and its publisher may not use."""
 _MOST_SESSIONS = 20_000
 """Whose policy is remembered between records."""
 
 
 Stands = Literal["new", "duplicate", "conflict"]
-"""What became of an item: a duplicate's id was there with the same content, a conflict's with other
-content, which stays."""
+"""The outcome of an item: a duplicate has an id that was there with the same content, a conflict
+one that was there with other content, which stays."""
 
 
 class ItemFold:
@@ -140,8 +140,8 @@ class ItemFold:
         return "duplicate"
 
     def _narrowed(self, address: Stored, item: ContextItem) -> ContextItem:
-        """The item; where it names a scope that its publisher may not use, as one that names
-        nobody's memory. It stays an item of its session."""
+        """The item; without its scope if its publisher may not use that one. It stays an item of
+        its session."""
         scope = item.metadata.get("scope")
         if not scope or self._may_use(address, scope):
             return item
@@ -149,7 +149,7 @@ class ItemFold:
         return msgspec.structs.replace(item, metadata={**metadata, REFUSED_SCOPE: scope})
 
     def _may_use(self, address: Stored, scope: str) -> bool:
-        """By the grants that stand in the log before the item."""
+        """By the grants that precede the item in the log."""
         tenant = address.tenant
         if tenant not in self._grants:
             row = self._db.execute(_sql.grants, (tenant,)).fetchone()
@@ -169,14 +169,13 @@ class ItemFold:
 
 
 def _stub(item: ContextItem) -> ContextItem:
-    """What is kept of an untrusted item: nothing that it says, and of its metadata what has a fixed
-    meaning."""
+    """What is stored of an untrusted item: no text, and only metadata that weft defines."""
     metadata = {key: item.metadata[key] for key in item.metadata if key in _STUB_METADATA}
     return msgspec.structs.replace(item, text="", metadata=metadata)
 
 
 def _cleaned(item: ContextItem) -> tuple[ContextItem, tuple[Signal, ...]]:
-    """A document, which others wrote, without hidden characters, and what the guards see in it."""
+    """A document, which others wrote, without hidden characters, and the guards' signals for it."""
     cleaned = clean(item.text.encode())
     signals = (*cleaned.signals, *signals_in(cleaned.text))
     return msgspec.structs.replace(item, text=cleaned.text) if cleaned.changed else item, signals

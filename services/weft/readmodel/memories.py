@@ -1,6 +1,6 @@
 """Facts and episodes: of one scope and name the value with the newest source is in force.
 
-Nothing is overwritten. A row says from when until when a value was in force; where the newest is
+Nothing is overwritten. A row says from when until when a value was in force. If the newest value is
 withdrawn, the one before it gets a second row from then on.
 """
 
@@ -37,7 +37,7 @@ class Memory(msgspec.Struct, frozen=True):
 
 
 def remember(db: sqlite3.Connection, new: Memory) -> None:
-    """Put a value in force, unless one with a newer source is."""
+    """Put a value in force, unless one with a newer source is in force."""
     key = (new.tenant, new.type, new.scope, new.name)
     current = db.execute(_sql.in_force, (*key, OPEN)).fetchone()
     until = OPEN
@@ -52,7 +52,7 @@ def remember(db: sqlite3.Connection, new: Memory) -> None:
 
 
 def withdraw(db: sqlite3.Connection, version: int, at: int) -> None:
-    """Take back from `at` on what the event `version` taught."""
+    """Withdraw from `at` on what the event `version` stated."""
     for number, *key, until in db.execute(_sql.of_version, (version,)).fetchall():
         db.execute(_sql.withdraw, (at, at, number))
         if until == OPEN:
@@ -60,7 +60,8 @@ def withdraw(db: sqlite3.Connection, version: int, at: int) -> None:
 
 
 def forget_session(db: sqlite3.Connection, session: int, at: int) -> None:
-    """Delete what a session taught; in shared scopes the values before it are in force again."""
+    """Delete the memories of a session; in shared scopes the values before them are in force
+    again."""
     forget_rows(db, db.execute(_sql.of_session, (session,)).fetchall(), at)
 
 

@@ -1,10 +1,10 @@
-"""Checksums of a read model's pages, so that damage is noticed before an answer is made of it.
+"""Checksums of a read model's pages, so that damage is noticed before it reaches an answer.
 
-In WAL mode SQLite changes the file itself only when the write-ahead log is written back, which the
-one writer does at moments of its own. It notes a CRC-32 of every page then, as the write-ahead log
-says that it shall be, and the file's time and size: a look at those two tells every reader around
-each request whether anybody else wrote to the file. What rots below the file system is found by
-reading the pages, some at a time.
+In WAL mode SQLite changes the file itself only at a checkpoint, which the one writer makes at times
+of its choice. The writer then stores a CRC-32 of every page, as it is in the write-ahead log, with
+the file's modification time and size. Around each request a reader compares these two, which tells
+whether anything else has written to the file. Corruption below the file system is found by reading
+the pages, some at a time.
 
 SQLite's own checksum extension (cksumvfs) is not part of Python's SQLite. The write-ahead log has
 checksums of its own, by which SQLite drops a damaged end of it when it opens the file; the log's
@@ -71,7 +71,7 @@ class PageChecksums:
         self._flux = path.with_name(f"{path.name}.flux")
         self._wal = path.with_name(f"{path.name}-wal")
         self._stamp: tuple[int, int] | None = None
-        """Time and size of the file as last found right."""
+        """Time and size of the file when it was last found intact."""
         self._next = 0
         """The page at which `look` goes on."""
 
@@ -82,15 +82,15 @@ class PageChecksums:
     # What the writer does.
 
     def note_all(self) -> None:
-        """Take the file as it is for right."""
+        """Take the file as intact and store the checksums of all pages."""
         page_bytes, found = _page_bytes(self.path), self._found()
         sums = array("I", (zlib.crc32(page) for _, page in _each_page(self.path, page_bytes)))
         self._write(sums, page_bytes, 0, found)
         self._flux.unlink(missing_ok=True)
 
     def settle(self) -> None:
-        """Note those pages that were being written back when their writer died. Raises `Corrupt`
-        where one is neither as it was nor as it was to be, and is not written back again."""
+        """Store the checksums of pages that were being written back when the writer died. Raises
+        `Corrupt` if one has neither its old nor its new content and will not be written again."""
         if self._flux.exists():
             header, sums = self._read()
             self._note(sums, self._in_flux(), header, again=self._in_wal())

@@ -1,28 +1,28 @@
 """The text index: which documents of a session hold a term, as packed numbers.
 
-A document is one version of an item's text, numbered within its session in log order. The newest
-wait in the tail, word for word; every 256 of them are sealed: their postings are appended to the
-rows of their terms, one row for each term and block of 4,096 documents.
+A document is one passage of one version of an item's text, numbered within its session in log
+order. The newest documents are kept as lists of terms in the tail; every 256 of them are sealed:
+their postings are appended to the rows of their terms, one row for each term and block of 4,096
+documents.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import struct
-from functools import cache
 from itertools import groupby
 from math import log2
 
 from weft.readmodel.sql import statements
 
 SEGMENT = 256
-"""Documents that are sealed together: a search reads the tail, up to so many, whole."""
+"""Documents that are sealed together: a search reads the whole tail, at most this many."""
 BLOCK = 4_096
 """Documents per row of a term: few rows to read for a rare term, and none too long to append to."""
 WIDTH = 4
 """Bytes of a posting: 16 bits place in the block, 8 frequency (at most 255), 8 length code."""
 MAX_TERM = 40
-"""Characters of a term that count; longer ones are hashes and base64."""
+"""Significant characters of a term; longer words are hashes and base64."""
 
 _ONE_MORE, _MOST_TIMES = 1 << 8, 0xFF << 8
 """A posting's frequency: one more of it, and the most."""
@@ -51,23 +51,13 @@ def posting(document: int, times: int, length: int) -> int:
     return (document % BLOCK) << 16 | (times if times < 256 else 255) << 8 | length
 
 
-@cache
-def _layout(count: int) -> struct.Struct:
-    return struct.Struct(f"<{count}I")
-
-
 def pack(postings: list[int]) -> bytes:
-    return _layout(len(postings)).pack(*postings)
-
-
-@cache
-def _halved(count: int) -> struct.Struct:
-    return struct.Struct(f"<{count}H")
+    return struct.pack(f"<{len(postings)}I", *postings)
 
 
 def halves(entries: bytes) -> tuple[int, ...]:
     """Of each posting the lower half, which is frequency and length code, then its place."""
-    return _halved(len(entries) * 2 // WIDTH).unpack(entries)
+    return struct.unpack(f"<{len(entries) * 2 // WIDTH}H", entries)
 
 
 Document = tuple[int, int, list[str]]

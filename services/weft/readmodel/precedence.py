@@ -1,4 +1,4 @@
-"""Which of several derived events about one thing counts: a pure rule over what was folded."""
+"""Which of several derived events about the same thing counts: a pure function of earlier ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Derivation(msgspec.Struct, frozen=True):
     """Sequence of the source event."""
     run: str
     part: str
-    """Tells events of one source and run apart, such as two scopes."""
+    """Distinguishes events of one source and run, such as two scopes."""
     version: int
     """Its own sequence."""
 
@@ -25,7 +25,7 @@ class Verdict(Enum):
     DUPLICATE = "duplicate"
     """The same source, run and part again."""
     LATE = "late"
-    """Something that outranks it is there already."""
+    """An event that outranks it was folded before."""
 
 
 def judge(new: Derivation, known: Iterable[Derivation]) -> tuple[Verdict, list[Derivation]]:

@@ -1,5 +1,5 @@
-"""The raw bodies of untrusted items on their way through the fold: from their event to their
-envelope they are remembered in memory, or read from the log again; no file holds them."""
+"""Raw bodies of untrusted items between their event and their envelope: kept in memory, or read
+from the log again, and never written to a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weft_schemas.events import decode_event
 from weft_schemas.items import ContextItem
 
 KEPT = 32 << 20
-"""Characters that are remembered: the results that a busy firewall is behind by."""
+"""Characters that are kept: enough for the backlog of a busy firewall."""
 
 Read = Callable[[int], bytes | None]
 """Gives a record's payload by its sequence, None where the log does not hold it any more. Raises
@@ -53,6 +53,6 @@ class RawBodies:
         return event.text if isinstance(event, ContextItem) else None
 
     def forget(self) -> None:
-        """Nothing is kept over an erasure, or a transaction that failed."""
+        """Drop everything, after an erasure or a failed transaction."""
         self._kept.clear()
         self._size = 0

@@ -1,4 +1,5 @@
-"""Redaction hooks by name: what is shown of an item whose sensitivity reaches the floor."""
+"""Redaction hooks by name: they give the text shown for an item at or above the sensitivity
+floor."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The rows that one compile after the other reads over a connection, kept while no derived event
-changes them: the recent items of a session in use are read once."""
+"""A cache of item rows for one connection. Compiles of an active session read mostly the same
+items; a row stays until a derived event changes it. It saves about a tenth of a small compile."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from weft.readmodel.rows import ItemRow
 from weft.readmodel.sql import statements
 
 KEPT = 1_000_000
-"""Of what a connection keeps, with its text counted in characters: some 2 MB."""
+"""Size of a connection's cache, with texts counted in characters: some 2 MB."""
 ROW, SESSION = 300, 1_000
-"""What a row takes beside its text, and a session beside its rows."""
+"""Overhead of a row beside its text, and of a session beside its rows."""
 MOST_CHANGED = 100
-"""Changed items that are looked for one by one; with more of them everything is forgotten."""
+"""Most changed items that are dropped one by one; beyond this the whole cache is cleared."""
 
 _sql = statements("view")
 
 
 class Newest(msgspec.Struct, frozen=True):
-    """The newest events of the kinds that change rows: what was read before them may not hold."""
+    """Sequences of the newest events of the kinds that change rows."""
 
     envelope: int = 0
     summary: int = 0
@@ -70,7 +70,7 @@ class RowCache:
         return rows
 
     def _forget_changed(self, db: sqlite3.Connection, newest: Newest) -> None:
-        """A session's number comes again after an erasure, so that nothing is kept over one."""
+        """An erased session's number may be reused, so an erasure clears the cache."""
         since = {"envelope": self._newest.envelope, "summary": self._newest.summary}
         changed = db.execute(_sql.changed, {**since, "most": MOST_CHANGED + 1}).fetchall()
         if newest.tombstone != self._newest.tombstone or len(changed) > MOST_CHANGED:

@@ -26,7 +26,8 @@ FOLD_VERSION = 3
 
 _SAMPLE = "The quick brown foxes jumped over 13 lazy-dogs: naïve café, user_id=42 and Über-Größe."
 WAL_BYTES = 16 * 1024 * 1024
-"""Of the write-ahead log, above which the writer writes it back, as far as readers let it."""
+"""Size of the write-ahead log above which the writer makes a checkpoint, as far as readers
+allow."""
 LONG_WAL_BYTES = 64 * 1024 * 1024
 """Of the write-ahead log, above which the writer waits for readers to write it back. By itself
 SQLite starts it over only at a moment without a reader, and a busy replica has none."""
@@ -127,7 +128,7 @@ def set_meta(db: sqlite3.Connection, name: str, value: str | int) -> None:
 
 
 def bounded(number: int) -> int:
-    """A count that a stranger sent, as one that SQLite can hold."""
+    """A count from outside, limited to what SQLite can hold."""
     return max(0, min(number, _MOST))
 
 

@@ -37,7 +37,7 @@ _ROOTS = {
 
 
 class _Known(dict[str, str]):
-    """The terms of the words that have been seen: most words of most texts come again."""
+    """Terms of words seen before: most words are repeated."""
 
     def __missing__(self, word: str) -> str:
         stem = _stemmer.stemWord(word)

@@ -1,24 +1,24 @@
-"""The newest documents of a session, not sealed into postings yet, as one search after the other
-finds them: looked through at first, in postings of their own for a session that is asked again."""
+"""The newest documents of a session, which are not sealed into postings yet: scanned in the first
+search, and indexed in memory when the session is searched again."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
 
 from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.postings import BLOCK, SEGMENT, invert, posting
 from weft.readmodel.sql import statements
 
 FEW = 8
-"""Terms up to which each is looked for in a text: less than to take the text apart."""
+"""Up to this many terms, each is searched for in a text, which is faster than splitting the
+text."""
 LONG = 20_000
-"""Characters of a text's terms from which it is only looked through: its postings would take more
-than they save."""
+"""Characters of a text's terms from which it is only scanned: indexing it would cost more than it
+saves."""
 KEPT = 1_000_000
-"""Characters of terms in the tails that a connection keeps; with their postings some 25 MB."""
+"""Characters of terms that a connection keeps; with their postings some 25 MB."""
 
 _sql = statements("postings")
 
@@ -48,8 +48,7 @@ class UnsealedPostings:
             self.end = document + 1
 
     def index(self) -> None:
-        """Make postings of the texts that are not long: as much work as to look through them for
-        four searches."""
+        """Index the texts that are not long: as much work as scanning them for four searches."""
         short = [row for row in self._texts if len(row[2]) <= LONG]
         self._texts = [row for row in self._texts if len(row[2]) > LONG]
         for document, length, terms in short:
@@ -78,39 +77,24 @@ def _within(text: str, wanted: Collection[str]) -> Iterator[str]:
         yield from (term for term in wanted if f"\n{term}\n" in text)
 
 
-class Seen(NamedTuple):
-    """What a query of the same snapshot has said already."""
-
-    tombstone: int
-    """The newest."""
-    documents: int
-    """Of the session."""
-
-
 class UnsealedCache:
-    """The tails of the sessions that were last searched over one connection, which sees one commit
-    after the other. Nothing is kept over an erasure: a session's number can come again."""
+    """The unsealed postings of the sessions last searched over one connection. An erasure clears
+    it, since a session's number can be reused."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, UnsealedPostings] = OrderedDict()
         self._characters = 0
         self._tombstone = 0
 
-    def of(
-        self, db: sqlite3.Connection, session: int, seen: Seen | None = None
-    ) -> UnsealedPostings:
+    def of(self, db: sqlite3.Connection, session: int) -> UnsealedPostings:
         """The tail of a session, with all that the database holds of it now."""
-        newest = None
-        if seen is None:
-            newest = db.execute(_sql.last_document, (session,)).fetchone()
-            seen = Seen(newest_tombstone(db), newest[0] + 1 if newest else 0)
-        self._forget_erased(seen.tombstone)
-        first = seen.documents // SEGMENT * SEGMENT
+        self._forget_erased(newest_tombstone(db))
+        newest = db.execute(_sql.last_document, (session,)).fetchone()
+        first = (newest[0] + 1) // SEGMENT * SEGMENT if newest else 0
         tail = self._taken(session)
         if tail is None or tail.first != first:
             tail = UnsealedPostings(first)
-        if newest is not None:
-            tail.newest = newest
+        tail.newest = newest
         asked_again = tail.end > first
         tail.extend(db.execute(_sql.tail, (session, tail.end)))
         if asked_again:

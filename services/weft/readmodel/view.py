@@ -1,24 +1,23 @@
-"""One session at one sequence, read from SQLite: every query has a bound that does not grow with
-the session, and a predicate that lets nothing later in."""
+"""One session at one sequence, read from SQLite. Every query has a limit that does not grow with
+the session, and a condition that excludes everything later."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import compress, repeat
-from operator import is_
 from typing import Any, NamedTuple
 
 import msgspec
 
 from weft.readmodel.row_cache import Newest, RowCache
 from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
-from weft.readmodel.search import MAX_POSTINGS, best_documents, count_until
+from weft.readmodel.search import MAX_POSTINGS, IndexSearch
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN, snapshot
-from weft.readmodel.unsealed_postings import Seen, UnsealedCache, UnsealedPostings
+from weft.readmodel.unsealed_postings import UnsealedCache, UnsealedPostings
 from weft_schemas.envelope import ResultEnvelope, Signal
 from weft_schemas.events import EpisodeEvent, MemoryFact
 from weft_schemas.grants import ScopeGrants
@@ -57,7 +56,7 @@ _DEFAULT_POLICY = ContextPolicy()
 
 
 class _Begin(NamedTuple):
-    """What one query says of a session, and whether others would find anything."""
+    """The state of a session as of the newest folded sequence."""
 
     checkpoint: int | None
     encoding: str | None
@@ -65,29 +64,14 @@ class _Begin(NamedTuple):
     """Of the session; 0 where it is unknown."""
     items: int
     documents: int
-    """Of the text index, and"""
+    """In the text index."""
     words: int
-    """their length."""
+    """In all of these."""
     envelope: int
     """The newest envelope's version, as `row_cache.Newest` wants it."""
     summary: int
     """The newest summary's, or level's."""
     tombstone: int
-    has_policies: int
-    """Whether the tenant has any, 0 or 1, as below."""
-    has_memories: int
-    has_scopes: int
-    """Whether an item of the session named any."""
-    has_waiting: int
-    """Whether an item of the session waits for its envelope now."""
-    has_plans: int
-    has_rules: int
-    """Whether the session has items of these kinds, plans and policies."""
-    has_superseded: int
-    """Whether an item of the session has had another text."""
-    has_pins: int
-    has_flags: int
-    """Whether the guards saw anything in an item of the session."""
 
 
 class View:
@@ -102,8 +86,8 @@ class View:
         tails: UnsealedCache | None = None,
         keep: RowCache | None = None,
     ) -> None:
-        """Reads at `as_of`, or at the newest folded sequence where that is earlier or none. `tails`
-        and `keep` are the connection's."""
+        """Reads at `as_of`, or at the newest folded sequence if that is earlier or none is given.
+        `tails` and `keep` are the connection's."""
         self._db = db
         self._tails = UnsealedCache() if tails is None else tails
         self._keep = RowCache() if keep is None else keep
@@ -120,11 +104,10 @@ class View:
             self.encoding = begin.encoding or ""
             self._number = begin.number
             self._count = self._items_until(begin.items, folded)
-            # What is shared or of now could change under a view that no snapshot holds.
-            self._is_now = self._in_snapshot and self.sequence == folded
-            keep = self._keep if self._is_now else RowCache()
+            # Shared rows are as of now, and could change under a view that no snapshot holds.
+            shared = self._in_snapshot and self.sequence == folded
             newest = Newest(begin.envelope, begin.summary, begin.tombstone)
-            self._known = keep.of(db, self._number, newest)
+            self._known = (self._keep if shared else RowCache()).of(db, self._number, newest)
 
     def item_count(self) -> int:
         return self._count
@@ -160,13 +143,9 @@ class View:
         return view
 
     def recent(self, limit: int) -> list[ItemRow]:
-        return self._placed(range(max(self._count - limit, 0), self._count))[::-1]
+        return self.places(range(max(self._count - limit, 0), self._count))[::-1]
 
     def of_kind(self, kind: ItemKind, limit: int, before: int | None = None) -> list[ItemRow]:
-        if kind is ItemKind.PLAN_STATE and not self._begin.has_plans:
-            return []
-        if kind is ItemKind.POLICY and not self._begin.has_rules:
-            return []
         count = self._count if before is None else min(before, self._count)
         return self._items(_OF_KIND, kind=kind.value, limit=limit, count=count)
 
@@ -174,29 +153,22 @@ class View:
         return self._items(_FIRST_OF_KIND, kind=kind.value)
 
     def pinned(self, limit: int = MAX_PINS) -> list[ItemRow]:
-        return self._items(_PINNED, limit=limit) if self._begin.has_pins else []
+        return self._items(_PINNED, limit=limit)
 
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
-        return self._placed(range(max(first_ordinal, 0), min(last_ordinal + 1, self._count)))
+        return self.places(range(max(first_ordinal, 0), min(last_ordinal + 1, self._count)))
 
     def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
-        return self._placed(sorted(set(ordinals)))
-
-    def _placed(self, wanted: Sequence[int]) -> list[ItemRow]:
-        """Of these ordinals, which ascend."""
-        known = list(map(self._known.by_ordinal.get, wanted))
-        if None not in known:
-            return known  # type: ignore[return-value]
-        new = list(compress(wanted, map(is_, known, repeat(None))))
+        known, wanted = self._known.by_ordinal, sorted(set(ordinals))
+        new = [ordinal for ordinal in wanted if ordinal not in known]
         read = {row.ordinal: row for row in self._new(_PLACES, ordinals=new)}
-        return [row or read[at] for at, row in zip(wanted, known, strict=True) if row or at in read]
+        return [row for at in wanted if (row := known.get(at) or read.get(at))]
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
         known, wanted = self._known.by_sequence, sorted(set(sequences))
         new = [sequence for sequence in wanted if sequence not in known]
         read = {row.sequence: row for row in self._new(_BY_SEQUENCE, sequences=new)}
-        found = [known.get(sequence) or read.get(sequence) for sequence in wanted]
-        return [row for row in found if row is not None]
+        return [row for at in wanted if (row := known.get(at) or read.get(at))]
 
     def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
         return self._items(_BY_ID, ids=json.dumps(list(ids)))
@@ -205,18 +177,14 @@ class View:
         return self._items(_CHILDREN, ids=json.dumps(list(ids)))
 
     def flags(self) -> dict[int, tuple[Signal, ...]]:
-        if not self._begin.has_flags:
-            return {}
         place = {"session": self._number, "at": self.sequence, "limit": MAX_FLAGS}
         found = self._db.execute(_sql.flags, place).fetchall()
         return {item: signals for item, body in found if (signals := _signals.decode(body))}
 
     def pending(self) -> list[ItemRow]:
-        if self._is_now and not self._begin.has_waiting:
-            return []
         at = {"session": self._number, "at": self.sequence}
         waiting = [item for (item,) in self._db.execute(_sql.pending, at)]
-        return self.rows(sorted(waiting)) if waiting else []
+        return self.rows(waiting)
 
     def search(
         self,
@@ -228,11 +196,8 @@ class View:
         with snapshot(self._db):
             # Searches of one snapshot share the tail; without one it could be sealed in between.
             tail = self._tail if self._in_snapshot else self._tails.of(self._db, self._number)
-            best = best_documents(
-                self._db, self._number, terms, self.sequence, limit, tail, postings, weights,
-                (self._begin.documents, self._begin.words) if self._is_now else None,
-                bool(self._begin.has_superseded),
-            )  # fmt: skip
+            search = IndexSearch(self._db, self._number, self.sequence, tail)
+            best = search.best(terms, limit, postings, weights)
             wanted = _written([document for document, _ in best])
             found = self._db.execute(_postings.items_of_documents, (wanted, self._number))
             items = {document: place for document, *place in found}
@@ -285,9 +250,7 @@ class View:
 
     @cached_property
     def _scopes(self) -> dict[str, None]:
-        named: list[tuple[str]] = []
-        if self._begin.has_scopes:
-            named = self._db.execute(_sql.scopes, (self._number, self.sequence)).fetchall()
+        named = self._db.execute(_sql.scopes, (self._number, self.sequence))
         return dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)])
 
     def policy(self) -> tuple[int, ContextPolicy]:
@@ -295,10 +258,8 @@ class View:
 
     @cached_property
     def _policy(self) -> tuple[int, ContextPolicy]:
-        row = None
-        if self._begin.has_policies:
-            place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
-            row = self._db.execute(_sql.policy, place).fetchone()
+        place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
+        row = self._db.execute(_sql.policy, place).fetchone()
         return (0, _DEFAULT_POLICY) if row is None else (row[0], clamped(_policy.decode(row[1])))
 
     def catalog(self, name: str) -> tuple[int, Catalog] | None:
@@ -314,8 +275,7 @@ class View:
 
     @cached_property
     def _tail(self) -> UnsealedPostings:
-        seen = Seen(self._begin.tombstone, self._begin.documents) if self._is_now else None
-        return self._tails.of(self._db, self._number, seen)
+        return self._tails.of(self._db, self._number)
 
     def _items_until(self, items: int, folded: int) -> int:
         """How many items stand at or before the sequence read, of those until `folded`."""
@@ -327,10 +287,10 @@ class View:
             found: int = self._db.execute(_sql.sequence_of_ordinal, place).fetchone()[0]
             return found
 
-        return count_until(self.sequence, items, sequence_of)
+        return bisect_right(range(items), self.sequence, key=sequence_of)
 
     def _new(self, sql: str, **wanted: list[int]) -> list[ItemRow]:
-        """What a query for these finds; nothing is asked where there is none."""
+        """The rows of these ordinals or sequences; no query if there are none."""
         values = {name: _written(numbers) for name, numbers in wanted.items() if numbers}
         return self._items(sql, **values) if values else []
 
@@ -342,21 +302,18 @@ class View:
         known = self._known.by_sequence.get(row[0])
         if known is None:
             known = item_row(row)
-            # What waits for its envelope, or was given up, changes without one.
+            # An item that waits for its envelope, or was given up, changes without a new one.
             if not known.pending and not known.parked:
                 self._known.add(known)
         return known
 
     def _memories(self, kind: str, scope: str, limit: int) -> list[tuple[Any, ...]]:
         """What is in force of a scope, the newest, ties by name."""
-        if not self._begin.has_memories:
-            return []
         values = {
             "tenant": self.tenant, "type": kind, "scope": scope, "limit": limit,
             "at": self.sequence, "open": OPEN,
         }  # fmt: skip
-        sql = _sql.memories_now if self._is_now else _sql.memories
-        found = self._db.execute(sql, values).fetchall()
+        found = self._db.execute(_sql.memories, values).fetchall()
         return sorted(found, key=lambda row: (-row[1], -row[2], row[5]))
 
 

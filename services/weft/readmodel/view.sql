@@ -5,16 +5,7 @@ SELECT m.value, (SELECT value FROM meta WHERE name = 'encoding'),
     coalesce((SELECT max(version) FROM envelopes), 0),
     max(coalesce((SELECT max(version) FROM summaries), 0),
         coalesce((SELECT max(version) FROM levels), 0)),
-    coalesce((SELECT max(version) FROM tombstones), 0),
-    EXISTS (SELECT 1 FROM policies WHERE tenant = :tenant),
-    EXISTS (SELECT 1 FROM memories WHERE tenant = :tenant),
-    EXISTS (SELECT 1 FROM scopes WHERE session = s.number),
-    EXISTS (SELECT 1 FROM waits WHERE session = s.number AND until > m.value),
-    EXISTS (SELECT 1 FROM items WHERE session = s.number AND kind = 'plan_state'),
-    EXISTS (SELECT 1 FROM items WHERE session = s.number AND kind = 'policy'),
-    EXISTS (SELECT 1 FROM superseded WHERE session = s.number),
-    EXISTS (SELECT 1 FROM pins WHERE session = s.number),
-    EXISTS (SELECT 1 FROM flags WHERE session = s.number)
+    coalesce((SELECT max(version) FROM tombstones), 0)
 FROM (SELECT 1)
 LEFT JOIN meta m ON m.name = 'checkpoint'
 LEFT JOIN sessions s ON s.tenant = :tenant AND s.session = :session
@@ -99,15 +90,7 @@ SELECT item FROM waits WHERE session = :session AND until > :at AND since <= :at
 -- name: scopes
 SELECT scope FROM scopes WHERE session = ? AND sequence <= ? ORDER BY sequence, scope
 
--- What is in force at the newest sequence, in the index's order.
--- name: memories_now
-SELECT m.body, m.source, m.version, m.tokens, s.session, m.name
-FROM memories m CROSS JOIN sessions s ON s.number = m.session
-WHERE m.tenant = :tenant AND m.type = :type AND m.scope = :scope AND m.until = :open
-ORDER BY m.source DESC, m.version DESC LIMIT :limit
-
--- What was in force at an earlier one: what still is (in the index's order, newest source first), and
--- what ended later.
+-- What is in force: what still is (in the index's order, newest source first), and what ended later.
 -- name: memories
 SELECT m.body, m.source, m.version, m.tokens, s.session, m.name FROM (
     SELECT * FROM (

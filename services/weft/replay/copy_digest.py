@@ -1,5 +1,5 @@
-"""What a copy and its original have in common, as one digest: every event in order, with sequences
-as places within the copy, and without the session's name."""
+"""A digest that a copy shares with its original: over all events in order, with sequences replaced
+by positions, and without the session's name."""
 
 from __future__ import annotations
 

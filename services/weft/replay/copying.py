@@ -1,8 +1,8 @@
-"""Copying events to another place of a log: in their order, each after what it refers to, under
-ids that are the same when the copy is made again, so that an interrupted one is finished.
+"""Copying events into another session or log: in order, each after the events that it refers to,
+and with deterministic ids, so that an interrupted copy can be resumed.
 
-Each copy says which workers have settled it already, so that none derives again, and no model is
-asked again for, what is copied along.
+Each copy names the workers that have finished its original: their derived events are copied as
+well, so they do not derive, or ask a model, again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WINDOW = 500
 """Events published at once."""
 
 Change = Callable[[Event, LogRecord], Event]
-"""What becomes of a record's event, besides names and sequences."""
+"""Changes a record's event, beyond names and sequences."""
 
 
 def unchanged(event: Event, record: LogRecord) -> Event:

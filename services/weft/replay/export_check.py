@@ -1,5 +1,5 @@
-"""Whether an export is whole and unchanged, found by reading it once before anything is imported
-of it."""
+"""Checks that an export is complete and unchanged, by reading it once before anything is
+imported."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Forking: a session's prefix as a session of its own, which goes its own way from there.
+"""Forking: a session's prefix becomes a session of its own.
 
-What belongs to the prefix is decided by source: what was derived later from an item of the prefix
-comes along.
+What belongs to the prefix is decided by source: events that were derived later from an item of the
+prefix are copied too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which replicas run, and up to where erased content has left their files.
+"""Which replicas are running, and up to which sequence erased content is gone from their files.
 
-A question to all of them at once: each indexer answers for its replica. One that does not run
-cannot answer; it folds the tombstones when it starts.
+One request goes to all of them, and each indexer answers for its replica. A replica that is not
+running cannot answer; it folds the tombstones when it starts.
 """
 
 from __future__ import annotations

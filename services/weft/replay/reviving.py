@@ -1,7 +1,7 @@
 """Dead letters on a real log: find them, have them worked again, drop them.
 
-Replaying is an event that the worker takes like any other, so it needs no worker to be up now, and
-what it derives stands in the log behind its source as if it had come late.
+Reviving publishes an event that the worker takes like any other, so no worker has to be running
+now, and the events derived from it follow in the log as if they had come late.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Snapshots forget what is erased: they are deleted, and where the log was trimmed, so that one is
-needed, that one is written anew without it."""
+"""Erasure in snapshots: they are deleted. If the log was trimmed, so that one is needed, the newest
+is rewritten without the erased rows."""
 
 from __future__ import annotations
 

@@ -1,97 +1,35 @@
-"""Credentials in a text: the published formats, and values that look random beside a telling name.
+"""Credentials in a text: the published formats, and what is told by the words around it.
 
 A secret that is found leaves this worker only as its keyed fingerprint.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-import re2
-
+from weft.secrets.assigned import NAMES, assigned_secrets
 from weft.secrets.finding import Finding
 from weft.secrets.in_code import IN_CODE
 from weft.secrets.in_commands import IN_COMMANDS
 from weft.secrets.in_context import IN_CONTEXT
-from weft.secrets.names import (
-    NEAR,
-    ends_in_key,
-    is_harmless,
-    is_weak,
-    name_before,
-    names_key,
-    names_password,
-    names_phrase,
-)
+from weft.secrets.names import NEAR, is_harmless, name_before
 from weft.secrets.published import RULES as PUBLISHED
-from weft.secrets.published import SERVICES
-from weft.secrets.rule import WORD_START, SecretRule
+from weft.secrets.rule import SecretRule
 from weft.secrets.values import (
-    is_basic,
     is_code,
     is_key_like,
     is_mixed,
-    is_passphrase,
     is_place,
     is_placeholder,
     is_plain,
     is_said,
-    is_word_of_secrecy,
     looks_random,
 )
 from weft.secrets.vendors import VENDORS
 
 RULES = (*PUBLISHED, *VENDORS, *IN_CONTEXT, *IN_COMMANDS, *IN_CODE)
-NAMES = (
-    b"passw", b"pwd", b"passphrase", b"secret", b"token", b"credential", b"apikey", b"api_key",
-    b"api-key", b"accesskey", b"access_key", b"access-key", b"auth", b"private_key", b"privatekey",
-    b"encryption_key", b"signing_key", b"account_key", b"pass", b"x-api-key", b"pw", b"p/w",
-    b"api key", b"access key", b"private key", b"api.key", b"key=", b"key:", b'key"', b"key'",
-    b"key ", b"key[", b"key]", b"crumb", b"_pat",
-)  # fmt: skip
-_DECLARED = (
-    rb"(?::[ \t]{0,4}(?:&(?:'static )?)?(?:str|string|bytes|secretstr|text|any|optional\[str\])\??"
-    rb"[ \t]{0,4})?"
-)
-"""The type that stands between a name and its value: `password: str = "…"`."""
-_MADE = (
-    rb"(?:(?:new[ \t]{1,4})?(?:string|securestring|secretstr)(?:::from)?\([ \t]{0,4}"
-    rb"|[\[({][ \t]{0,4}(?:[0-9]{1,4},[ \t]{0,4})?|[0-9]{1,4},[ \t]{0,4}|!!?[a-z]{3,8}[ \t]{1,4})?"
-)
-"""What a value may be wrapped in: `new String("…")`, `{0, "…"}`, `!!binary "…"`."""
-_OPTIONS = re2.Options()
-_OPTIONS.encoding = re2.Options.Encoding.LATIN1
-_OPTIONS.max_mem = 32 << 20
-_ASSIGNED = re2.compile(
-    rb"(?i)((?:passw(?:or)?d|passwd|pwd|passphrase|secret(?: key)?|token|credentials?"
-    rb"|(?:user|db|root|admin|mysql|ftp|smtp)_?pass|" + SERVICES.encode() + rb"[._ -]?key"
-    rb"|api[ ._-]?key|access[ _-]?key|account[_-]?key|private[ _-]?key|encryption[_-]?key"
-    rb"|signing[_-]?key|shared[_-]?key|auth(?:entication key)?|crumb|_pat\b|"
-    + WORD_START.encode()
-    + rb"(?:pass|pw|p/w)|[_-](?:pass|pw))[\w.-]{0,20})"
-    rb"[ \t\\]{0,4}[\"'\]]{0,2}(?:\[\])?[ \t]{0,4}"
-    + _DECLARED
-    + rb"(?::=|=>|[!=]={1,2}|\+?=|:)[ \t\\]{0,20}"
-    rb"(?:" + _MADE + rb"[bfrul@$]?(?:\"([^\"\n]{4,300})\"|'([^'\n]{4,300})'|`([^`\n]{4,300})`)"
-    rb"|(?:!!?[a-z]{3,8}[ \t]{1,4})?([^\s\"',;)\]}<>(]{4,300}))",
-    _OPTIONS,
-)
-"""Of a name only from what tells: a pattern that began with what may stand before it would be far
-slower."""
-_NAME_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
-_LONGEST_NAME = 40
-"""Bytes before what tells."""
-_BARE = 5
-"""Group of a value without quotes."""
-_SHORT = 6
-"""Characters that a value has which is not quoted, or is no password."""
-_LONG_NUMBER = 16
-"""Digits that are no count, beside the name of a key."""
-_LONGER_NUMBER = 24
-"""And beside that of a token, which counts things as often."""
 
 
 def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Finding]:
@@ -106,7 +44,7 @@ def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Fin
     for rule in _rules_for(present):
         found += _of_rule(rule, data, limit)
     if not present.isdisjoint(NAMES):
-        found += _assigned(data, limit)
+        found += assigned_secrets(data, limit)
     return found
 
 
@@ -145,100 +83,3 @@ def _passes(rule: SecretRule, value: bytes) -> bool:
     if rule.check == "mixed":
         return is_mixed(value) and not is_place(value)
     return rule.check == "word" or not is_plain(value)
-
-
-def _assigned(data: bytes, limit: int) -> list[Finding]:
-    found: list[Finding] = []
-    for match in islice(_ASSIGNED.finditer(data), limit):
-        group = match.lastindex
-        # What is left of an escaped quote at the end belongs to the text around the value.
-        begin = _name_begins(data, match.start())
-        name, value = data[begin : match.end(1)], match.group(group).rstrip(b" \\")
-        if group == _BARE and data[begin - 1 : begin] in (b"?", b"&"):
-            value = value.partition(b"&")[0]
-        elif group == _BARE and data[match.end(group) : match.end(group) + 1] in (b"(", b"["):
-            continue  # what a program does with one
-        if data[max(0, begin - 2) : begin] == b"::":
-            continue  # the name of a type
-        if group != _BARE and _is_key_of_object(data, match.start(group), match.end()):
-            continue
-        alone = group != _BARE or _is_field(data, begin, match.end(group))
-        if _is_secret_value(name, value.lstrip(b" "), alone, group != _BARE):
-            start = match.start(group)
-            end = start + len(value)
-            # A backslash before a bare value is its first character's.
-            while data[start - 1 : start] == b"\\" and group == _BARE:
-                start -= 1
-            found.append(Finding(start, end, "secret", _label(name)))
-    return found
-
-
-_OPENS = re.compile(rb"[\[({][ \t]{0,4}[\"'`]\Z")
-_NAMES = re.compile(rb"[ \t]{0,4}(?::|=>)")
-
-
-def _is_key_of_object(data: bytes, start: int, end: int) -> bool:
-    """Whether what is quoted in brackets is no value, but the name of one."""
-    return (
-        _OPENS.search(data[max(0, start - 6) : start]) is not None
-        and _NAMES.match(data[end : end + 6]) is not None
-    )
-
-
-def _name_begins(data: bytes, tells: int) -> int:
-    before = data[max(0, tells - _LONGEST_NAME) : tells]
-    return tells - len(before) + len(before.rstrip(_NAME_BYTES))
-
-
-def _label(name: bytes) -> str:
-    return "password" if names_password(name) else "assigned_secret"
-
-
-_FIELD_BEGINS = re.compile(rb"(?:\A|[\n;&?])[ \t-]{0,40}(?:export |set |\$env:|\$)?\Z")
-_FIELD_ENDS = re.compile(rb"[ \t]{0,8}(?:\Z|\\?[\r\n;&]|,?[ \t]*\\?[\r\n]|[ \t](?:#|//))")
-_AROUND = 64
-"""Bytes around a value that are looked at."""
-
-
-def _is_field(data: bytes, start: int, end: int) -> bool:
-    """Whether a name and its bare value are all of a line, or of a field of a connection string:
-    a setting, where in running text a sentence goes on."""
-    before = data[max(0, start - _AROUND) : start]
-    if before[-1:] in (b"?", b"&", b";"):
-        return True
-    behind = data[end : end + _AROUND]
-    return _FIELD_ENDS.match(behind) is not None and _FIELD_BEGINS.search(before) is not None
-
-
-def _is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bool:
-    """`alone`: it stands in quotes, or is all of a field; a bare one may be a variable."""
-    shown = value if quoted else value.rstrip(b":.")
-    if (
-        shown.lower() == name.lower()
-        or is_placeholder(shown)
-        or is_harmless(name)
-        or is_code(value, quoted)
-    ):
-        return False
-    if b" " in value:
-        return quoted and names_phrase(name) and is_passphrase(value)
-    if is_weak(name):
-        return is_key_like(value)
-    if names_password(name):
-        return _is_password(value, alone, quoted)
-    if looks_random(value) or is_basic(value):
-        return True
-    if not alone or len(value) < 8 or not names_key(name):
-        return False
-    if len(value) >= _LONG_NUMBER and value.isdigit():
-        return ends_in_key(name) or len(value) >= _LONGER_NUMBER
-    if is_plain(value):
-        return ends_in_key(name) and is_word_of_secrecy(value, quoted)
-    return is_mixed(value) and not is_place(value)
-
-
-def _is_password(value: bytes, alone: bool, quoted: bool) -> bool:
-    """A sentence about passwords is prose; a password with a digit or a sign is not."""
-    if is_plain(value):
-        return alone and is_word_of_secrecy(value, quoted)
-    return len(value) >= _SHORT or (alone and quoted and is_mixed(value))

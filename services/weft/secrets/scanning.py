@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from weft.bodies.masking import masked_text
+from weft.secrets.assigned import NAMES
 from weft.secrets.escapes import Origins, unescaped
-from weft.secrets.find import NAMES, RULES, find_secrets
+from weft.secrets.find import RULES, find_secrets
 from weft.secrets.finding import Finding, masked, masks_of, without_overlaps
 from weft.secrets.hidden import spans_in_source
 from weft.secrets.own import NONE, Own

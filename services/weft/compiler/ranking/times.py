@@ -9,13 +9,9 @@ from functools import lru_cache
 
 import msgspec
 
-from weft.days import day_of
+from weft.days import MONTHS, day_of, month_number
 
-_WRITTEN_OUT = """
-january february march april may june july august september october november december
-"""
-_MONTHS = _WRITTEN_OUT.split()
-_MONTH = "|".join(f"{name}|{name[:3]}" for name in _MONTHS)
+_MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
 _YEAR = r"(?:,?\s+(?P<year>(?:19|20)\d\d))?"
 _WRITTEN = (
     re.compile(rf"\b(?P<day>\d\d?)(?:st|nd|rd|th)?(?: of)?\s+(?P<month>{_MONTH})\b{_YEAR}", re.I),
@@ -89,12 +85,10 @@ def _time(held: dict[str, str | None]) -> Time:
     month = held.get("month")
     return Time(
         int(year) if (year := held.get("year")) else None,
-        _month(month) if month else None,
+        _number_of(month) if month else None,
         int(day) if (day := held.get("day")) else None,
     )
 
 
-def _month(written: str) -> int:
-    if written.isdigit():
-        return int(written)
-    return next(at for at, name in enumerate(_MONTHS, 1) if name.startswith(written.lower()[:3]))
+def _number_of(month: str) -> int | None:
+    return int(month) if month.isdigit() else month_number(month)

@@ -58,6 +58,10 @@ class Shape(msgspec.Struct, frozen=True):
             return whole(self.row, True) if self.redacted else compact(self.row)
         return of_parts(self.row, taken, self.redacted)
 
+    def all(self) -> Rendition:
+        """All of its parts."""
+        return self.choose(range(part_count(self.row, self.redacted)))
+
     def whole(self) -> Rendition:
         """The item whole, as far as the policy lets it."""
         return self.fixed or whole(self.row, self.redacted)

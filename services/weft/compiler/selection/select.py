@@ -94,17 +94,30 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
     for group in choice.exchange:
         if group.key in shown:
             continue
-        more = {row.sequence: choice.shapes[row.sequence].whole() for row in group.rows}
-        # Counts of large results are close: what is far too large is not counted again.
-        free = [row for row in group.rows if choice.shapes[row.sequence].fixed is None]
-        tokens = sum(max(row.whole_tokens, 0) for row in free)
-        if tokens <= limit * COUNTED_TO and choice.cost.fits({**shown, **more}, limit):
+        more = _all_of(choice, group, shown, limit)
+        if more is not None:
             shown.update(more)
         elif not is_cut:
             room = limit - choice.cost.exact(shown)
             shown = fill(choice, shown, [group], limit - int(room * (1 - CUT_SHARE)))
             is_cut = True
     return _told(choice, shown, min(choice.budget, limit + int(choice.budget * TOLD_SHARE)))
+
+
+def _all_of(choice: Choice, group: Group, shown: Shown, limit: int) -> Shown | None:
+    """An exchange whole, or where that does not fit all that it says, `compact`; null where neither
+    fits beside what is shown."""
+    shapes = [choice.shapes[row.sequence] for row in group.rows]
+    # Counts of large results are close: what is far too large is not counted again.
+    tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
+    if tokens > limit * COUNTED_TO:
+        return None
+    ways = [shape.whole() for shape in shapes], [shape.all() for shape in shapes]
+    for way in ways:
+        more = {shape.row.sequence: made for shape, made in zip(shapes, way, strict=True)}
+        if choice.cost.fits({**shown, **more}, limit):
+            return more
+    return None
 
 
 def _told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:

@@ -1,0 +1,86 @@
+"""A client's connection and what publishes over it, made by the first call that finds a server."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+from weft.client.outgoing import Outgoing
+from weft.client.sending import Sending
+from weft.log.connection import Connection, connect
+from weft.log.publishing import Publisher
+from weft.runtime.settings import Settings
+from weft_schemas.errors import Unavailable, WeftError
+from weft_schemas.ids import derived_key
+
+AGAIN_SECONDS = 1.0
+"""Between two attempts to connect of a client that has no connection yet."""
+
+
+class LazyConnection:
+    """For any number of tasks at once. What publishes is there once `opened` has returned."""
+
+    publisher: Publisher
+    sending: Sending
+    outgoing: Outgoing
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._opening = asyncio.Lock()
+        self._refused: tuple[float, WeftError] | None = None
+        """When nobody could be reached the last time, and why."""
+        self._connection: Connection | None = None
+        self._open = AsyncExitStack()
+
+    @property
+    def connection(self) -> Connection:
+        """Raises `Unavailable` where there is none (yet)."""
+        if self._connection is None:
+            raise Unavailable(
+                "this client is not connected; use it within `async with`, and look whether the "
+                f"server at {self._settings.shown()['WEFT_NATS_URL']} is there"
+            )
+        return self._connection
+
+    @property
+    def is_up(self) -> bool:
+        """Whether a server is there at the moment."""
+        return self._connection is not None and self._connection.is_up
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether there was a server, and it is away now."""
+        return self._connection is not None and not self._connection.is_up
+
+    async def opened(self) -> Connection:
+        """The connection, made now where there is none. Raises what making it raised, without a new
+        attempt within `AGAIN_SECONDS`."""
+        async with self._opening:
+            if self._connection is None:
+                now = asyncio.get_running_loop().time()
+                if self._refused is not None and now < self._refused[0] + AGAIN_SECONDS:
+                    raise self._refused[1]
+                try:
+                    await self._connect()
+                except WeftError as error:
+                    self._refused = (asyncio.get_running_loop().time(), error)
+                    raise
+            return self.connection
+
+    async def close(self) -> None:
+        """End it, where there is one."""
+        await self._open.aclose()
+
+    async def _connect(self) -> None:
+        settings = self._settings
+        async with AsyncExitStack() as opening:
+            connection = await connect(name="weft-client", **settings.connection())
+            opening.push_async_callback(connection.close)
+            self.publisher = await opening.enter_async_context(Publisher(connection))
+            self.sending = await opening.enter_async_context(Sending(connection, self.publisher))
+            key = derived_key(settings.credential(), "message ids")
+            self.outgoing = Outgoing(
+                connection, self.publisher, settings.tenant, key, settings.principal
+            )
+            self._open = opening.pop_all()
+            self._connection = connection

@@ -1,0 +1,63 @@
+"""Which sessions were erased, followed in the log. A name that was erased is not free again: what
+is published to it is ignored, so its host goes on under another one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from weft.log.connection import Connection
+from weft.log.following import Follower
+from weft.log.identity import identify
+from weft.log.record import LogRecord
+from weft_schemas.errors import InvalidInput
+from weft_schemas.events import ErasedEvent
+from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.subjects import stored_filter
+
+
+class Erasures:
+    """Of one tenant."""
+
+    def __init__(self) -> None:
+        self._sessions: set[str] = set()
+
+    def session_after(self, session: str) -> str:
+        """The name that a session goes on under: its own, or the first with a number behind it
+        that was not erased, too."""
+        name, number = session, 2
+        while name in self._sessions:
+            name, number = f"{session}-{number}", number + 1
+        return name
+
+    def take(self, record: LogRecord) -> None:
+        """Take in a record of the log; one that is no tombstone of a session is passed over."""
+        try:
+            event = record.event()
+        except InvalidInput:
+            return
+        if isinstance(event, ErasedEvent) and event.session is not None:
+            self._sessions.add(event.session)
+
+
+@asynccontextmanager
+async def following_erasures(connection: Connection, tenant: str) -> AsyncIterator[Erasures]:
+    """All that the log tells now, and from then on each as it comes. Raises `Forbidden`."""
+    erasures = Erasures()
+    subjects = stored_filter(tenant, TENANT_SESSION, event="erased")
+    known = await identify(connection)
+    async with Follower(connection, known=known, subjects=subjects) as follower:
+
+        async def follow() -> None:
+            async for followed in follower:
+                for record in followed.records:
+                    erasures.take(record)
+
+        following = asyncio.create_task(follow())
+        try:
+            yield erasures
+        finally:
+            follower.stop()
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)

@@ -1,0 +1,194 @@
+"""Values beside a telling name: all of a setting, a field, a declaration or an argument."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import re2
+
+from weft.secrets.finding import Finding
+from weft.secrets.names import (
+    ends_in_key,
+    is_harmless,
+    is_weak,
+    names_key,
+    names_password,
+    names_phrase,
+)
+from weft.secrets.published import SERVICES
+from weft.secrets.rule import WORD_START
+from weft.secrets.values import (
+    is_basic,
+    is_code,
+    is_key_like,
+    is_mixed,
+    is_passphrase,
+    is_place,
+    is_placeholder,
+    is_plain,
+    is_word_of_secrecy,
+    looks_random,
+)
+
+NAMES = (
+    b"passw", b"pwd", b"passphrase", b"secret", b"token", b"credential", b"apikey", b"api_key",
+    b"api-key", b"accesskey", b"access_key", b"access-key", b"auth", b"private_key", b"privatekey",
+    b"encryption_key", b"signing_key", b"account_key", b"pass", b"x-api-key", b"pw", b"p/w",
+    b"api key", b"access key", b"private key", b"api.key", b"key=", b"key:", b'key"', b"key'",
+    b"key ", b"key[", b"key]", b"crumb", b"_pat",
+)  # fmt: skip
+_DECLARED = (
+    rb"(?::[ \t]{0,4}(?:&(?:'static )?)?(?:str|string|bytes|secretstr|text|any|optional\[str\])\??"
+    rb"[ \t]{0,4})?"
+)
+"""The type that stands between a name and its value: `password: str = "…"`."""
+_MADE = (
+    rb"(?:(?:new[ \t]{1,4})?(?:string|securestring|secretstr)(?:::from)?\([ \t]{0,4}"
+    rb"|[\[({][ \t]{0,4}(?:[0-9]{1,4},[ \t]{0,4})?|[0-9]{1,4},[ \t]{0,4}|!!?[a-z]{3,8}[ \t]{1,4})?"
+)
+"""What a value may be wrapped in: `new String("…")`, `{0, "…"}`, `!!binary "…"`."""
+_OPTIONS = re2.Options()
+_OPTIONS.encoding = re2.Options.Encoding.LATIN1
+_OPTIONS.max_mem = 32 << 20
+_ASSIGNED = re2.compile(
+    rb"(?i)((?:passw(?:or)?d|passwd|pwd|passphrase|secret(?: key)?|token|credentials?"
+    rb"|(?:user|db|root|admin|mysql|ftp|smtp)_?pass|" + SERVICES.encode() + rb"[._ -]?key"
+    rb"|api[ ._-]?key|access[ _-]?key|account[_-]?key|private[ _-]?key|encryption[_-]?key"
+    rb"|signing[_-]?key|shared[_-]?key|auth(?:entication key)?|crumb|_pat\b|"
+    + WORD_START.encode()
+    + rb"(?:pass|pw|p/w)|[_-](?:pass|pw))[\w.-]{0,20})"
+    rb"[ \t\\]{0,4}[\"'\]]{0,2}(?:\[\])?[ \t]{0,4}"
+    + _DECLARED
+    + rb"(?::=|=>|[!=]={1,2}|\+?=|:)[ \t\\]{0,20}"
+    rb"(?:" + _MADE + rb"[bfrul@$]?(?:\"([^\"\n]{4,300})\"|'([^'\n]{4,300})'|`([^`\n]{4,300})`)"
+    rb"|(?:!!?[a-z]{3,8}[ \t]{1,4})?([^\s\"',;)\]}<>(]{4,300}))",
+    _OPTIONS,
+)
+"""Of a name only from what tells: a pattern that began with what may stand before it would be far
+slower."""
+_NAME_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_LONGEST_NAME = 40
+"""Bytes before what tells."""
+_BARE = 5
+"""Group of a value without quotes."""
+_SHORT = 6
+"""Characters that a value has which is not quoted, or is no password."""
+_LONG_NUMBER = 16
+"""Digits that are no count, beside the name of a key."""
+_LONGER_NUMBER = 24
+"""And beside that of a token, which counts things as often."""
+
+
+def assigned_secrets(data: bytes, limit: int) -> Iterator[Finding]:
+    """What stands beside the names of passwords and keys, of the first `limit` such places. Linear
+    in `data`."""
+    for match in islice(_ASSIGNED.finditer(data), limit):
+        begin = _name_begins(data, match.start())
+        if data[max(0, begin - 2) : begin] == b"::":
+            continue  # the name of a type
+        name, quoted = data[begin : match.end(1)], match.lastindex != _BARE
+        span = _quoted(data, match) if quoted else _bare(data, match, begin)
+        if span is None:
+            continue
+        start, end = span
+        alone = quoted or _is_field(data, begin, match.end(_BARE))
+        if _is_secret_value(name, data[start:end].lstrip(b" "), alone, quoted):
+            # A backslash before a bare value is its first character's.
+            while data[start - 1 : start] == b"\\" and not quoted:
+                start -= 1
+            yield Finding(start, end, "secret", _label(name))
+
+
+def _quoted(data: bytes, match: Any) -> tuple[int, int] | None:
+    start, end = match.span(match.lastindex)
+    if _is_key_of_object(data, start, match.end()):
+        return None
+    return start, _without_escape(data, start, end)
+
+
+def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
+    start, end = match.span(_BARE)
+    if data[begin - 1 : begin] in (b"?", b"&"):
+        end = start + len(data[start:end].partition(b"&")[0])
+    elif data[end : end + 1] in (b"(", b"["):
+        return None  # what a program does with one
+    return start, _without_escape(data, start, end)
+
+
+def _without_escape(data: bytes, start: int, end: int) -> int:
+    """What is left of an escaped quote at the end belongs to the text around the value."""
+    return start + len(data[start:end].rstrip(b" \\"))
+
+
+_OPENS = re.compile(rb"[\[({][ \t]{0,4}[\"'`]\Z")
+_NAMES = re.compile(rb"[ \t]{0,4}(?::|=>)")
+
+
+def _is_key_of_object(data: bytes, start: int, end: int) -> bool:
+    """Whether what is quoted in brackets is no value, but the name of one."""
+    return (
+        _OPENS.search(data[max(0, start - 6) : start]) is not None
+        and _NAMES.match(data[end : end + 6]) is not None
+    )
+
+
+def _name_begins(data: bytes, tells: int) -> int:
+    before = data[max(0, tells - _LONGEST_NAME) : tells]
+    return tells - len(before) + len(before.rstrip(_NAME_BYTES))
+
+
+def _label(name: bytes) -> str:
+    return "password" if names_password(name) else "assigned_secret"
+
+
+_FIELD_BEGINS = re.compile(rb"(?:\A|[\n;&?])[ \t-]{0,40}(?:export |set |\$env:|\$)?\Z")
+_FIELD_ENDS = re.compile(rb"[ \t]{0,8}(?:\Z|\\?[\r\n;&]|,?[ \t]*\\?[\r\n]|[ \t](?:#|//))")
+_AROUND = 64
+"""Bytes around a value that are looked at."""
+
+
+def _is_field(data: bytes, start: int, end: int) -> bool:
+    """Whether a name and its bare value are all of a line, or of a field of a connection string:
+    a setting, where in running text a sentence goes on."""
+    before = data[max(0, start - _AROUND) : start]
+    if before[-1:] in (b"?", b"&", b";"):
+        return True
+    behind = data[end : end + _AROUND]
+    return _FIELD_ENDS.match(behind) is not None and _FIELD_BEGINS.search(before) is not None
+
+
+def _is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bool:
+    """`alone`: it stands in quotes, or is all of a field; a bare one may be a variable."""
+    shown = value if quoted else value.rstrip(b":.")
+    if (
+        shown.lower() == name.lower()
+        or is_placeholder(shown)
+        or is_harmless(name)
+        or is_code(value, quoted)
+    ):
+        return False
+    if b" " in value:
+        return quoted and names_phrase(name) and is_passphrase(value)
+    if is_weak(name):
+        return is_key_like(value)
+    if names_password(name):
+        return _is_password(value, alone, quoted)
+    if looks_random(value) or is_basic(value):
+        return True
+    if not alone or len(value) < 8 or not names_key(name):
+        return False
+    if len(value) >= _LONG_NUMBER and value.isdigit():
+        return ends_in_key(name) or len(value) >= _LONGER_NUMBER
+    if is_plain(value):
+        return ends_in_key(name) and is_word_of_secrecy(value, quoted)
+    return is_mixed(value) and not is_place(value)
+
+
+def _is_password(value: bytes, alone: bool, quoted: bool) -> bool:
+    """A sentence about passwords is prose; a password with a digit or a sign is not."""
+    if is_plain(value):
+        return alone and is_word_of_secrecy(value, quoted)
+    return len(value) >= _SHORT or (alone and quoted and is_mixed(value))

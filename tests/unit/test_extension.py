@@ -1,0 +1,59 @@
+"""A package's own views and sentence encoders, found by entry point: the example, installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from weft.firewall.views.drill import drill
+from weft.firewall.views.installed import registry
+from weft.router.fusion import encoder_named
+from weft.router.router import Router
+from weft.tokens import DEFAULT_ENCODING
+from weft_schemas.compile import DrilldownRequest
+from weft_schemas.routing import RouteRequest, SelectableItem
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example as a package whose entry points are those that its text tells to write."""
+    told = (EXAMPLES / "extension.py").read_text().split('"""')[1]
+    points = re.sub(r'"', "", re.sub(r"project\.entry-points\.", "", told))
+    lines = [line.strip() for line in points.splitlines() if re.match(r"\s{4}\S", line)]
+    described = tmp_path / "extension-1.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: extension\nVersion: 1\n")
+    (described / "entry_points.txt").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.syspath_prepend(tmp_path)
+    registry.cache_clear()
+    yield
+    registry.cache_clear()
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_installed_view_is_offered_and_shows_its_slice() -> None:
+    request = DrilldownRequest("art:x", "longest")
+    body = "one\nthe longest of the three\ntwo\n"
+    found = drill(
+        body, request, content_type="text/plain", fingerprint_key=b"k", encoding=DEFAULT_ENCODING
+    )
+    assert found.text.strip() == "the longest of the three"
+    assert "longest" in found.views
+    assert "longest" not in registry().of("application/json")
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_installed_encoder_is_found_by_its_name() -> None:
+    encoder = encoder_named("letters")
+    assert encoder.encode(["Rats"]) == encoder.encode(["star"])
+    pytest.importorskip("numpy", reason="weft[embeddings] is not installed")
+    router = Router(
+        [SelectableItem("a", "star", "x"), SelectableItem("b", "ooo", "u")], encoder=encoder
+    )
+    assert router.route(RouteRequest("arts", "c", top_k=1)).cards[0].id == "a"
