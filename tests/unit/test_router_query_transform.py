@@ -51,11 +51,11 @@ def test_an_unknown_transformer_is_named() -> None:
 def test_an_installed_transformer_is_found_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "shouting.py").write_text("def shout(query):\n    return query.upper()\n")
-    described = tmp_path / "shouting-1.dist-info"
+    (tmp_path / "loud_queries.py").write_text("def shout(query):\n    return query.upper()\n")
+    described = tmp_path / "loud_queries-1.dist-info"
     described.mkdir()
-    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1\n")
-    (described / "entry_points.txt").write_text(f"[{GROUP}]\nshout = shouting:shout\n")
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: loud_queries\nVersion: 1\n")
+    (described / "entry_points.txt").write_text(f"[{GROUP}]\nshout = loud_queries:shout\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert configured("shout")("find invoices") == "FIND INVOICES"
 

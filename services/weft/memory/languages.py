@@ -22,7 +22,7 @@ PLACE = "…"
 _MOST_WORDS = 8
 """Of a value. A longer one is a sentence."""
 _MOST_CHARACTERS = 80
-_BETWEEN_CLAUSES = re.compile(r"[,;，、]+|[.。!！]+(?=\s|$|[^\x00-\x7f])")  # noqa: RUF001
+_BETWEEN_CLAUSES = re.compile(r"[,;，、]+|(?<![.。!！])[.。!！]+(?=\s|$|[^\x00-\x7f])")  # noqa: RUF001
 _SENTENCE = re.compile(r"[^。！？?!]+[。！？?!]*")  # noqa: RUF001
 _ASKED = re.compile(r"[?？؟¿]")  # noqa: RUF001
 _QUOTED = re.compile(r"[“”„«»‹›「」『』《》\"‚]|(?<!\w)[‘'’]|[:：]")  # noqa: RUF001
