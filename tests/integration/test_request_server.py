@@ -81,5 +81,31 @@ async def test_more_than_can_wait_is_refused_and_other_services_go_on(
     await process.connection.close()
 
 
+async def test_a_burst_of_one_tenant_is_begun_in_turn_with_what_others_ask(
+    server: EmbeddedServer,
+) -> None:
+    """Beginning a request costs some of a millisecond: of 1,500 in a row, a second."""
+    process = Process("compiler", Settings())
+    process.connection = await connect(server.url, name="answering")
+    client = await connect(server.url, name="asking")
+    order: list[str] = []
+
+    async def handled(asked: Asked[Question]) -> Answer:
+        order.append(asked.tenant)
+        return Answer("")
+
+    served = RequestServer(process, "group")
+    await served.answer("quick", Question, handled)
+    assert await process.connection.flushed()
+    for _ in range(400):
+        await client.publish("weft-rpc.many.s.quick", b"{}")
+    await ask(client, ("one", "s", "quick"), Question(), Answer, 30)
+    assert order.index("one") < 100
+    await served.drain()
+    assert len(order) == 401
+    await client.close()
+    await process.connection.close()
+
+
 class Numbered(msgspec.Struct, frozen=True):
     text: int

@@ -21,6 +21,7 @@ from nats.aio.msg import Msg
 
 from weft.log.connection import Connection, Listener
 from weft.log.wire import header_block, headers_of, publish_command, takes_replies, text_of
+from weft.runtime.fair_queueing import Arrivals
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import VERSION
 from weft_schemas.ranges import check_ranges
@@ -59,6 +60,7 @@ class RequestSubscriber(CoreSubscriber):
         self._in_turn = _Middleware(in_turn)
         self._listeners: list[Listener] = []
         self._open: set[asyncio.Task[Any]] = set()
+        self._arrivals = Arrivals(self._consume)
 
     async def leave(self) -> None:
         """Unsubscribe; requests that the server sent before that are answered."""
@@ -68,8 +70,11 @@ class RequestSubscriber(CoreSubscriber):
     async def stop(self) -> None:
         """Take no more, and return when those in work are answered."""
         await self.leave()
-        while self._open:
-            await asyncio.wait(self._open)
+        while self._open or self._arrivals:
+            if self._arrivals:
+                await asyncio.sleep(0)
+            else:
+                await asyncio.wait(self._open)
         await super().stop()
 
     @property
@@ -92,6 +97,10 @@ class RequestSubscriber(CoreSubscriber):
     def _begin(self, subject: bytes, reply: bytes, body: bytes, block: bytes | None) -> None:
         headers = headers_of(block)
         message = Msg(self._shared, text_of(subject), text_of(reply or b""), bytes(body), headers)
+        tenant = bytes(subject).split(b".", 2)[1:2]
+        self._arrivals.put(tuple(tenant), message)
+
+    def _consume(self, message: Msg) -> None:
         task = asyncio.create_task(self.consume(message))
         self._open.add(task)
         task.add_done_callback(self._open.discard)
