@@ -2,9 +2,9 @@
 
 import pytest
 from tests.integration.command_line import weft
+from tests.integration.compiling import TURN, compiled, compiling
 from tests.integration.folding import folding
 from tests.integration.logged import publish
-from tests.integration.test_service_compiler import TURN, compiled, compiling
 
 from weft.log.connection import Connection
 from weft_schemas.items import ContextItem, ItemKind
@@ -14,7 +14,7 @@ LATER = ContextItem("u2", ItemKind.USER_TURN, "And the paid ones?")
 
 @pytest.fixture
 async def replica(server, log: Connection, tmp_path):
-    async with folding(log, tmp_path), compiling(server, tmp_path) as compiler:
+    async with folding(log, tmp_path), compiling(server.url, tmp_path) as compiler:
         yield compiler
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 from tests.integration.command_line import weft
+from tests.integration.compiling import TURN, compiled, compiling, envelope, folded
 from tests.integration.folding import folding
 from tests.integration.logged import publish, publish_raw, result
-from tests.integration.test_service_compiler import TURN, compiled, compiling, envelope, folded
 
 from weft.client import connect
 from weft.log.connection import Connection
@@ -19,7 +19,7 @@ from weft_schemas.subjects import STREAM, derived_subject
 
 @pytest.fixture
 async def replica(server, log: Connection, tmp_path):
-    async with folding(log, tmp_path), compiling(server, tmp_path) as compiler:
+    async with folding(log, tmp_path), compiling(server.url, tmp_path) as compiler:
         yield compiler
 
 

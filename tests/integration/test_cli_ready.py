@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from tests.integration.compiling import TURN, compiled, compiling
 from tests.integration.folding import folding
 from tests.integration.logged import publish
 from tests.integration.test_router_service import routing
-from tests.integration.test_service_compiler import TURN, compiled, compiling
 
 from weft.cli.up import answers
 from weft.client import Client
@@ -21,7 +21,7 @@ async def test_it_is_ready_when_every_kind_of_request_is_answered(
 ) -> None:
     settings = Settings(nats_url=server.url, tenant="acme")
     assert not await answers(settings, routed=False)
-    async with folding(log, tmp_path), compiling(server, tmp_path):
+    async with folding(log, tmp_path), compiling(server.url, tmp_path):
         [ack] = await publish(log, "s1", [TURN])
         await compiled(log, after=ack.sequence)
         assert await answers(settings, routed=False)
@@ -32,7 +32,7 @@ async def test_it_is_ready_when_every_kind_of_request_is_answered(
 
 async def test_asking_leaves_no_trace(server, log: Connection, tmp_path: Path) -> None:
     settings = Settings(nats_url=server.url, tenant="acme")
-    async with folding(log, tmp_path), compiling(server, tmp_path), routing(server, tmp_path):
+    async with folding(log, tmp_path), compiling(server.url, tmp_path), routing(server, tmp_path):
         async with Client(settings) as client:
             made = Catalog("default", (SelectableItem("mail", "send_mail", "Send an e-mail."),))
             version = (await client.publish_catalog(made)).sequence

@@ -4,9 +4,9 @@ import asyncio
 import io
 
 import pytest
+from tests.integration.compiling import TURN, compiled, compiling
 from tests.integration.folding import folding
 from tests.integration.logged import publish, publish_raw
-from tests.integration.test_service_compiler import TURN, compiled, compiling
 
 from weft.client import connect
 from weft.log.connection import Connection
@@ -23,7 +23,7 @@ TINY = ContextPolicy(name="tiny", budgets=ContextBudget(1, 1, 1, 1))
 
 async def test_an_operator_works_from_python(server, log: Connection, tmp_path, monkeypatch):
     monkeypatch.setenv("WEFT_DATA_DIR", str(tmp_path))
-    async with folding(log, tmp_path) as follower, compiling(server, tmp_path):
+    async with folding(log, tmp_path) as follower, compiling(server.url, tmp_path):
         [first] = await publish(log, "s1", [TURN])
         one = await compiled(log, after=first.sequence)
         [second] = await publish(log, "s1", [LATER])

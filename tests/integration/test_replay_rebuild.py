@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 
+from tests.integration.compiling import compiled, compiling
 from tests.integration.indexer_process import indexer
 from tests.integration.logged import publish
-from tests.integration.test_service_compiler import compiled, compiling
 
 from weft.indexer.rebuild import rebuild
 from weft.log.connection import Connection
@@ -26,7 +26,10 @@ async def test_no_compile_fails_or_reads_an_older_state_while_generations_are_sw
     server, log: Connection, tmp_path
 ):
     acks = await publish(log, "s1", turns(0, 400))
-    async with indexer(server.url, tmp_path, WEFT_LOG_LEVEL="error"), compiling(server, tmp_path):
+    async with (
+        indexer(server.url, tmp_path, WEFT_LOG_LEVEL="error"),
+        compiling(server.url, tmp_path),
+    ):
         seen = [await compiled(log, after=acks[-1].sequence, timeout=60.0)]
 
         async def compile_on() -> None:

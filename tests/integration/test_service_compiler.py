@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import pytest
 import pytest_asyncio
+from tests.integration.compiling import TURN, compiled, compiling, envelope, folded
 from tests.integration.folding import folding
 from tests.integration.logged import publish, result
-from tests.integration.processes import PATIENCE, Running, started
+from tests.integration.processes import PATIENCE, Running
 
 from weft.log.connection import Connection, connect
 from weft.log.message import Ack
-from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
@@ -29,25 +29,13 @@ from weft_schemas.compile import (
     ExplainReply,
     ExplainRequest,
 )
-from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
-from weft_schemas.events import EnvelopeEvent, Origin, encode_event
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
-from weft_schemas.status import StatusReply, StatusRequest
-from weft_schemas.subjects import AUDIT_STREAM, derived_subject
-
-TURN = ContextItem(id="u1", kind=ItemKind.USER_TURN, text="Which invoice is open?")
-
+from weft_schemas.status import StatusReply
+from weft_schemas.subjects import AUDIT_STREAM
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@asynccontextmanager
-async def compiling(url: str, data_dir: Path) -> AsyncIterator[Running]:
-    environ = {"WEFT_NATS_URL": url, "WEFT_DATA_DIR": str(data_dir)}
-    async with started("weft.cli.main", "work", "compiler", **environ) as compiler:
-        yield compiler
 
 
 @asynccontextmanager
@@ -71,9 +59,7 @@ class Site(NamedTuple):
         return await publish(self.log, session, items, self.tenant)
 
     async def compiled(self, session: str = "s1", **request: Any) -> ContextPack:
-        asked = CompileRequest(**{"phase": Phase.ANSWER, "timeout": 60.0, **request})
-        address = (self.tenant, session, "compile")
-        return await ask(self.log, address, asked, ContextPack, asked.timeout)
+        return await compiled(self.log, session, self.tenant, **request)
 
     async def explained(self, item_id: str, request: CompileRequest) -> ExplainReply:
         asked = ExplainRequest(item_id, request)
@@ -85,15 +71,10 @@ class Site(NamedTuple):
         return [r.payload async for r in read_matching(self.log, subject, stream=AUDIT_STREAM)]
 
     async def folded(self, sequence: int) -> StatusReply:
-        """The session's status as soon as the replica is so far."""
-        asked = StatusRequest(after=sequence, timeout=60.0)
-        return await ask(self.log, (self.tenant, "s1", "status"), asked, StatusReply, 60.0)
+        return await folded(self.log, sequence, self.tenant)
 
     async def envelope(self, sequence: int, item_id: str, summary: str) -> int:
-        event = EnvelopeEvent(Origin(sequence, item_id, "firewall"), ResultEnvelope(summary))
-        async with Publisher(self.log) as publisher:
-            subject = derived_subject(self.tenant, "s1", "envelope")
-            return (await publisher.publish(subject, encode_event(event))).sequence
+        return await envelope(self.log, sequence, item_id, summary, self.tenant)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -106,7 +87,6 @@ async def shared(
         folding(log, folder),
         compiling(server.url, folder) as compiler,
     ):
-        await compiler.until_ready()
         yield Site(log, "", compiler)
 
 
@@ -260,7 +240,6 @@ async def test_waiting_requests_hold_nobody_up_and_a_drain_answers_them(tmp_path
         folding(log, tmp_path),
         compiling(server.url, tmp_path) as compiler,
     ):
-        await compiler.until_ready()
         site = Site(log, "acme", compiler)
         await site.publish("s1", [TURN])
         waiting = [
@@ -279,7 +258,7 @@ async def test_without_a_read_model_it_says_what_to_start(tmp_path: Path):
     async with (
         EmbeddedServer(tmp_path / "nats") as server,
         provisioned(server.url) as log,
-        compiling(server.url, tmp_path) as compiler,
+        compiling(server.url, tmp_path, ready=False) as compiler,
     ):
         async with asyncio.timeout(PATIENCE):
             while "no read model" not in (await compiler.get("/ready"))[1]:
