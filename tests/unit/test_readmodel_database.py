@@ -65,8 +65,26 @@ async def test_a_file_that_is_no_read_model_is_refused_and_leaves_no_thread(tmp_
     with pytest.raises(Corrupt, match="rebuild it"):
         async with Database.reading(path):
             pass
-    for _ in range(100):
-        if threading.active_count() == before:
-            break
+    await _until_threads_are(before)
+
+
+def test_a_loop_may_end_right_after_a_file_was_refused(tmp_path: Path) -> None:
+    async def refused() -> None:
+        with pytest.raises(sqlite3.OperationalError):
+            await Database(failing).__aenter__()
+
+    def failing() -> sqlite3.Connection:
+        return sqlite3.connect(tmp_path / "no folder" / "a.sqlite")
+
+    before = threading.active_count()
+    for _ in range(50):  # a thread that tells a closed loop fails, and the test with it
+        asyncio.run(refused())
+    asyncio.run(_until_threads_are(before))
+
+
+async def _until_threads_are(wanted: int) -> None:
+    for _ in range(200):
+        if threading.active_count() == wanted:
+            return
         await asyncio.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() == wanted

@@ -9,6 +9,7 @@ they stay in the loop (`weft.runtime.replica`), where they measure five times fa
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +31,7 @@ class Database(aiosqlite.Connection):
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         super().__init__(connect, _ROWS)
+        self._stopped: asyncio.Future[object] | None = None
 
     @classmethod
     def reading(cls, path: Path) -> Self:
@@ -37,8 +39,18 @@ class Database(aiosqlite.Connection):
         return cls(lambda: open_reader(path))
 
     async def __aenter__(self) -> Self:
-        await self
+        try:
+            await self
+        except BaseException:
+            if self._stopped is not None:  # its thread tells this loop that it ended
+                await self._stopped
+            raise
         return self
+
+    def stop(self) -> asyncio.Future[object] | None:
+        """End the thread; the future is done when it has ended."""
+        self._stopped = super().stop()
+        return self._stopped
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """`work`, with as many statements as it has, in one hop. Raises what it raises."""
