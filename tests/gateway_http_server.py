@@ -111,19 +111,25 @@ async def at_port(port: int, *args: str) -> AsyncIterator[str]:
         sys.executable, __file__, str(port), *args, stdout=-3, stderr=-3
     )
     try:
-        with anyio.fail_after(30):
-            while True:
-                try:
-                    _, writer = await asyncio.open_connection("127.0.0.1", port)
-                    break
-                except OSError:
-                    await asyncio.sleep(0.02)
-            writer.close()
+        await until_open(port)
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         if made.returncode is None:
             made.kill()
         await made.wait()
+
+
+async def until_open(port: int) -> None:
+    """Until something listens there."""
+    with anyio.fail_after(30):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.02)
+                continue
+            writer.close()
+            return
 
 
 def handshake_only(app: Any) -> Any:

@@ -23,6 +23,7 @@ from mcp_types import (
     TextContent,
 )
 from tests.gateway import QUICK, called, gateway, host, odd_server, text_of
+from tests.gateway_http_server import until_open
 from tests.gateway_server import TOOLS
 from tests.npm import installed
 
@@ -182,14 +183,7 @@ async def at_address(everything: ServerSpec, kind: str) -> AsyncIterator[str]:
         everything.command, kind, env=environ, stdout=-3, stderr=-3
     )
     try:
-        with anyio.fail_after(30):
-            while True:
-                try:
-                    _, writer = await asyncio.open_connection("127.0.0.1", port)
-                    break
-                except OSError:
-                    await asyncio.sleep(0.05)
-            writer.close()
+        await until_open(port)
         yield f"http://127.0.0.1:{port}/{'sse' if kind == 'sse' else 'mcp'}"
     finally:
         process.kill()

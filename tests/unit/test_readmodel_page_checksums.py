@@ -138,16 +138,23 @@ def test_damage_is_not_written_over_and_so_taken_for_right(
         written_back(pages, db)
 
 
+def dies_writing_back(
+    pages: PageChecksums, db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pages are in the file, their checksums are not."""
+    with monkeypatch.context() as dying:
+        dying.setattr(PageChecksums, "_note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            written_back(pages, db)
+
+
 def test_a_writer_that_dies_while_it_writes_back_leaves_no_false_damage(
     path: Path, db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages = PageChecksums(path)
     pages.note_all()
     fold(db, 1)
-    with monkeypatch.context() as dying:
-        dying.setattr(PageChecksums, "_note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            written_back(pages, db)
+    dies_writing_back(pages, db, monkeypatch)
     PageChecksums(path).check_if_touched()
     PageChecksums(path).check()
     again = PageChecksums(path)
@@ -183,10 +190,7 @@ def test_what_rots_while_nobody_settles_it_is_not_taken_for_right(
     pages = PageChecksums(path)
     pages.note_all()
     fold(db, 1)
-    with monkeypatch.context() as dying:
-        dying.setattr(PageChecksums, "_note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            written_back(pages, db)
+    dies_writing_back(pages, db, monkeypatch)
     flip(path, 4_200)
     with pytest.raises(Corrupt, match="page 2 is damaged"):
         PageChecksums(path).settle()

@@ -54,9 +54,9 @@ class Shape(msgspec.Struct, frozen=True):
         if self.redacted:
             return whole(self.row, redacted=True)  # a stub would tell the size of what is hidden
         taken = self.required.union(chosen)
-        if len(taken) == part_count(self.row, self.redacted):
-            return whole(self.row, True) if self.redacted else compact(self.row)
-        return of_parts(self.row, taken, self.redacted)
+        if len(taken) == part_count(self.row):
+            return compact(self.row)
+        return of_parts(self.row, taken)
 
     def all(self) -> Rendition:
         """All of its parts."""
