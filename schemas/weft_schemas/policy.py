@@ -108,8 +108,9 @@ class ToolRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Tokens above which a result is summarised, instead of the policy's."""
     passthrough: bool = False
     """Never summarise (still scanned and bounded)."""
-    always_store: bool = False
-    """Without effect: every result has a handle. It stays since policies in logs name it."""
+    always_store: bool | msgspec.UnsetType = msgspec.UNSET
+    """Without effect, and left out of new policies. It is read since released policies name it
+    (docs/decisions/contract.md)."""
     sensitivity: Sensitivity | None = None
     """Raise results at least to this level."""
     show: Show = msgspec.UNSET

@@ -172,7 +172,12 @@ EXAMPLES: dict[str, msgspec.Struct] = {
         ),
     ),
     "context_policy.show": ContextPolicy(
-        firewall=FirewallRules(tools=(ToolRule("hr.*", show="always_summary"),), show="up_to:4000")
+        firewall=FirewallRules(
+            tools=(ToolRule("hr.*", always_store=False, show="always_summary"),), show="up_to:4000"
+        )
+    ),
+    "context_policy.rule": ContextPolicy(
+        firewall=FirewallRules(tools=(ToolRule("hr.*", threshold=50),))
     ),
     "context_policy.bare": ContextPolicy(),
     "scope_grants.full": ScopeGrants(

@@ -160,9 +160,9 @@ class Follower:
             exists = await reading.next_after(self._connection, position)
         except WeftError as error:
             return str(error)
-        if exists is None or exists >= came:
+        if exists is None or exists.sequence >= came:
             return ""
-        return f"message {came} came, but {exists} exists"
+        return f"message {came} came, but {exists.sequence} exists"
 
     async def _deleted_tail(self) -> Followed | None:
         """A step over messages at the end that were deleted before they were delivered."""
@@ -182,7 +182,7 @@ class Follower:
             return None
         if exists is None:
             return self._advance([], last)
-        await self._again(f"message {exists} exists and did not come")
+        await self._again(f"message {exists.sequence} exists and did not come")
         return None
 
     def _advance(self, records: list[LogRecord], through: int) -> Followed:

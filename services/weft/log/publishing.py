@@ -105,13 +105,16 @@ class Publisher:
         """Publish many and return every outcome, in order of the messages."""
         in_flight, write = self._in_flight, self.connection.write
         outcomes: list[Outcome | None] = []
-        left = _Countdown()
+        left, none_left = 0, asyncio.Event()
         chunk: list[bytes] = []
         size = 0
 
         def settled(index: int, outcome: Outcome) -> None:
+            nonlocal left
             outcomes[index] = outcome
-            left.down()
+            left -= 1
+            if not left:
+                none_left.set()
 
         async for message in each(messages):
             if in_flight.full():
@@ -119,7 +122,7 @@ class Publisher:
                 chunk, size = [], 0
                 await in_flight.room()
             outcomes.append(None)
-            left.up()
+            left += 1
             piece = in_flight.launch(message, len(outcomes) - 1, settled)
             chunk.append(piece)
             size += len(piece)
@@ -128,26 +131,7 @@ class Publisher:
                 chunk, size = [], 0
                 await asyncio.sleep(0)
         await write(b"".join(chunk))
-        await left.zero()
+        while left:
+            none_left.clear()
+            await none_left.wait()
         return [outcome for outcome in outcomes if outcome is not None]
-
-
-class _Countdown:
-    """Waits until every message that was launched is settled."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._zero = asyncio.Event()
-
-    def up(self) -> None:
-        self._count += 1
-
-    def down(self) -> None:
-        self._count -= 1
-        if not self._count:
-            self._zero.set()
-
-    async def zero(self) -> None:
-        while self._count:
-            self._zero.clear()
-            await self._zero.wait()

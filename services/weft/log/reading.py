@@ -7,7 +7,7 @@ import base64
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,7 +15,8 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.record import LogRecord
 from weft.log.wire import message_id, publish_command, servers_header, status, trace
-from weft_schemas.errors import NotFound, Unavailable
+from weft_schemas.errors import InvalidInput, NotFound, Unavailable
+from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import STREAM, stored_filter
 
 PAGE = 500
@@ -25,6 +26,8 @@ LOOKED_BACK = 32
 """Records that are requested one by one, .3 ms each."""
 PAGE_SECONDS = 5.0
 """Without another message of a page for so long, the page counts as lost."""
+
+E = TypeVar("E", bound=msgspec.Struct)
 
 _EPOCH_LENGTH = len("2026-01-01T00:00:00")
 
@@ -66,14 +69,13 @@ async def read(connection: Connection, sequence: int, stream: str = STREAM) -> L
     return _record(answer["message"])
 
 
-async def next_after(connection: Connection, sequence: int) -> int | None:
-    """Sequence of the first message after `sequence` that exists, by the stream's leader."""
+async def next_after(connection: Connection, sequence: int) -> LogRecord | None:
+    """The first message after `sequence` that exists, by the stream's leader."""
     body = {"seq": sequence + 1, "next_by_subj": ">"}
     try:
-        answer = await call(connection, f"STREAM.MSG.GET.{STREAM}", body)
+        return _record((await call(connection, f"STREAM.MSG.GET.{STREAM}", body))["message"])
     except NotFound:
         return None
-    return int(answer["message"]["seq"])
 
 
 async def last_of(connection: Connection, subject: str, stream: str) -> LogRecord:
@@ -122,6 +124,21 @@ async def read_matching(
             if not page:
                 return
             position = page[-1].sequence
+
+
+async def read_own(
+    connection: Connection, tenant: str, kind: type[E]
+) -> AsyncGenerator[tuple[int, E], None]:
+    """A tenant's own events of one type, such as its catalogues, in order, each after its sequence.
+    Malformed ones are left out: the fold reports them."""
+    subjects = stored_filter(tenant, TENANT_SESSION, "out", str(kind.__struct_config__.tag))
+    async for record in read_matching(connection, subjects):
+        try:
+            event = record.event()
+        except InvalidInput:
+            continue
+        if isinstance(event, kind):
+            yield record.sequence, event
 
 
 async def newest_first(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from weft.log.api import call
 from weft.log.connection import Connection
-from weft.log.reading import nanoseconds, state
+from weft.log.reading import next_after, state
 from weft_schemas.errors import InvalidInput, NotFound
-from weft_schemas.subjects import STREAM
 
 _NANO = 1_000_000_000
 
@@ -39,21 +37,11 @@ async def sequence_at(connection: Connection, time_ns: int) -> int:
     while low < high:
         middle = (low + high + 1) // 2
         # A message that was erased stands for the one after it.
-        stored = await _stored_from(connection, middle)
-        if stored is not None and stored[1] <= time_ns:
-            low = max(middle, stored[0])
+        stored = await next_after(connection, middle - 1)
+        if stored is not None and stored.published_ns <= time_ns:
+            low = max(middle, stored.sequence)
         else:
             high = middle - 1
     if low < now.first:
         raise NotFound("the log holds nothing from that time or before; give a later one")
     return low
-
-
-async def _stored_from(connection: Connection, sequence: int) -> tuple[int, int] | None:
-    """Sequence and time of the first message from `sequence` on."""
-    body = {"seq": sequence, "next_by_subj": ">"}
-    try:
-        message = (await call(connection, f"STREAM.MSG.GET.{STREAM}", body))["message"]
-    except NotFound:
-        return None
-    return int(message["seq"]), nanoseconds(message["time"])

@@ -7,6 +7,7 @@ requests belong to the program's current span.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 def current_trace() -> str:
@@ -14,7 +15,12 @@ def current_trace() -> str:
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
         return ""
-    context = trace.get_current_span().get_span_context()
+    return trace_of(trace.get_current_span())
+
+
+def trace_of(span: Any) -> str:
+    """`traceparent` of an OpenTelemetry span, empty for one that is not valid."""
+    context = span.get_span_context()
     if not context.is_valid:
         return ""
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"

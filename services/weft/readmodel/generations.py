@@ -10,12 +10,16 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from weft.readmodel.model import ReadModel
 from weft.readmodel.page_checksums import PageChecksums
-from weft_schemas.errors import Corrupt, Unavailable
+from weft.readmodel.store import snapshot
+from weft_schemas.errors import Corrupt, Unavailable, WeftError
+
+T = TypeVar("T")
 
 _NAME = re.compile(r"generation-(\d{6})\.sqlite\Z")
 _MOST_SWAPS = 5
@@ -177,6 +181,21 @@ class Reader:
         assert self._model is not None
         self.look()
         return self._model
+
+    def read(self, work: Callable[[ReadModel], T], doubt: Callable[[Reader], None]) -> T:
+        """`work` over one consistent state. After an error that is not weft's own, `doubt` may
+        check the file: the cause may be a damaged row. Raises `Unavailable` as `model` does."""
+        model = self.model()
+        try:
+            with snapshot(model.db):
+                done = work(model)
+            self.look()
+            return done
+        except WeftError:
+            raise
+        except Exception:
+            doubt(self)
+            raise
 
     def look(self) -> None:
         """Check whether anything but the writer has written to the file: before a request, and

@@ -11,7 +11,6 @@ from weft.log.record import LogRecord
 from weft.readmodel.decoding import TENANTS_OWN
 from weft.readmodel.fold import Fold
 from weft.readmodel.raw_bodies import RawBodies
-from weft.readmodel.row_cache import RowCache
 from weft.readmodel.store import get_meta, open_reader, open_writer
 from weft.readmodel.unsealed_postings import UnsealedCache
 from weft.readmodel.view import View
@@ -31,7 +30,6 @@ class ReadModel:
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
         self._tails = UnsealedCache()
-        self._kept = RowCache()
 
     @classmethod
     def open(cls, path: Path | str) -> ReadModel:
@@ -60,7 +58,7 @@ class ReadModel:
 
     def view(self, tenant: str, session: str, as_of: int | None = None) -> View:
         """A session at `as_of`, or at the newest folded sequence. An unknown one is empty."""
-        return View(self.db, tenant, session, as_of, self._tails, self._kept)
+        return View(self.db, tenant, session, as_of, self._tails)
 
     def watermark(self) -> int:
         """The newest folded log sequence, 0 where there is none."""

@@ -104,11 +104,6 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
         """Of how many parts a choice can be made; 1 where `whole` is one passage."""
         return 1 if self.parts is None else leaf_count(self.parts.root)
 
-    @property
-    def kept_size(self) -> int:
-        """About how many bytes it takes in memory."""
-        return len(self.text) + len(self.outline) + len(self.packed)
-
 
 class Match(msgspec.Struct, frozen=True):
     """A passage that answers a query."""

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from weft.readmodel.row_cache import Newest, RowCache
 from weft.readmodel.rows import EpisodeRow, FactRow, ItemRow, Match
 from weft.readmodel.search import MAX_POSTINGS, IndexSearch
 from weft.readmodel.sql import statements
@@ -67,11 +66,6 @@ class _Begin(NamedTuple):
     """In the text index."""
     words: int
     """In all of these."""
-    envelope: int
-    """The newest envelope's version, as `row_cache.Newest` wants it."""
-    summary: int
-    """The newest summary's, or level's."""
-    tombstone: int
 
 
 class View:
@@ -84,17 +78,18 @@ class View:
         session: str,
         as_of: int | None = None,
         tails: UnsealedCache | None = None,
-        keep: RowCache | None = None,
     ) -> None:
         """Reads at `as_of`, or at the newest folded sequence if that is earlier or none is given.
-        `tails` and `keep` are the connection's."""
+        `tails` are the connection's."""
         self._db = db
         self._tails = UnsealedCache() if tails is None else tails
-        self._keep = RowCache() if keep is None else keep
         self.tenant = tenant
         self.session = session
         self._readable: frozenset[str] | None = None
         """Scopes to which memory is narrowed; None for all."""
+        self._by_ordinal: dict[int, ItemRow] = {}
+        self._by_sequence: dict[int, ItemRow] = {}
+        """Rows that were read: the stages of a compile look at most of them several times."""
         self._in_snapshot = db.in_transaction
         with snapshot(db):
             place = {"tenant": tenant, "session": session}
@@ -104,10 +99,6 @@ class View:
             self.encoding = begin.encoding or ""
             self._number = begin.number
             self._count = self._items_until(begin.items, folded)
-            # Shared rows are as of now, and could change under a view that no snapshot holds.
-            shared = self._in_snapshot and self.sequence == folded
-            newest = Newest(begin.envelope, begin.summary, begin.tombstone)
-            self._known = (self._keep if shared else RowCache()).of(db, self._number, newest)
 
     def item_count(self) -> int:
         return self._count
@@ -138,7 +129,7 @@ class View:
         return self._db.execute(_sql.erased, place).fetchone()[0] or 0
 
     def at(self, sequence: int) -> View:
-        view = View(self._db, self.tenant, self.session, sequence, self._tails, self._keep)
+        view = View(self._db, self.tenant, self.session, sequence, self._tails)
         view._readable = self._readable
         return view
 
@@ -159,16 +150,14 @@ class View:
         return self.places(range(max(first_ordinal, 0), min(last_ordinal + 1, self._count)))
 
     def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
-        known, wanted = self._known.by_ordinal, sorted(set(ordinals))
-        new = [ordinal for ordinal in wanted if ordinal not in known]
-        read = {row.ordinal: row for row in self._new(_PLACES, ordinals=new)}
-        return [row for at in wanted if (row := known.get(at) or read.get(at))]
+        known, wanted = self._by_ordinal, sorted(set(ordinals))
+        self._read(_PLACES, ordinals=[ordinal for ordinal in wanted if ordinal not in known])
+        return [known[at] for at in wanted if at in known]
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
-        known, wanted = self._known.by_sequence, sorted(set(sequences))
-        new = [sequence for sequence in wanted if sequence not in known]
-        read = {row.sequence: row for row in self._new(_BY_SEQUENCE, sequences=new)}
-        return [row for at in wanted if (row := known.get(at) or read.get(at))]
+        known, wanted = self._by_sequence, sorted(set(sequences))
+        self._read(_BY_SEQUENCE, sequences=[one for one in wanted if one not in known])
+        return [known[at] for at in wanted if at in known]
 
     def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
         return self._items(_BY_ID, ids=json.dumps(list(ids)))
@@ -289,22 +278,21 @@ class View:
 
         return bisect_right(range(items), self.sequence, key=sequence_of)
 
-    def _new(self, sql: str, **wanted: list[int]) -> list[ItemRow]:
-        """The rows of these ordinals or sequences; no query if there are none."""
-        values = {name: _written(numbers) for name, numbers in wanted.items() if numbers}
-        return self._items(sql, **values) if values else []
+    def _read(self, sql: str, **wanted: list[int]) -> None:
+        """Read the rows of these ordinals or sequences; no query if there are none."""
+        for name, numbers in wanted.items():
+            if numbers:
+                self._items(sql, **{name: _written(numbers)})
 
     def _items(self, sql: str, **values: int | str) -> list[ItemRow]:
         values = {"session": self._number, "count": self._count, "at": self.sequence, **values}
         return [self._made(row) for row in self._db.execute(sql, values)]
 
     def _made(self, row: tuple[Any, ...]) -> ItemRow:
-        known = self._known.by_sequence.get(row[0])
+        known = self._by_sequence.get(row[0])
         if known is None:
             known = item_row(row)
-            # An item that waits for its envelope, or was given up, changes without a new one.
-            if not known.pending and not known.parked:
-                self._known.add(known)
+            self._by_sequence[known.sequence] = self._by_ordinal[known.ordinal] = known
         return known
 
     def _memories(self, kind: str, scope: str, limit: int) -> list[tuple[Any, ...]]:

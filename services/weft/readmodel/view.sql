@@ -1,21 +1,10 @@
 -- What every view begins with, see `view._Begin`.
 -- name: begin
 SELECT m.value, (SELECT value FROM meta WHERE name = 'encoding'),
-    coalesce(s.number, 0), coalesce(s.items, 0), coalesce(s.documents, 0), coalesce(s.words, 0),
-    coalesce((SELECT max(version) FROM envelopes), 0),
-    max(coalesce((SELECT max(version) FROM summaries), 0),
-        coalesce((SELECT max(version) FROM levels), 0)),
-    coalesce((SELECT max(version) FROM tombstones), 0)
+    coalesce(s.number, 0), coalesce(s.items, 0), coalesce(s.documents, 0), coalesce(s.words, 0)
 FROM (SELECT 1)
 LEFT JOIN meta m ON m.name = 'checkpoint'
 LEFT JOIN sessions s ON s.tenant = :tenant AND s.session = :session
-
--- Items whose rows derived events have changed.
--- name: changed
-SELECT item FROM envelopes WHERE version > :envelope
-UNION ALL SELECT item FROM summaries WHERE version > :summary
-UNION ALL SELECT item FROM levels WHERE version > :summary
-LIMIT :most
 
 -- name: item
 SELECT i.sequence, i.ordinal, i.id, i.kind, i.text, i.tokens, i.outline, i.parent_id, i.sensitivity,

@@ -20,7 +20,7 @@ from weft.log.connection import Connection
 from weft.log.erasing import erase_all
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
-from weft.log.reading import read, read_matching
+from weft.log.reading import read, read_matching, read_own
 from weft.log.record import LogRecord
 from weft.log.topology import WORKERS
 from weft.replay.replicas import ReplicaState, replicas
@@ -191,12 +191,9 @@ async def _removed_before(connection: Connection, plan: Plan) -> int:
     if not buried:
         return 0
     counted = 0
-    receipts = stored_filter(plan.tenant, TENANT_SESSION, "out", "erasure_receipt")
-    async for record in read_matching(connection, receipts):
-        receipt = record.event()
-        if isinstance(receipt, ErasureReceiptEvent):
-            is_mine = receipt.tombstone_sequence in mine.values()
-            counted += receipt.removed.get("events", 0) if is_mine else 0
+    async for _, receipt in read_own(connection, plan.tenant, ErasureReceiptEvent):
+        if receipt.tombstone_sequence in mine.values():
+            counted += receipt.removed.get("events", 0)
     return max(0, buried - held - counted)
 
 

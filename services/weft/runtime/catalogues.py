@@ -8,12 +8,10 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from weft.log.connection import Connection
-from weft.log.reading import read_matching
+from weft.log.reading import read_own
 from weft_schemas.errors import InvalidInput, NotFound
-from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import BodyRef
 from weft_schemas.routing import Catalog, SelectableItem
-from weft_schemas.subjects import stored_filter
 
 Fetch = Callable[[str, BodyRef], Awaitable[bytes]]
 """A body of a tenant."""
@@ -24,14 +22,9 @@ async def newest_catalogue(
 ) -> tuple[int, Catalog]:
     """The newest version's sequence and the catalogue with all its items. Raises `NotFound`."""
     found: tuple[int, Catalog] | None = None
-    subjects = stored_filter(tenant, TENANT_SESSION, "out", "catalog")
-    async for record in read_matching(connection, subjects):
-        try:
-            event = record.event()
-        except InvalidInput:
-            continue  # parked by who reports it
-        if isinstance(event, Catalog) and event.name == name:
-            found = (record.sequence, event)
+    async for sequence, catalog in read_own(connection, tenant, Catalog):
+        if catalog.name == name:
+            found = (sequence, catalog)
     if found is None:
         raise NotFound(
             f"catalogue {name!r} is not in the log; publish it: weft catalog publish FILE "

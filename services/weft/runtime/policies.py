@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from weft.log.connection import Connection
 from weft.log.following import Follower
 from weft.log.identity import identify
-from weft.log.reading import last_of, read_matching
+from weft.log.reading import last_of, read_matching, read_own
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.grants import ScopeGrants
@@ -66,25 +66,17 @@ async def policy_in_force(
     """Version and policy of a session (None: of the tenant's others), as the log has them at
     `as_of` or now; version 0 is the default."""
     policies = Policies()
-    subjects = stored_filter(tenant, TENANT_SESSION, "out", "context_policy")
-    async for record in read_matching(connection, subjects):
-        if as_of is None or record.sequence <= as_of:
-            policies.take(record)
+    async for sequence, policy in read_own(connection, tenant, ContextPolicy):
+        if as_of is None or sequence <= as_of:
+            policies.learn(sequence, tenant, clamped(policy))
     return policies.of(tenant, session or TENANT_SESSION)
 
 
 async def grants_in_force(connection: Connection, tenant: str) -> tuple[int, ScopeGrants | None]:
     """Sequence and content of the tenant's newest grants; 0 and None where there are none."""
     found: tuple[int, ScopeGrants | None] = (0, None)
-    subjects = stored_filter(tenant, TENANT_SESSION, "out", "scope_grants")
-    async for record in read_matching(connection, subjects):
-        try:
-            event = record.event()
-        except InvalidInput as error:
-            _log.warning("grants %d are malformed: %s", record.sequence, error.code)
-            continue
-        if isinstance(event, ScopeGrants):
-            found = (record.sequence, event)
+    async for one in read_own(connection, tenant, ScopeGrants):
+        found = one
     return found
 
 

@@ -14,12 +14,11 @@ from typing import Self, TypeVar
 
 import msgspec
 
+from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
-from weft.readmodel.store import snapshot
-from weft.runtime.background_reader import BackgroundReader
 from weft.runtime.fair_queueing import Turns
-from weft_schemas.errors import Unavailable, WeftError
+from weft_schemas.errors import Unavailable
 
 T = TypeVar("T")
 W = TypeVar("W", bound=msgspec.Struct)
@@ -52,17 +51,32 @@ def _read_apart(
     """Opens the generation each time (1 ms), so that no idle process keeps a replaced file open."""
     wanted = msgspec.json.decode(packed, type=kind)
     with Reader(data_dir) as reader:
-        model = reader.model()
-        try:
-            with snapshot(model.db):
-                done = work(model, wanted)
-            reader.look()
-            return done
-        except WeftError:
-            raise
-        except Exception:
-            reader.check()  # the cause may be a damaged row
-            raise
+        return reader.read(lambda model: work(model, wanted), Reader.check)
+
+
+class _Background:
+    """Reads that may be slow: status, listings, the start of a replica. They run in aiosqlite's
+    thread, for one task at a time."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._reader = Reader(data_dir)
+        self._database: Database | None = None
+
+    async def read(self, work: Callable[[ReadModel], T], doubt: Callable[[Reader], None]) -> T:
+        if self._database is None or not self._reader.is_there():
+            await self.close()
+            self._database = await Database(lambda: self._reader.model().db).__aenter__()
+        return await self._database.run(lambda _: self._reader.read(work, doubt))
+
+    async def leave_if_replaced(self) -> None:
+        if self._database is not None and not self._reader.is_there():
+            await self.close()
+
+    async def close(self) -> None:
+        database, self._database = self._database, None
+        if database is not None:
+            await database.close()
+        self._reader.close()
 
 
 class Replica:
@@ -72,7 +86,7 @@ class Replica:
         self._data_dir = data_dir
         self._generations = Generations(data_dir)
         self._seats = asyncio.Semaphore(READERS)
-        self._background: list[BackgroundReader] = []
+        self._background: list[_Background] = []
         self._turns = Turns()
         self._has_read = False
         """Whether a short read was done in this turn of the event loop."""
@@ -95,7 +109,7 @@ class Replica:
             self._look.cancel()
             await asyncio.gather(self._look, return_exceptions=True)
         for background in self._background:
-            await background.leave()
+            await background.close()
         for reader in (*self._idle, self._checkpoint):
             reader.close()
 
@@ -138,13 +152,9 @@ class Replica:
     async def read(self, work: Callable[[ReadModel], T]) -> T:
         """`work` over one consistent state of the current generation, in the background."""
         async with self._seats:
-            reader = (
-                self._background.pop()
-                if self._background
-                else BackgroundReader(self._data_dir, self._doubt)
-            )
+            reader = self._background.pop() if self._background else _Background(self._data_dir)
             try:
-                return await reader.read(work)
+                return await reader.read(work, self._doubt)
             finally:
                 self._background.append(reader)
 
@@ -154,7 +164,11 @@ class Replica:
         of a single compile's time. Over aiosqlite, statement by statement, a compile's reads take
         five times as long."""
         async with self.turn(tenant):
-            return self._read(work)
+            reader = self._idle.pop() if self._idle else Reader(self._data_dir)
+            try:
+                return reader.read(work, self._doubt)
+            finally:
+                self._idle.append(reader)
 
     @asynccontextmanager
     async def turn(self, tenant: str) -> AsyncIterator[None]:
@@ -173,25 +187,6 @@ class Replica:
 
     def _begin_turn(self) -> None:
         self._has_read = False
-
-    def _read(self, work: Callable[[ReadModel], T]) -> T:
-        try:
-            reader = self._idle.pop()
-        except IndexError:
-            reader = Reader(self._data_dir)
-        try:
-            model = reader.model()
-            with snapshot(model.db):
-                done = work(model)
-            reader.look()
-            return done
-        except WeftError:
-            raise
-        except Exception:
-            self._doubt(reader)
-            raise
-        finally:
-            self._idle.append(reader)
 
     def check(self) -> None:
         """Check every page of the read model, .7 s for a gigabyte. Raises `Unavailable` where it is

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
@@ -56,8 +57,8 @@ class RequestSubscriber(CoreSubscriber):
         super().__init__(*parts, queue=queue)
         self._decode_request = msgspec.json.Decoder(kind).decode
         self._decoder = self._asked
-        self._replied = _Middleware(replied)
-        self._in_turn = _Middleware(in_turn)
+        self._replied = partial(_Around, around=replied)
+        self._in_turn = partial(_Around, around=in_turn)
         self._listeners: list[Listener] = []
         self._open: set[asyncio.Task[Any]] = set()
         self._arrivals = Arrivals(self._consume)
@@ -119,15 +120,9 @@ class RequestSubscriber(CoreSubscriber):
         return (NatsFakePublisher(producer=replies, subject=message.reply_to),)
 
 
-class _Middleware:
-    def __init__(self, around: Around) -> None:
-        self._around = around
-
-    def __call__(self, msg: Msg, /, *, context: Any) -> _Around:
-        return _Around(msg, context=context, around=self._around)
-
-
 class _Around(BaseMiddleware):
+    """FastStream's form of a middleware, made anew for each request."""
+
     def __init__(self, msg: Msg, /, *, context: Any, around: Around) -> None:
         super().__init__(msg, context=context)
         self._around = around

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from weft.log.record import LogRecord
+from weft.log.trace_context import trace_of
 from weft.runtime.settings import Settings
 from weft_schemas.errors import ConfigurationError, InvalidInput
 
@@ -109,11 +111,7 @@ class Retrieval:
 
 def continued(record: LogRecord, span: Span | None) -> LogRecord:
     """The record as part of a span, so that what is derived of it is, too."""
-    if span is None:
-        return record
-    context = span.get_span_context()
-    trace = f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
-    return msgspec.structs.replace(record, traceparent=trace)
+    return record if span is None else replace(record, traceparent=trace_of(span))
 
 
 class _Stats(msgspec.Struct, frozen=True):

@@ -1,16 +1,14 @@
-"""Rows that are kept between compiles: read once, forgotten when they change, and never too many.
-That they say what a fresh reader finds is a property test (test_readmodel_replay)."""
+"""Rows of one connection while its session grows: each view reads a row once, and says what stood
+at its sequence."""
 
 from __future__ import annotations
 
-import pytest
 from tests.folded import envelope, fact, result, turn
 
-from weft.readmodel import row_cache
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
-from weft.readmodel.row_cache import Newest, RowCache
 from weft.readmodel.store import open_writer, snapshot
+from weft.readmodel.view import View
 from weft_schemas.events import ErasedEvent, Event, Origin, SummaryEvent
 
 
@@ -30,14 +28,14 @@ class Log:
         with snapshot(self.reader.db):
             return [row.text for row in self.reader.view("t", session, at).recent(1_000)][::-1]
 
-    def asked(self, session: str = "s") -> list[str]:
-        """The statements that reading the recent items takes beside those of every view."""
+    def asked(self, view: View) -> list[str]:
+        """The statements that reading the recent items and the first ones takes."""
         statements: list[str] = []
-        with snapshot(self.reader.db):
-            view = self.reader.view("t", session)
-            self.reader.db.set_trace_callback(statements.append)
-            view.recent(1_000)
-            self.reader.db.set_trace_callback(None)
+        self.reader.db.set_trace_callback(statements.append)
+        view.recent(1_000)
+        view.span(0, 9)
+        view.rows(range(1, 10))
+        self.reader.db.set_trace_callback(None)
         return [sql for sql in statements if "FROM items" in sql]
 
 
@@ -45,13 +43,13 @@ def summary(source: int, id: str, text: str) -> SummaryEvent:
     return SummaryEvent(Origin(source, id, "summarizer", "1"), text, 1, "cl100k_base")
 
 
-def test_an_item_is_read_once() -> None:
+def test_a_view_reads_an_item_once() -> None:
     log = Log()
     log.append(*(turn(f"u{number}") for number in range(50)))
-    assert len(log.asked()) == 1
-    assert log.asked() == []
+    view = log.reader.view("t", "s")
+    assert len(log.asked(view)) == 1
+    assert log.asked(view) == []
     log.append(turn("new"))
-    assert len(log.asked()) == 1
     assert log.texts()[-2:] == ["turn u49", "turn new"]
 
 
@@ -97,38 +95,6 @@ def test_nothing_is_kept_over_an_erasure() -> None:
     assert (log.texts(), log.texts("new"), log.texts("other")) == ([], ["turn x"], ["turn w"])
 
 
-def test_many_changes_at_once_forget_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_cache, "MOST_CHANGED", 2)
-    log = Log()
-    log.append(turn("u"), *(result(f"r{number}", parent_id="u") for number in range(5)))
-    log.append(*(envelope(2 + number, f"r{number}", f"old {number}") for number in range(5)))
-    log.texts()
-    again = (envelope(2 + at, f"r{at}", f"new {at}", run="x") for at in range(5))
-    log.append(*again)
-    assert log.texts() == ["turn u", *(f"new {number}" for number in range(5))]
-
-
-def test_what_is_kept_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_cache, "KEPT", 7_000)
-    log = Log()
-    for session in ("a", "b", "c", "d"):
-        log.append(*(turn(f"u{at}", "x" * 100) for at in range(4)), session=session)
-        assert len(log.texts(session)) == 4
-    assert log.asked("a") != []  # the oldest had to go
-    assert log.asked("d") == []
-    log.append(*(turn(f"u{at}", "x" * 100) for at in range(20)), session="long")
-    assert len(log.texts("long")) == 20
-    assert len(log.texts("long")) == 20
-    held = log.reader._kept._sessions.values()
-    assert sum(one.size for one in held) <= 7_000
-    for number in range(20):
-        log.texts(f"empty {number}")
-        log.append(result("r", parent_id="u"), session=f"waiting {number}")
-        assert log.texts(f"waiting {number}") == [""]
-    assert len(held) <= 7
-
-
 def test_an_unknown_session_has_no_rows() -> None:
     log = Log()
-    assert RowCache().of(log.reader.db, 0, Newest()).by_sequence == {}
     assert log.texts("nobody") == []
