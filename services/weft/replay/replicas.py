@@ -6,7 +6,6 @@ running cannot answer; it folds the tombstones when it starts.
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +13,7 @@ from pathlib import Path
 import msgspec
 
 from weft.log.connection import Connection, Listener
-from weft.log.timeouts import done_within, pause
-from weft.log.wire import publish_command, takes_replies, text_of
+from weft.log.scatter_gather import answer_each, gather
 from weft_schemas.ids import TENANT_SESSION, digest
 from weft_schemas.subjects import request_subject
 
@@ -45,37 +43,12 @@ def replica_name(data_dir: Path) -> str:
 
 async def answer(connection: Connection, state: Callable[[], ReplicaState]) -> Listener:
     """Answer for a replica until the listener is closed."""
-
-    def reply(subject: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
-        inbox = text_of(to or b"")
-        if takes_replies(inbox):
-            body = msgspec.json.encode(state())
-            connection.write_soon(publish_command(inbox, "", b"", body))
-
-    return await connection.listen(SUBJECT, reply)
+    return await answer_each(connection, SUBJECT, state)
 
 
 async def replicas(connection: Connection, tenant: str) -> list[ReplicaState]:
     """Those that answer in time, by name; none at once where none runs."""
-    found: dict[str, ReplicaState] = {}
-    inbox = connection.new_inbox()
-    first = asyncio.get_running_loop().create_future()
-
-    def take(subject: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
-        if payload:
-            state = msgspec.json.decode(payload, type=ReplicaState)
-            found[state.name] = state
-        if not first.done():
-            # Without a payload it is the server's word that nobody listens.
-            first.set_result(bool(payload))
-
-    listener = await connection.listen(inbox, take)
-    try:
-        await connection.publish(
-            request_subject(tenant, TENANT_SESSION, "replicas"), b"{}", reply=inbox
-        )
-        if await done_within(first, FIRST_SECONDS) and first.result():
-            await pause(ANSWER_SECONDS)
-    finally:
-        await listener.close()
-    return [found[name] for name in sorted(found)]
+    subject = request_subject(tenant, TENANT_SESSION, "replicas")
+    answers = await gather(connection, subject, FIRST_SECONDS, ANSWER_SECONDS)
+    states = [msgspec.json.decode(one, type=ReplicaState) for one in answers]
+    return sorted(states, key=lambda state: state.name)

@@ -5,7 +5,6 @@ A process that is dead or suspended does not answer, and is recognised by that.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 from typing import TYPE_CHECKING
@@ -13,8 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from weft.log.connection import Connection, Listener
-from weft.log.timeouts import done_within, pause
-from weft.log.wire import publish_command
+from weft.log.scatter_gather import answer_each, gather
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.status import ProcessState
 from weft_schemas.subjects import request_subject
@@ -48,36 +46,13 @@ def state_of(process: Process) -> ProcessState:
 
 async def answer_roll_calls(process: Process) -> Listener:
     """Answer for a process until the listener is closed."""
-
-    def reply(subject: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
-        if to:
-            body = msgspec.json.encode(state_of(process))
-            process.connection.write_soon(publish_command(to.decode(), "", b"", body))
-
-    return await process.connection.listen(SUBJECT, reply)
+    return await answer_each(process.connection, SUBJECT, lambda: state_of(process))
 
 
 async def call_roll(connection: Connection, tenant: str) -> tuple[ProcessState, ...]:
     """Every process that answers in time, by service, host and process number; returns at once if
     there is none. The credential needs permission for `weft-rpc.<tenant>.@tenant.processes`."""
-    found: dict[tuple[str, str, int], ProcessState] = {}
-    first = asyncio.get_running_loop().create_future()
-
-    def take(subject: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
-        if payload:
-            state = msgspec.json.decode(payload, type=ProcessState)
-            found[state.service, state.host, state.pid] = state
-        if not first.done():
-            # An empty message is the server's status that nobody listens.
-            first.set_result(bool(payload))
-
-    inbox = connection.new_inbox()
-    listener = await connection.listen(inbox, take)
-    try:
-        subject = request_subject(tenant, TENANT_SESSION, _SERVICE)
-        connection.write_soon(publish_command(subject, inbox, b"", b"{}"))
-        if await done_within(first, FIRST_SECONDS) and first.result():
-            await pause(ANSWER_SECONDS)
-    finally:
-        await listener.close()
-    return tuple(found[key] for key in sorted(found))
+    subject = request_subject(tenant, TENANT_SESSION, _SERVICE)
+    answers = await gather(connection, subject, FIRST_SECONDS, ANSWER_SECONDS)
+    states = [msgspec.json.decode(one, type=ProcessState) for one in answers]
+    return tuple(sorted(states, key=lambda state: (state.service, state.host, state.pid)))

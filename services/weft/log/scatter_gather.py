@@ -1,0 +1,53 @@
+"""One request that every process of a kind answers, and the answers of those that are alive."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from weft.log.connection import Connection, Listener
+from weft.log.timeouts import done_within, pause
+from weft.log.wire import publish_command, takes_replies, text_of
+
+
+async def answer_each(
+    connection: Connection, subject: str, state: Callable[[], msgspec.Struct]
+) -> Listener:
+    """Answer every request on a subject with the state at that time, until the listener is
+    closed."""
+
+    def reply(_: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
+        inbox = text_of(to or b"")
+        if takes_replies(inbox):
+            body = msgspec.json.encode(state())
+            connection.write_soon(publish_command(inbox, "", b"", body))
+
+    return await connection.listen(subject, reply)
+
+
+async def gather(
+    connection: Connection, subject: str, first_seconds: float, more_seconds: float
+) -> list[bytes]:
+    """Ask once. Waits `first_seconds` for the first answer and `more_seconds` for others; returns
+    at once if nobody listens."""
+    answers: list[bytes] = []
+    first = asyncio.get_running_loop().create_future()
+
+    def take(_: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
+        if payload:
+            answers.append(bytes(payload))
+        if not first.done():
+            # An empty message is the server's status that nobody listens.
+            first.set_result(bool(payload))
+
+    inbox = connection.new_inbox()
+    listener = await connection.listen(inbox, take)
+    try:
+        connection.write_soon(publish_command(subject, inbox, b"", b"{}"))
+        if await done_within(first, first_seconds) and first.result():
+            await pause(more_seconds)
+    finally:
+        await listener.close()
+    return answers
