@@ -18,6 +18,7 @@ from typing import Any
 import uvicorn
 from faststream.asgi import AsgiFastStream, AsgiResponse, get
 
+from weft.log.api import call
 from weft.log.connection import connect
 from weft.runtime.deployment import required
 from weft.runtime.logs import fields, set_up_logging
@@ -25,14 +26,19 @@ from weft.runtime.parent_death import die_with_parent
 from weft.runtime.process import Process, Service
 from weft.runtime.roll_call import answer_roll_calls
 from weft.runtime.settings import Settings
-from weft.runtime.wait_for_leader import until_log_answers
-from weft_schemas.errors import ConfigurationError
+from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
+from weft_schemas.subjects import STREAM
 
 _logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 10.0
 """From the signal to the exit: fetched events are finished or returned, and replies are sent."""
 CANCEL_SECONDS = 1.0
+ELECTION_SECONDS = 30.0
+"""For which a process that starts waits until the stream has a leader; an election takes 4 to 10.
+Exiting and being restarted, with longer pauses each time, would take longer."""
+_ASK_SECONDS = 2.0
+_PAUSE_SECONDS = 0.2
 
 
 async def serve(name: str, settings: Settings, service: Service) -> None:
@@ -107,7 +113,7 @@ class _Runner:
 
     async def _run(self) -> None:
         try:
-            await until_log_answers(self._process.connection, self._process.stopping)
+            await self._until_log_answers()
             await answer_roll_calls(self._process)
             await self._service(self._process)
         except Exception as error:
@@ -115,6 +121,19 @@ class _Runner:
         finally:
             self._process.health.report("service", "stopping")
             self.on_end()
+
+    async def _until_log_answers(self) -> None:
+        """Whatever the answer is: the service reports what is wrong."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + ELECTION_SECONDS
+        while not self._process.stopping.is_set() and clock() < deadline:
+            try:
+                await call(self._process.connection, f"STREAM.INFO.{STREAM}", timeout=_ASK_SECONDS)
+                return
+            except Unavailable:
+                await asyncio.sleep(_PAUSE_SECONDS)
+            except WeftError:
+                return
 
     async def finish(self) -> None:
         self._process.stopping.set()
