@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.guarded import guarded_server, password, signed_in
-from tests.integration.command_line import services, weft
+from tests.integration.command_line import COMPILES, services, weft
 from tests.integration.processes import started
 
 from weft.cli.concealing import concealed
@@ -39,7 +39,7 @@ async def test_weft_up_makes_a_secret_and_nobody_else_may_read_anything(tmp_path
         assert {name for name, mode in modes(folder).items() if mode} == set()
     secret = known_secret(folder)
     assert len(secret) == 64
-    async with services(folder):
+    async with services(folder, "--firewall", "0", *COMPILES):
         assert known_secret(folder) == secret
     assert secret.encode() not in (folder / "weft.log").read_bytes()
     settings = read_settings({"WEFT_DATA_DIR": str(folder)})

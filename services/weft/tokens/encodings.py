@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import hashlib
+from binascii import a2b_base64
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,6 +42,9 @@ _RANK_HASHES = {
 """SHA-256 that tiktoken itself expects of the rank files."""
 
 
+_BLANK = ord(" ")
+
+
 def encoding(name: str = DEFAULT_ENCODING) -> tiktoken.Encoding:
     """An encoding of tiktoken's, built from ranks on disk. Raises `ConfigurationError`."""
     return _loaded(name)[0]
@@ -63,7 +66,7 @@ def _loaded(name: str) -> tuple[tiktoken.Encoding, bytes]:
     ranks = ranks_of(name)
     opens = bytearray(max(ranks.values()) + 1)
     for word, token in ranks.items():
-        opens[token] = word.startswith(b" ")
+        opens[token] = word[0] == _BLANK
     encoder = tiktoken.Encoding(
         name=name,
         pat_str=_PATTERNS[name],
@@ -89,5 +92,5 @@ def ranks_of(name: str) -> dict[bytes, int]:
         ) from None
     if hashlib.sha256(content).hexdigest() != _RANK_HASHES[name]:
         raise ConfigurationError(f"token ranks {packed.name} are damaged; reinstall bpe-openai")
-    pairs = (line.split() for line in content.splitlines() if line)
-    return {base64.b64decode(token): int(rank) for token, rank in pairs}
+    words = content.split()  # a token and its rank by turns
+    return dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
