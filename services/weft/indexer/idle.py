@@ -1,4 +1,4 @@
-"""What closes a quiet session. The decision is published, so a replay never decides."""
+"""The event that closes a quiet session. It is published, so a replay need not decide again."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """How a replica without a file starts: from the newest snapshot that fits and the log after it,
-else from the log's beginning.
+otherwise from the beginning of the log.
 
-What it restores is brought to the end of the log before anybody reads it, so that whatever a
-tombstone names is gone by then.
+A restored file is brought to the end of the log before anybody reads it, so that erased content
+is gone by then.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ async def start(connection: Connection, generations: Generations, encoding: str)
 async def reopen(
     connection: Connection, generations: Generations, path: Path, encoding: str
 ) -> Writer:
-    """The writer of the current generation. Where something was erased since it was written, nobody
-    reads on in it before that is gone from it."""
+    """The writer of the current generation. If something was erased since it was last written,
+    nobody reads it until the erased content is gone."""
     await check_replaceable(connection, path, encoding)
     writer = await Writer.open(path, encoding, connection)
     try:

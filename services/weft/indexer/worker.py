@@ -110,7 +110,7 @@ class Indexer:
             await self._close()
 
     def _state(self) -> ReplicaState:
-        """Before there is a writer nothing can be said of what the files hold."""
+        """Zeros until there is a writer: until then it is unknown what the files hold."""
         writer = self._writer
         if writer is None:
             return ReplicaState(self._name, 0, 0)
@@ -137,8 +137,8 @@ class Indexer:
         return self._writer
 
     def _publish(self, writer: Writer) -> None:
-        """Have a generation read that has caught up with the log as it was at the start: before, it
-        would say of sessions that they do not exist."""
+        """Let readers use a generation once it has caught up with the log as it was at the start;
+        before that, it would say that existing sessions do not exist."""
         self._is_published = self._generations.current() == writer.path
         if self._is_published or writer.checkpoint >= self._target:
             if not self._is_published:
@@ -184,7 +184,7 @@ class Indexer:
             _log.warning("the log holds records that do not count; see `weft status`", extra=counts)
 
     async def _look(self, writer: Writer, log: Follower) -> None:
-        """What is due besides folding; returns when the follower shall stop."""
+        """Do what is due besides folding; return when the follower should stop."""
         async with Publisher(self._process.connection) as publisher:
             while True:
                 await asyncio.sleep(LOOK_SECONDS)
@@ -199,7 +199,7 @@ class Indexer:
                     await self._close_idle(writer, publisher)
 
     async def _check(self, writer: Writer) -> None:
-        """Raises `Corrupt` where the file is damaged, whoever found that."""
+        """Raises `Corrupt` if the file is damaged, whichever process found that."""
         files = self._generations
         if writer.path not in (files.current(), files.building()):
             why = files.condemned() or "it is no longer the current one"

@@ -110,7 +110,7 @@ class Writer:
 
     @property
     def scrubbed(self) -> int:
-        """What was erased at or before this sequence is in the files no more."""
+        """What was erased at or before this sequence is no longer in the files."""
         return self._scrubbed if self.unscrubbed else self.checkpoint
 
     async def digest(self) -> str:
@@ -122,7 +122,7 @@ class Writer:
         return await self._run(lambda: quiet_sessions(self._db, before_ns, limit))
 
     async def scrub(self) -> bool:
-        """Clear deleted rows out of the files; False where a reader holds that up.
+        """Remove deleted rows from the files; False if a reader prevents that.
 
         Afterwards the meta row `scrubbed` says up to which sequence that is done.
         """
@@ -241,7 +241,7 @@ class Writer:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """What SQLite finds damaged is told as such."""
+        """Raise `Corrupt` if SQLite finds the file damaged."""
         try:
             yield
         except sqlite3.Error as error:

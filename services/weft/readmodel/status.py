@@ -89,7 +89,7 @@ def status(
     of_tenant = session is None
 
     def rows(of_one: str, of_all: str, where: dict[str, str | int | None], count: int) -> Rows:
-        """Nothing is looked for where nothing is counted."""
+        """No query if the count is zero."""
         return db.execute(of_all if of_tenant else of_one, where).fetchall() if count else []
 
     with snapshot(db):

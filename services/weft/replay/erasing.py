@@ -274,7 +274,7 @@ async def _events(connection: Connection, plan: Plan) -> AsyncIterator[tuple[str
 
 
 def is_own_record(record: LogRecord) -> bool:
-    """Tombstones and receipts stay: they say what was erased."""
+    """Whether it is a tombstone or a receipt: these stay, since they say what was erased."""
     try:
         place = record.address()
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""Which replicas are running, and up to which sequence erased content is gone from their files.
+"""Which replicas run, and up to which sequence erased content is gone from their files.
 
 One request goes to all of them, and each indexer answers for its replica. A replica that is not
 running cannot answer; it folds the tombstones when it starts.

@@ -19,9 +19,7 @@ from weft_schemas.errors import Overloaded
 CROWD = 3
 """Requests of one tenant that wait for their turn."""
 ABOUT_SECONDS = 5.0
-"""Since a tenant's last request."""
-
-
+"""A tenant counts as active for so long after its last request."""
 AT_A_TIME = 8
 """Requests that are begun before the loop comes by: some 3 ms."""
 

@@ -53,7 +53,7 @@ class Process:
 
     @property
     def has_connection(self) -> bool:
-        """Whether it was ever connected."""
+        """Whether it has ever been connected."""
         return self._connection is not None
 
     def started(self) -> None:

@@ -21,8 +21,8 @@ def summary_of_item(
     summarizer: Summarizer,
     encoding: str,
 ) -> SummaryEvent | None:
-    """The summary of one item, None where it is short enough, or a slice that was asked for instead
-    of a summary. What is untrusted is not for it: the firewall shortens that.
+    """The summary of one item; None if it is short enough, or is a slice that was requested instead
+    of a summary. Untrusted items are not summarised here: the firewall shortens them.
 
     `text` is its whole text (fetched, where the item holds a BodyRef); `origin.item_id` is its id.
     """
@@ -58,8 +58,8 @@ def summary_of_session(
     summarizer: Summarizer,
     encoding: str,
 ) -> SummaryEvent | None:
-    """The summary of a closed stretch (`origin` is the closing event, its `item_id` empty), None
-    where nothing in it may be told."""
+    """The summary of a closed stretch (`origin` is the closing event, its `item_id` empty); None
+    if nothing in it may be shown."""
     if not stretch.sources:
         return None
     summary = stretch.transcript
