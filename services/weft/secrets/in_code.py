@@ -3,10 +3,14 @@ strings, lines under a comment that names a secret. Every pattern is for RE2."""
 
 from __future__ import annotations
 
+from weft.secrets.published import SERVICES
 from weft.secrets.rule import SecretRule, rule
 
 _PASSWORD = r"(?:passw(?:or)?d|passwd|pwd|passphrase|credentials?)"
-_KEY = r"(?:secret|token|(?:api|access|secret|private|auth|client)[_-]?(?:key|secret|token))"
+_KEY = (
+    r"(?:secret|token|(?:api|access|secret|private|auth|client)[_-]?(?:key|secret|token)"
+    rf"|{SERVICES}[._-]?key)"
+)
 _QUOTED = r"@?[\"']([^\"'\s]{4,300})[\"']"
 _ANY = r"[\"'][^\"'\n]{1,120}[\"']"
 
