@@ -29,6 +29,7 @@ from weft.secrets.values import (
     is_place,
     is_placeholder,
     is_plain,
+    is_well_known,
     is_word_of_secrecy,
     looks_random,
 )
@@ -49,7 +50,8 @@ _MADE = (
     rb"(?:(?:new[ \t]{1,4})?(?:string|securestring|secretstr)(?:::from)?\([ \t]{0,4}"
     rb"|[\[({][ \t]{0,4}(?:[0-9]{1,4},[ \t]{0,4})?|[0-9]{1,4},[ \t]{0,4}|!!?[a-z]{3,8}[ \t]{1,4}"
     rb"|[\w.:]{0,40}(?:env|environ\.get|config|setting|property|\.get|fetch)\w{0,12}\([ \t]{0,4}"
-    rb"[\"'][\w.-]{1,60}[\"'],[ \t]{0,4}(?:default[ \t]{0,2}=[ \t]{0,2})?)?"
+    rb"[\"'][\w.-]{1,60}[\"'],[ \t]{0,4}(?:default[ \t]{0,2}=[ \t]{0,2})?"
+    rb"|(?:try|coalesce|lookup|sensitive|optional)\([^\"'\n]{0,80})?"
 )
 """What a value may be wrapped in: `new String("…")`, `{0, "…"}`, `!!binary "…"`, the default of
 `getenv("NAME", "…")`."""
@@ -63,7 +65,7 @@ _ASSIGNED = re2.compile(
     rb"|signing[_-]?key|shared[_-]?key|auth(?:entication key)?|crumb|_pat\b|(?-i:[A-Z0-9]_KEY\b)|"
     + WORD_START.encode()
     + rb"(?:pass|pw|p/w)|[_-](?:pass|pw))[\w.-]{0,20})"
-    rb"[ \t\\]{0,4}[\"'\]]{0,2}(?:\[\])?[ \t]{0,4}"
+    rb"[ \t\\]{0,40}[\"'\]]{0,2}(?:\[\])?[ \t]{0,40}"
     + _DECLARED
     + rb"(?::=|=>|[!=]={1,2}|\+?=|:)[ \t\\]{0,20}"
     rb"(?:" + _MADE + rb"[bfrul@$]?([\"'`])|(?:!!?[a-z]{3,8}[ \t]{1,4})?([^\s\"',;)\]}<>(]))",
@@ -215,6 +217,8 @@ def is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> boo
 
 def _is_password(value: bytes, alone: bool, quoted: bool) -> bool:
     """A sentence about passwords is prose; a password with a digit or a sign is not."""
+    if alone and is_well_known(value):
+        return True
     if is_plain(value):
         return alone and is_word_of_secrecy(value, quoted)
     return len(value) >= _SHORT or (alone and quoted and is_mixed(value))

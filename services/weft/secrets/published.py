@@ -86,6 +86,13 @@ RULES = (
         1,
         closed_by=2,
     ),
+    rule(
+        "private_key",
+        "private-lines:",
+        r"(?i)Private-Lines: ?[0-9]{1,3}\s{1,4}([A-Za-z0-9+/=\s]{20,}?)"
+        r"(?:\sPrivate-|[^A-Za-z0-9+/=\s]|\z)",
+        1,
+    ),
     rule("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     rule("npm_token", "npm_", r"\bnpm_[A-Za-z0-9]{36}"),
     rule("pypi_token", "pypi-", rf"\bpypi-{_WORD}{{50,250}}"),

@@ -106,6 +106,17 @@ def is_said(value: bytes) -> bool:
     return value.strip(b" .!?:)*_").lower() in _SAID
 
 
+_WELL_KNOWN = frozenset(
+    b"root toor admin guest demo test 0000 1111 1234 4321 12345 54321 abc123 qwerty".split()
+)
+"""Of the passwords that are used most, those too short to be told from other words."""
+
+
+def is_well_known(value: bytes) -> bool:
+    """Whether it is a password that everybody tries first."""
+    return value.lower() in _WELL_KNOWN
+
+
 def is_word_of_secrecy(value: bytes, quoted: bool) -> bool:
     """Whether a plain word beside a password's name can be one: no word of types, states or labels,
     and no name of a variable that holds it."""
