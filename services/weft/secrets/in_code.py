@@ -87,6 +87,15 @@ IN_CODE: tuple[SecretRule, ...] = (
         named=True,
     ),
     rule(
+        "quoted_password",
+        "password passwd pwd passphrase secret private_key",
+        r"(?im)^[ \t]*[\w.-]{0,40}(?:password|passwd|pwd|passphrase|secret|private_key)[ \t]{1,8}"
+        r"[\"']([^\"'\s]{4,300})[\"'][ \t]*(?:[;#][^\n]{0,100})?$",
+        1,
+        check="word",
+        named=True,
+    ),
+    rule(
         "connection_password",
         "password pwd",
         r"(?i)\b(?:user(?:[ _]?id|name)?|uid)\s{0,2}=\s{0,2}[^\s;,\"']{1,100}"

@@ -225,6 +225,13 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         1,
     ),
     rule(
+        "docker_auth",
+        ".dockercfg .dockerconfigjson",
+        r"\.docker(?:cfg|configjson)[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?"
+        r"(e[A-Za-z0-9+/]{8,1000}={0,2})",
+        1,
+    ),
+    rule(
         "private_key",
         "ls0tls1crudjt",
         r"\bLS0tLS1CRUdJTiB(?:QUklWQVRF|SU0EgUFJJ|FQyBQUklW|PUEVOU1NI|FTkNSWVBURUQ|EU0EgUFJJ)"

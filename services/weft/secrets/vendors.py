@@ -8,6 +8,7 @@ import re2
 from weft.secrets.rule import SecretRule, rule
 
 _UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_UUID_LIKE = "[0-9a-z]{8}(?:-[0-9a-z]{4}){3}-[0-9a-z]{12}"
 _WORD = "[A-Za-z0-9_-]"
 _ALNUM = "[A-Za-z0-9]"
 _HEX = "[0-9a-f]"
@@ -43,7 +44,8 @@ _PREFIXED = (
     ("mercury_token", "mercury_production_", r"\w{40,80}"),
     ("mergify_key", "mergify_application_key_", f"{_WORD}{{40,200}}"),
     ("mongodb_secret", "mdb_sa_sk_", f"{_WORD}{{40}}"),
-    ("packagist_token", "packagist_", f"(?:ort|out|acs|ack)_{_HEX}{{28,96}}"),
+    ("openai_key", "ek_", f"{_HEX}{{32}}"),
+    ("packagist_token", "packagist_", f"(?:ort|out|uut|acs|ack)_{_HEX}{{28,96}}"),
     ("persona_key", "persona_production_", f"{_WORD}{{20,80}}"),
     ("pinterest_token", "pina_", f"{_WORD}{{20,200}}"),
     ("polar_token", "polar_", f"[op]?a?t_{_WORD}{{20,100}}"),
@@ -95,6 +97,12 @@ VENDORS: tuple[SecretRule, ...] = (
         "apim acdb +aba +amc +ast aiot +asb +aeh +arm azfu azse azca",
         r"[A-Za-z0-9+/]{33,77}(?:APIM|ACDb|\+ABa|\+AMC|\+ASt|AIoT|\+ASb|\+AEh|\+ARm|AzFu|AzSe"
         r"|\+ACR|AzCa)[A-Za-z0-9+/]{4,6}={0,2}",
+    ),
+    rule("azure_key", "jqqj99", rf"\b{_ALNUM}{{52}}JQQJ99{_ALNUM}{{26}}\b"),
+    rule(
+        "azure_key",
+        "ir@",
+        rf"\bIR@{_UUID_LIKE}@[^\s@]{{1,60}}@[^\s@]{{1,60}}@[A-Za-z0-9+/=]{{40,60}}",
     ),
     rule(
         "braintree_token",
