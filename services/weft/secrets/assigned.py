@@ -78,9 +78,7 @@ _LONGEST_NAME = 40
 """Bytes before what tells."""
 _QUOTE = 2
 """Group of the quote that opens a value, and the next of a bare value's first character."""
-_QUOTED = {
-    quote: re.compile(rb"([^%s\n]{4,4000})%s" % (quote, quote)) for quote in (b'"', b"'", b"`")
-}
+_QUOTED = re.compile(rb"\"([^\"\n]{4,4000})\"|'([^'\n]{4,4000})'|`([^`\n]{4,4000})`")
 _BARE = re.compile(rb"[^\s\"',;)\]}<>(]{4,4000}")
 _REST = re.compile(rb"[^\s\"'`<>]{0,200}(?=[ \t]*(?:[\r\n]|\Z))")
 """What a setting's value goes on with, where it is all of its line."""
@@ -115,10 +113,10 @@ def assigned_secrets(data: bytes, limit: int) -> Iterator[Finding]:
 
 
 def _quoted(data: bytes, match: Any) -> tuple[int, int] | None:
-    value = _QUOTED[match.group(_QUOTE)].match(data, match.end())
-    if value is None or _is_key_of_object(data, value.start(), value.end()):
+    value = _QUOTED.match(data, match.end() - 1)
+    if value is None or _is_key_of_object(data, value.start() + 1, value.end()):
         return None
-    return value.start(), _without_escape(data, *value.span(1))
+    return value.start() + 1, _without_escape(data, value.start() + 1, value.end() - 1)
 
 
 def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:

@@ -12,8 +12,6 @@ import re2
 from weft.secrets.assigned import is_secret_value, label
 from weft.secrets.finding import Finding
 
-NEEDLES = (b"value", b"default", b"secretstring")
-"""A text that holds none of them holds no such member."""
 _OPTIONS = re2.Options()
 _OPTIONS.encoding = re2.Options.Encoding.LATIN1
 _MEMBER = re2.compile(
