@@ -322,6 +322,9 @@ HIDING = {
     "tag": "\U000e0041",
     "bidi": "\u202e",
     "control": "\x07",
+    "selector": "\ufe0f",
+    "joiners": "\u200c\u200d",
+    "unassigned": "\U000e0200",
     "not UTF-8 behind it": "\u200b",
 }
 
