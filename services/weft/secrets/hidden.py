@@ -15,8 +15,10 @@ def spans_in_source(data: bytes, find: Callable[[bytes], list[Finding]]) -> list
     """What `find` sees in the clean text of `data`, where it stands in `data`; nothing where no
     character of `data` is hidden."""
     cleaned = clean(data)
-    plain = cleaned.text if data.isascii() else _WITHIN.sub("", cleaned.text)
-    if not cleaned.changed and len(plain) == len(cleaned.text):
+    plain = cleaned.text
+    if not data.isascii() and _SELECTORS.search(plain):
+        plain = _WITHIN.sub("", plain)
+    elif not cleaned.changed:
         return []
     source = _text_of(data)
     if len(plain) == len(source):
@@ -35,10 +37,10 @@ def spans_in_source(data: bytes, find: Callable[[bytes], list[Finding]]) -> list
     return spans
 
 
-_WITHIN = re.compile(
-    "(?<=[!-~])[\u200c\u200d\ufe00-\ufe0f\ufff0-\ufff8\U000e0080-\U000e00ff\U000e01f0-\U000e0fff]+"
-    "(?=[!-~])"
+_SELECTORS = re.compile(
+    "[\u200c\u200d\ufe00-\ufe0f\ufff0-\ufff8\U000e0080-\U000e00ff\U000e01f0-\U000e0fff]"
 )
+_WITHIN = re.compile(f"(?<=[!-~]){_SELECTORS.pattern}+(?=[!-~])")
 """Joiners and selectors that a text may need elsewhere, and hide something between ASCII's
 characters, where they change nothing that is seen."""
 
