@@ -15,6 +15,7 @@ from weft.secrets.finding import Finding
 from weft.secrets.in_code import IN_CODE
 from weft.secrets.in_commands import IN_COMMANDS
 from weft.secrets.in_context import IN_CONTEXT
+from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.members import values_of_members
 from weft.secrets.names import NEAR, is_harmless, name_before
 from weft.secrets.published import RULES as PUBLISHED
@@ -41,8 +42,8 @@ _GOES_ON = re.compile(rb"[A-Za-z0-9+/=_.~%-]{0,8000}")
 def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Finding]:
     """Spans of `data` that hold credentials; they may overlap.
 
-    `present` are those of the rules' needles and of `NAMES` that stand in `data.lower()`. At most
-    `limit` findings per rule. Linear in `data`.
+    `present` are those of the rules' needles and of both modules' names that stand in
+    `data.lower()`. At most `limit` findings per rule. Linear in `data`.
     """
     found: list[Finding] = []
     if not present:
@@ -51,6 +52,7 @@ def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Fin
         found += _of_rule(rule, data, limit)
     if not present.isdisjoint(NAMES):
         found += assigned_secrets(data, limit)
+    if not present.isdisjoint(OF_MEMBERS):
         found += values_of_members(data, limit)
     return found
 

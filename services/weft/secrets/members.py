@@ -12,6 +12,12 @@ import re2
 from weft.secrets.assigned import is_secret_value, label
 from weft.secrets.finding import Finding
 
+_TOLD = """
+passw pwd passphrase secret credential _token -token authtoken accesstoken api_key api-key apikey
+access_key private_key _pass
+"""
+NAMES = frozenset(_TOLD.encode().split())
+"""A text that holds none of them names no such member."""
 _OPTIONS = re2.Options()
 _OPTIONS.encoding = re2.Options.Encoding.LATIN1
 _MEMBER = re2.compile(
