@@ -2,18 +2,21 @@
 whole path from an agent's item to a prompt works, for its tenant alone."""
 
 import asyncio
+import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import msgspec
 import pytest
 import pytest_asyncio
-from tests.guarded import guarded_server, password
+from tests.guarded import guarded_server, password, signed_in
 from tests.integration.processes import Running, started
 
 from weft.cli.demo_session import demo_key, load
 from weft.client import Client, connect
 from weft.log.server import EmbeddedServer
+from weft.runtime.roll_call import call_roll
 from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.errors import Forbidden, NotFound
 from weft_schemas.grants import Grant, ScopeGrants
@@ -21,6 +24,7 @@ from weft_schemas.ids import OPERATOR
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase
 from weft_schemas.routing import Catalog, SelectableItem
+from weft_schemas.status import StatusReply
 
 SERVICES = {
     "firewall": "firewall",
@@ -65,6 +69,23 @@ async def test_every_process_answers_the_roll_call(serving):
         found = await client.processes()
     assert sorted(one.service for one in found) == sorted(SERVICES)
     assert all(one.ready for one in found)
+
+
+@pytest.mark.parametrize("user", ["acme-agent", "acme-reader"])
+async def test_a_tenant_learns_nothing_of_the_machine_from_the_processes(serving, user):
+    numbers = {process.process.pid for process in serving.processes}
+    async with signed_in(serving.server, user) as connection:
+        direct = await call_roll(connection, "acme")
+        asked = json.dumps({"processes": True}).encode()
+        by_compiler = await connection.request("weft-rpc.acme.@tenant.status", asked, timeout=30)
+    told = msgspec.json.decode(by_compiler.data, type=StatusReply)
+    assert len({one.host for one in told.processes}) == len(SERVICES)
+    assert direct
+    for one in (*direct, *told.processes):
+        assert socket.gethostname() not in msgspec.json.encode(one).decode()
+        assert (one.pid, one.port, one.last_error) == (0, 0, "")
+    async with agent(serving, "acme-operator") as client:
+        assert {one.pid for one in await client.processes()} == numbers
 
 
 def agent(serving: Serving, user: str) -> Client:

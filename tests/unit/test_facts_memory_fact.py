@@ -1,10 +1,14 @@
 """memory_fact items: the forms in which a fact can be given outright."""
 
+import json
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given as given_examples
+from hypothesis import strategies as st
 
-from weft.facts.memory_fact import facts_given
+from weft.facts.memory_fact import facts_given, facts_named
 
 
 def given(text: str, **metadata: Any) -> list[tuple[str, str]]:
@@ -20,6 +24,7 @@ def given(text: str, **metadata: Any) -> list[tuple[str, str]]:
         ("Customer tier: gold", [("customer_tier", "gold")]),
         ('{"key": "user_timezone", "value": "UTC"}', [("user_timezone", "UTC")]),
         ('{"seats": 3, "meals": ["veg"]}', [("seats", "3"), ("meals", '["veg"]')]),
+        ('{"a": 1, "p": {"tz": "}{,"}, "c": {}}', [("a", "1"), ("p", '{"tz":"}{,"}'), ("c", "{}")]),
         (
             "The customer waits for a call",
             [("note_customer_waits_call", "The customer waits for a call")],
@@ -28,6 +33,22 @@ def given(text: str, **metadata: Any) -> list[tuple[str, str]]:
 )
 def test_given(text: str, facts: list[tuple[str, str]]) -> None:
     assert given(text) == facts
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text('a"{}[],\\ \n', max_size=6),
+    lambda held: st.lists(held, max_size=3) | st.dictionaries(st.text("ab{,", max_size=3), held),
+    max_leaves=12,
+)
+
+
+@given_examples(st.dictionaries(st.text("abc", min_size=1, max_size=3), _JSON, min_size=1))
+def test_each_field_of_any_object_gives_its_value(held: dict[str, Any]) -> None:
+    given = facts_named({}, json.dumps(held, indent=1))
+    assert [one.key for one in given] == list(held)
+    for one, value in zip(given, held.values(), strict=True):
+        if isinstance(value, dict | list):
+            assert one.value.split() == msgspec.json.encode(value).decode().split()
 
 
 def test_the_metadata_can_name_the_key() -> None:

@@ -151,6 +151,27 @@ FORMS = {
     "Maven's master password": "<master>{{{t}{k}=}}</master>",
     "token without a signature": "eyJhbGciOiJub25lIn0.eyJ{t}",
     "key with a comment behind": 'token = "{t}" # of ada',
+    "name and value": "env:\n- name: DB_PASSWORD\n  value: {p}\n- name: REGION\n  value: eu",
+    "value and name": "env:\n- name: REGION\n  value: eu\n- value: {t}\n  name: DB_PASSWORD",
+    "members": '[{{"key": "password", "enabled": true, "value": "{w}"}}]',
+    "variable with a default": 'variable "db_password" {{\n  type = string\n  default = "{w}"\n}}',
+    "parameter": '"adminPassword": {{"type": "securestring", "defaultValue": "{p}"}}',
+    "parameter in YAML": "DBPassword:\n  Type: String\n  Default: {w}",
+    "whole line": "SECRET_KEY=r&{x}+qq)=x(-!{x}",
+    "default of a setting": 'SECRET_KEY = os.getenv("DJANGO", "{t}")',
+    "first that there is": 'admin_password = try(each.value.password, "{p}", null)',
+    "aligned": 'access_key                = "{k}"',
+    "any key of a setting": "export CONSUMER2_KEY={t}",
+    "long": 'token = "' + "{t}" * 20 + '"',
+    "long without quotes": "AWS_SESSION_TOKEN=" + "{t}/XXXX" * 20,
+    "long bearer": "Authorization: Bearer " + "{t}" * 60,
+    "parameter of a URL": "https://example.com/a?v=1&oauth_token={t}&sort=name",
+    "key in a path": "wss://mainnet.infura.io/ws/v3/{t}",
+    "key of a service in an element": '<string name="hockeyapp_key">{t}</string>',
+    "key of a service in a call": 'props.set("scaleway-key", "{t}")',
+    "name and a quoted word": "database do\n  password '{w}'\nend",
+    "PuTTY": "Private-Lines: 1\n{b}\nPrivate-MAC: 00",
+    "Docker's configuration": "  .dockerconfigjson: e{b}",
 }
 SAID = (
     "The password is required.",
@@ -203,7 +224,19 @@ SAID = (
     "main.py:1234:name:other:text and 10:5432:shop",
     "password: example-password, token = 'dummy', secret: a.placeholder",
     "SECRET_KEY = 'secret_key'; PASSWORD = '****'",
+    '{"password": "Passord", "one_time_password": "Engangskode:", "new_password": "Contraseña"}',
+    '<input type="password" name="password"><br>\n<input type="submit" value="Login">',
+    '[{"name": "password", "type": "string"}, {"name": "city", "value": "Ljubljana"}]',
+    'variable "password" {\n  type = string\n}\nvariable "city" {\n  default = "Ljubljana7"\n}',
+    "secret:\n  name: tls\nvalue: a8f3c1d2e4b5a6c7d8",
+    "password = decrypt(path, 'a.gpg')\npassword = prompt('Name', 'Ljubljana')",
 )
+WELL_KNOWN = ("password: root", "DB_PASSWORD=1234", '"password": "admin"', "MasterPassword: guest")
+
+
+@pytest.mark.parametrize("text", WELL_KNOWN)
+def test_a_short_password_that_everybody_tries_is_masked_as_a_setting(text: str) -> None:
+    assert "[secret:password:" in seen(f"before\n{text}\nbehind")
 
 
 def made(rng: random.Random) -> dict[str, str]:
@@ -263,6 +296,11 @@ CURSORS = (
     "https://example.com/items?page_token={t}&cursor={t}",
     "the next token {t} is for the following page",
     "scroll_token: {t}\nidempotency_key: {t}\nclient-request-token={t}",
+    '{{"name": "nextToken", "value": "{t}"}}',
+    "- name: IMAGE_TAG\n  value: {t}\n- value: {t}\n  name: OBJECT_ID",
+    "PRIMARY_KEY={t}\nSORT_KEY={t}\nRECAPTCHA_SITE_KEY={t}",
+    'key "sort_key" {{\n  default = "{t}"\n}}',
+    "https://example.com/a?sync_token={t}&next_page_token={t}",
 )
 
 
@@ -284,6 +322,9 @@ HIDING = {
     "tag": "\U000e0041",
     "bidi": "\u202e",
     "control": "\x07",
+    "selector": "\ufe0f",
+    "joiners": "\u200c\u200d",
+    "unassigned": "\U000e0200",
     "not UTF-8 behind it": "\u200b",
 }
 

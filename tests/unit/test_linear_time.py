@@ -1,14 +1,19 @@
 """Every pattern, and every function that takes a whole text, takes time in proportion to it, on
 texts made to be slow for it: a whole process waits for what one agent published."""
 
+import json
+
 import pytest
 from tests.firewall_made import KEY, envelope
 from tests.growing import LONG, Search, patterns, slow, units
 
 from weft import tokens
 from weft.bodies.clean import clean
+from weft.compiler.ranking.times import times_in
 from weft.firewall.scan import scan
 from weft.memory.derive import facts_of_item
+from weft.passages.json_text import unquoted
+from weft.passages.literals import decoded
 from weft.passages.splitting import outline_of
 from weft.readmodel.terms import analyse
 from weft.router.words import words_of
@@ -55,6 +60,39 @@ WHOLE: dict[str, Search] = {
     "tokens": lambda text: tokens.count(text, DEFAULT_ENCODING),
 }
 """What takes an agent's whole text."""
+
+
+def compact(text: str) -> None:
+    """What a rendition shows of JSON."""
+    outline_of.cache_clear()
+    unquoted(decoded(text).text)
+
+
+STRUCTURED: dict[str, Search] = {"outline": outline_of, "compact": compact, "envelope": envelope}
+JSON = {
+    "blanks": lambda unit, count: '{"a": 1,' + " " * count + '"b": 2}',
+    "line breaks": lambda unit, count: '{"a": 1,' + "\n" * count + '"b": 2}',
+    "blanks before a colon": lambda unit, count: '{"a"' + " " * count + ": 1}",
+    "a string": lambda unit, count: json.dumps({"a": unit * count}),
+    "a string of JSON": lambda unit, count: json.dumps({"a": json.dumps([unit * count])}),
+    "strings": lambda unit, count: json.dumps([unit] * count),
+    "records": lambda unit, count: json.dumps([{"id": unit, "a": [unit]}] * (count // 8)),
+}
+"""JSON that is whole, which the texts of the others never are: `unit`s of it, and how many."""
+
+
+@pytest.mark.parametrize("form", JSON)
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_what_reads_whole_json_is_linear(name: str, form: str) -> None:
+    work, made = STRUCTURED[name], JSON[form]
+    for unit in ("a", "\n", '"', "\\", "a. ", "{", ","):
+        assert slow(lambda text, unit=unit: work(made(unit, len(text))), ["x"]) is None
+
+
+def test_the_times_of_a_query_are_read_in_linear_time() -> None:
+    assert slow(times_in.__wrapped__, ["1 may ", "may 1 ", "2024-01 ", "in may "], LONG) is None
+
+
 ALL = {name: (pattern, work) for name, pattern, work in patterns(ELSEWHERE)}
 
 

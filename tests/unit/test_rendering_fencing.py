@@ -50,10 +50,13 @@ _TOKENS = """
 <tool_response> </tool_response> <tools> </tools> <think> </think> <thinking> <function_calls>
 </function_calls> <function_results> <arg_key> </arg_key> <arg_value> <function=get> <seed:bos>
 <seed:tool_call> <minimax:tool_call> <longcat_tool_call> <answer> </answer> >>TITLE<<
->>QUESTION<< >>SUFFIX<< ]~b] ]~!b[ [e~[ ]!p~[ ]!d~[
+>>QUESTION<< >>SUFFIX<< ]~b] ]~!b[ [e~[ ]!p~[ ]!d~[ [|system|] [|assistant|] [|endofturn|] <role>
+</role> <SPECIAL_12> [UNUSED_TOKEN_146] <TOOLCALL> </TOOLCALL> <AVAILABLE_TOOLS> <parameter=id>
+</parameter> </function> <fake_token_around_image> <loc0512> <dummy0> <im_start>
 """
 """Special tokens of the tokenizer configurations of Llama 2 to 4, Gemma, Mistral, Qwen, DeepSeek,
-Phi, GPT-OSS, GLM, Kimi, Command, Granite, Falcon, Yi, InternLM, StarCoder, MiniMax, Seed."""
+Phi, GPT-OSS, GLM, Kimi, Command, Granite, Falcon, Yi, InternLM, StarCoder, MiniMax, Seed, EXAONE,
+Ling, Nemotron."""
 TOKENS = _TOKENS.split()
 
 
@@ -89,7 +92,8 @@ BREAKS = ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1e", "\x85", "\u2028", "\u2
 @pytest.mark.parametrize("label", LABELS)
 def test_a_label_behind_any_end_of_line_is_known(end: str, before: str, label: str) -> None:
     assert looks_like_labels(f"fine{end}{before}{label}: obey")
-    assert looks_like_labels(f"fine{end}{before}{label}\uff1a obey")
+    for colon in "\uff1a\ufe55\ufe13\u2236\ua789":
+        assert looks_like_labels(f"fine{end}{before}{label}{colon} obey")
     assert not looks_like_labels(f"fine{end}{before}x{label}: obey")
 
 

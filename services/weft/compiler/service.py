@@ -37,10 +37,10 @@ from weft.runtime.replica import Replica, apart
 from weft.runtime.request_client import ask
 from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import Asked
-from weft.runtime.roll_call import call_roll
+from weft.runtime.roll_call import as_told, call_roll
 from weft_schemas.compile import CompileRequest, ExplainRequest
 from weft_schemas.errors import Unavailable
-from weft_schemas.ids import TENANT_SESSION
+from weft_schemas.ids import OPERATOR, TENANT_SESSION
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import Phase
 from weft_schemas.routing import HydrateRequest, HydrationResult, RouteReply, RouteRequest
@@ -121,9 +121,12 @@ class Compiler:
         )
         if request.processes:
             processes = await call_roll(self._connection, asked.tenant)
+            if asked.is_tenants and asked.principal != OPERATOR:
+                processes = tuple(map(as_told, processes))
             found = msgspec.structs.replace(found, processes=processes)
         # Unset where there is nothing to tell: a client of an older release knows no such field.
-        return msgspec.structs.replace(found, rebuilt=self._replica.mended() or msgspec.UNSET)
+        mended = "" if asked.is_tenants and asked.principal != OPERATOR else self._replica.mended()
+        return msgspec.structs.replace(found, rebuilt=mended or msgspec.UNSET)
 
     async def sessions(self, asked: Asked[SessionsRequest]) -> SessionsReply:
         """The tenant's sessions that this replica has folded, a page of them."""

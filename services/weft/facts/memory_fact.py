@@ -83,7 +83,7 @@ def _fields(text: str) -> Iterator[tuple[int, int]]:
         sign = found.group()
         if depth == 1 and sign in (",", "}"):
             yield start, found.start()
-        if depth < 2 and sign in ("{", ","):
+        if (depth == 0 and sign == "{") or (depth == 1 and sign == ","):
             start = found.end()
         depth += (sign in ("{", "[")) - (sign in ("}", "]"))
 

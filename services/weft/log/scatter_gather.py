@@ -13,15 +13,15 @@ from weft.log.wire import publish_command, takes_replies, text_of
 
 
 async def answer_each(
-    connection: Connection, subject: str, state: Callable[[], msgspec.Struct]
+    connection: Connection, subject: str, state: Callable[[str], msgspec.Struct]
 ) -> Listener:
     """Answer every request on a subject with the state at that time, until the listener is
-    closed."""
+    closed. `state` is given the inbox of who asks."""
 
     def reply(_: bytes, to: bytes, payload: bytes, headers: bytes | None) -> None:
         inbox = text_of(to or b"")
         if takes_replies(inbox):
-            body = msgspec.json.encode(state())
+            body = msgspec.json.encode(state(inbox))
             connection.write_soon(publish_command(inbox, "", b"", body))
 
     return await connection.listen(subject, reply)

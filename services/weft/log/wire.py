@@ -30,6 +30,12 @@ def takes_replies(subject: str) -> bool:
     return _PLAIN.fullmatch(subject) is not None and not subject.startswith(_NO_INBOXES)
 
 
+def is_from_tenant(reply: str) -> bool:
+    """Whether a request came through the import of another account: the server gives it a reply
+    subject of its own, which nobody within this account has."""
+    return reply.startswith("_R_.")
+
+
 def header_block(headers: Mapping[str, str]) -> bytes:
     """Headers as they stand in a message.
 

@@ -216,8 +216,9 @@ def _is_identifier(text: str, field: _Value) -> bool:
 
 _PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")
 _LITERAL = re.compile(r"(?:true|false|null|-?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
-_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[ \t\r]*\n\s*')
-"""A string, or the space that JSON is indented with."""
+_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(?<![ \t\r])[ \t\r]*\n\s*')
+"""A string, or the space that JSON is indented with, which is looked for where a space begins: a
+text may hold a megabyte of it."""
 
 
 def unquoted(json_text: str) -> str:

@@ -43,7 +43,7 @@ def replica_name(data_dir: Path) -> str:
 
 async def answer(connection: Connection, state: Callable[[], ReplicaState]) -> Listener:
     """Answer for a replica until the listener is closed."""
-    return await answer_each(connection, SUBJECT, state)
+    return await answer_each(connection, SUBJECT, lambda _: state())
 
 
 async def replicas(connection: Connection, tenant: str) -> list[ReplicaState]:

@@ -21,7 +21,14 @@ from faststream.nats.subscriber.usecases import CoreSubscriber
 from nats.aio.msg import Msg
 
 from weft.log.connection import Connection, Listener
-from weft.log.wire import header_block, headers_of, publish_command, takes_replies, text_of
+from weft.log.wire import (
+    header_block,
+    headers_of,
+    is_from_tenant,
+    publish_command,
+    takes_replies,
+    text_of,
+)
 from weft.runtime.fair_queueing import Arrivals
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import VERSION
@@ -40,6 +47,9 @@ class Asked(msgspec.Struct, Generic[Request], frozen=True):
     principal: str = ""
     """The requester as named by the subject, which permissions can enforce; empty if it names
     none."""
+    is_tenants: bool = False
+    """It came from a tenant's own account, where there are permissions: of an agent or a reader,
+    unless the principal says otherwise."""
 
 
 Next = Callable[[StreamMessage[Msg]], Awaitable[Any]]
@@ -113,7 +123,9 @@ class RequestSubscriber(CoreSubscriber):
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise InvalidInput(f"{service} request: {error}; see schemas/jsonschema") from None
         _check(service, request)
-        return Asked(tenant, session, request, requester(message.raw_message.subject))
+        raw = message.raw_message
+        is_tenants = is_from_tenant(raw.reply)
+        return Asked(tenant, session, request, requester(raw.subject), is_tenants)
 
     def _make_response_publisher(self, message: StreamMessage[Msg]) -> Sequence[Any]:
         replies = cast(ProducerProto[Any], _Replies(self._shared))

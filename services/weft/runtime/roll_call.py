@@ -5,7 +5,9 @@ A process that is dead or suspended does not answer, and is recognised by that.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import secrets
 import socket
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ import msgspec
 
 from weft.log.connection import Connection, Listener
 from weft.log.scatter_gather import answer_each, gather
+from weft.log.wire import is_from_tenant
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.status import ProcessState
 from weft_schemas.subjects import request_subject
@@ -25,6 +28,9 @@ ANSWER_SECONDS = 0.5
 """How long answers are collected after the first; a process answers in milliseconds."""
 FIRST_SECONDS = 2.0
 _SERVICE = "processes"
+_NAMES = secrets.token_hex(16)
+"""Of this process alone, so that nobody finds a host or a number by trying."""
+_COMPLAINT = "who runs it can see why"
 SUBJECT = f"weft-rpc.*.{TENANT_SESSION}.{_SERVICE}"
 
 
@@ -44,9 +50,28 @@ def state_of(process: Process) -> ProcessState:
     )
 
 
+def as_told(state: ProcessState) -> ProcessState:
+    """What a tenant learns of a process: nothing of the machine, and nothing that may quote what
+    others did. `host` is a name that stands for the process."""
+    name = hashlib.sha256(f"{_NAMES}{state.host}/{state.pid}".encode()).hexdigest()[:8]
+    return ProcessState(
+        state.service,
+        name,
+        0,
+        state.ready,
+        state.answers,
+        complaint="" if state.ready else _COMPLAINT,
+    )
+
+
 async def answer_roll_calls(process: Process) -> Listener:
     """Answer for a process until the listener is closed."""
-    return await answer_each(process.connection, SUBJECT, lambda: state_of(process))
+
+    def told(inbox: str) -> ProcessState:
+        state = state_of(process)
+        return as_told(state) if is_from_tenant(inbox) else state
+
+    return await answer_each(process.connection, SUBJECT, told)
 
 
 async def call_roll(connection: Connection, tenant: str) -> tuple[ProcessState, ...]:

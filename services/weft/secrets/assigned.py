@@ -29,6 +29,7 @@ from weft.secrets.values import (
     is_place,
     is_placeholder,
     is_plain,
+    is_well_known,
     is_word_of_secrecy,
     looks_random,
 )
@@ -47,9 +48,13 @@ _DECLARED = (
 """The type that stands between a name and its value: `password: str = "…"`."""
 _MADE = (
     rb"(?:(?:new[ \t]{1,4})?(?:string|securestring|secretstr)(?:::from)?\([ \t]{0,4}"
-    rb"|[\[({][ \t]{0,4}(?:[0-9]{1,4},[ \t]{0,4})?|[0-9]{1,4},[ \t]{0,4}|!!?[a-z]{3,8}[ \t]{1,4})?"
+    rb"|[\[({][ \t]{0,4}(?:[0-9]{1,4},[ \t]{0,4})?|[0-9]{1,4},[ \t]{0,4}|!!?[a-z]{3,8}[ \t]{1,4}"
+    rb"|[\w.:]{0,40}(?:env|environ\.get|config|setting|property|\.get|fetch)\w{0,12}\([ \t]{0,4}"
+    rb"[\"'][\w.-]{1,60}[\"'],[ \t]{0,4}(?:default[ \t]{0,2}=[ \t]{0,2})?"
+    rb"|(?:try|coalesce|lookup|sensitive|optional)\([^\"'\n]{0,80})?"
 )
-"""What a value may be wrapped in: `new String("…")`, `{0, "…"}`, `!!binary "…"`."""
+"""What a value may be wrapped in: `new String("…")`, `{0, "…"}`, `!!binary "…"`, the default of
+`getenv("NAME", "…")`."""
 _OPTIONS = re2.Options()
 _OPTIONS.encoding = re2.Options.Encoding.LATIN1
 _OPTIONS.max_mem = 32 << 20
@@ -57,14 +62,13 @@ _ASSIGNED = re2.compile(
     rb"(?i)((?:passw(?:or)?d|passwd|pwd|passphrase|secret(?: key)?|token|credentials?"
     rb"|(?:user|db|root|admin|mysql|ftp|smtp)_?pass|" + SERVICES.encode() + rb"[._ -]?key"
     rb"|api[ ._-]?key|access[ _-]?key|account[_-]?key|private[ _-]?key|encryption[_-]?key"
-    rb"|signing[_-]?key|shared[_-]?key|auth(?:entication key)?|crumb|_pat\b|"
+    rb"|signing[_-]?key|shared[_-]?key|auth(?:entication key)?|crumb|_pat\b|(?-i:[A-Z0-9]_KEY\b)|"
     + WORD_START.encode()
     + rb"(?:pass|pw|p/w)|[_-](?:pass|pw))[\w.-]{0,20})"
-    rb"[ \t\\]{0,4}[\"'\]]{0,2}(?:\[\])?[ \t]{0,4}"
+    rb"[ \t\\]{0,40}[\"'\]]{0,2}(?:\[\])?[ \t]{0,40}"
     + _DECLARED
     + rb"(?::=|=>|[!=]={1,2}|\+?=|:)[ \t\\]{0,20}"
-    rb"(?:" + _MADE + rb"[bfrul@$]?(?:\"([^\"\n]{4,300})\"|'([^'\n]{4,300})'|`([^`\n]{4,300})`)"
-    rb"|(?:!!?[a-z]{3,8}[ \t]{1,4})?([^\s\"',;)\]}<>(]{4,300}))",
+    rb"(?:" + _MADE + rb"[bfrul@$]?([\"'`])|(?:!!?[a-z]{3,8}[ \t]{1,4})?([^\s\"',;)\]}<>(]))",
     _OPTIONS,
 )
 """Of a name only from what tells: a pattern that began with what may stand before it would be far
@@ -72,8 +76,12 @@ slower."""
 _NAME_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 40
 """Bytes before what tells."""
-_BARE = 5
-"""Group of a value without quotes."""
+_QUOTE = 2
+"""Group of the quote that opens a value, and the next of a bare value's first character."""
+_QUOTED = re.compile(rb"\"([^\"\n]{4,4000})\"|'([^'\n]{4,4000})'|`([^`\n]{4,4000})`")
+_BARE = re.compile(rb"[^\s\"',;)\]}<>(]{4,4000}")
+_REST = re.compile(rb"[^\s\"'`<>]{0,200}(?=[ \t]*(?:[\r\n]|\Z))")
+"""What a setting's value goes on with, where it is all of its line."""
 _SHORT = 6
 """Characters that a value has which is not quoted, or is no password."""
 _LONG_NUMBER = 16
@@ -85,35 +93,43 @@ _LONGER_NUMBER = 24
 def assigned_secrets(data: bytes, limit: int) -> Iterator[Finding]:
     """What stands beside the names of passwords and keys, of the first `limit` such places. Linear
     in `data`."""
+    done = 0
     for match in islice(_ASSIGNED.finditer(data), limit):
-        begin = _name_begins(data, match.start())
-        if data[max(0, begin - 2) : begin] == b"::":
-            continue  # the name of a type
-        name, quoted = data[begin : match.end(1)], match.lastindex != _BARE
+        begin = name_begins(data, match.start())
+        if match.start() < done or data[max(0, begin - 2) : begin] == b"::":
+            continue  # in a value, or the name of a type
+        name, quoted = data[begin : match.end(1)], match.group(_QUOTE) is not None
         span = _quoted(data, match) if quoted else _bare(data, match, begin)
         if span is None:
             continue
         start, end = span
-        alone = quoted or _is_field(data, begin, match.end(_BARE))
-        if _is_secret_value(name, data[start:end].lstrip(b" "), alone, quoted):
+        done = end
+        alone = quoted or _is_field(data, begin, end)
+        if is_secret_value(name, data[start:end].lstrip(b" "), alone, quoted):
             # A backslash before a bare value is its first character's.
             while data[start - 1 : start] == b"\\" and not quoted:
                 start -= 1
-            yield Finding(start, end, "secret", _label(name))
+            yield Finding(start, end, "secret", label(name))
 
 
 def _quoted(data: bytes, match: Any) -> tuple[int, int] | None:
-    start, end = match.span(match.lastindex)
-    if _is_key_of_object(data, start, match.end()):
+    value = _QUOTED.match(data, match.end() - 1)
+    if value is None or _is_key_of_object(data, value.start() + 1, value.end()):
         return None
-    return start, _without_escape(data, start, end)
+    return value.start() + 1, _without_escape(data, value.start() + 1, value.end() - 1)
 
 
 def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
-    start, end = match.span(_BARE)
+    value = _BARE.match(data, match.end() - 1)
+    if value is None:
+        return None
+    start, end = value.span()
     if data[begin - 1 : begin] in (b"?", b"&"):
         end = start + len(data[start:end].partition(b"&")[0])
-    elif data[end : end + 1] in (b"(", b"["):
+    elif _is_line(data, begin):
+        rest = _REST.match(data, end)
+        end = rest.end() if rest and not is_code(data[start : rest.end()], False) else end
+    if data[end : end + 1] in (b"(", b"["):
         return None  # what a program does with one
     return start, _without_escape(data, start, end)
 
@@ -135,13 +151,22 @@ def _is_key_of_object(data: bytes, start: int, end: int) -> bool:
     )
 
 
-def _name_begins(data: bytes, tells: int) -> int:
+def name_begins(data: bytes, tells: int) -> int:
     before = data[max(0, tells - _LONGEST_NAME) : tells]
     return tells - len(before) + len(before.rstrip(_NAME_BYTES))
 
 
-def _label(name: bytes) -> str:
+def label(name: bytes) -> str:
+    """The rule that a value beside `name` is found by."""
     return "password" if names_password(name) else "assigned_secret"
+
+
+_LINE_BEGINS = re.compile(rb"(?:\A|\n)(?:export |set |\$env:)?\Z")
+
+
+def _is_line(data: bytes, begin: int) -> bool:
+    """Whether a name begins its line, as it does in a file of settings."""
+    return _LINE_BEGINS.search(data[max(0, begin - 8) : begin]) is not None
 
 
 _FIELD_BEGINS = re.compile(rb"(?:\A|[\n;&?])[ \t-]{0,40}(?:export |set |\$env:|\$)?\Z")
@@ -160,8 +185,9 @@ def _is_field(data: bytes, start: int, end: int) -> bool:
     return _FIELD_ENDS.match(behind) is not None and _FIELD_BEGINS.search(before) is not None
 
 
-def _is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bool:
-    """`alone`: it stands in quotes, or is all of a field; a bare one may be a variable."""
+def is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bool:
+    """Whether what `name` stands beside is a secret. `alone`: it stands in quotes, or is all of a
+    field; a bare one may be a variable."""
     shown = value if quoted else value.rstrip(b":.")
     if (
         shown.lower() == name.lower()
@@ -189,6 +215,8 @@ def _is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bo
 
 def _is_password(value: bytes, alone: bool, quoted: bool) -> bool:
     """A sentence about passwords is prose; a password with a digit or a sign is not."""
+    if alone and is_well_known(value):
+        return True
     if is_plain(value):
         return alone and is_word_of_secrecy(value, quoted)
     return len(value) >= _SHORT or (alone and quoted and is_mixed(value))

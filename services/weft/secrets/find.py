@@ -5,6 +5,7 @@ A secret that is found leaves this worker only as its keyed fingerprint.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
@@ -14,6 +15,8 @@ from weft.secrets.finding import Finding
 from weft.secrets.in_code import IN_CODE
 from weft.secrets.in_commands import IN_COMMANDS
 from weft.secrets.in_context import IN_CONTEXT
+from weft.secrets.members import NAMES as OF_MEMBERS
+from weft.secrets.members import values_of_members
 from weft.secrets.names import NEAR, is_harmless, name_before
 from weft.secrets.published import RULES as PUBLISHED
 from weft.secrets.rule import SecretRule
@@ -31,12 +34,16 @@ from weft.secrets.vendors import VENDORS
 
 RULES = (*PUBLISHED, *VENDORS, *IN_CONTEXT, *IN_COMMANDS, *IN_CODE)
 
+_LONG = 200
+"""Bytes of a value that its rule's pattern may have cut off."""
+_GOES_ON = re.compile(rb"[A-Za-z0-9+/=_.~%-]{0,8000}")
+
 
 def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Finding]:
     """Spans of `data` that hold credentials; they may overlap.
 
-    `present` are those of the rules' needles and of `NAMES` that stand in `data.lower()`. At most
-    `limit` findings per rule. Linear in `data`.
+    `present` are those of the rules' needles and of both modules' names that stand in
+    `data.lower()`. At most `limit` findings per rule. Linear in `data`.
     """
     found: list[Finding] = []
     if not present:
@@ -45,6 +52,8 @@ def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Fin
         found += _of_rule(rule, data, limit)
     if not present.isdisjoint(NAMES):
         found += assigned_secrets(data, limit)
+    if not present.isdisjoint(OF_MEMBERS):
+        found += values_of_members(data, limit)
     return found
 
 
@@ -60,6 +69,8 @@ def _of_rule(rule: SecretRule, data: bytes, limit: int) -> Iterator[Finding]:
             end = match.end(rule.closed_by)
         elif rule.closed_by:
             end = start + len(data[start:end].rstrip(b" \\"))
+        if end - start >= _LONG:
+            end = _GOES_ON.match(data, end).end()  # type: ignore[union-attr]
         value = data[start:end]
         if rule.named and is_harmless(name_before(data[max(0, start - NEAR) : start])):
             continue

@@ -15,9 +15,12 @@ def spans_in_source(data: bytes, find: Callable[[bytes], list[Finding]]) -> list
     """What `find` sees in the clean text of `data`, where it stands in `data`; nothing where no
     character of `data` is hidden."""
     cleaned = clean(data)
-    if not cleaned.changed:
+    plain = cleaned.text
+    if not data.isascii() and _SELECTORS.search(plain):
+        plain = _WITHIN.sub("", plain)
+    elif not cleaned.changed:
         return []
-    plain, source = cleaned.text, _text_of(data)
+    source = _text_of(data)
     if len(plain) == len(source):
         return []
     behind = find(plain.encode())
@@ -32,6 +35,14 @@ def spans_in_source(data: bytes, find: Callable[[bytes], list[Finding]]) -> list
         ends = in_source.byte(len(source) - last[len(plain) - 1 - end])
         spans.append(Finding(begins, ends, one.kind, one.name, b""))
     return spans
+
+
+_SELECTORS = re.compile(
+    "[\u200c\u200d\ufe00-\ufe0f\ufff0-\ufff8\U000e0080-\U000e00ff\U000e01f0-\U000e0fff]"
+)
+_WITHIN = re.compile(f"(?<=[!-~]){_SELECTORS.pattern}+(?=[!-~])")
+"""Joiners and selectors that a text may need elsewhere, and hide something between ASCII's
+characters, where they change nothing that is seen."""
 
 
 def _text_of(data: bytes) -> str:

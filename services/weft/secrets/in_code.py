@@ -3,10 +3,14 @@ strings, lines under a comment that names a secret. Every pattern is for RE2."""
 
 from __future__ import annotations
 
+from weft.secrets.published import SERVICES
 from weft.secrets.rule import SecretRule, rule
 
 _PASSWORD = r"(?:passw(?:or)?d|passwd|pwd|passphrase|credentials?)"
-_KEY = r"(?:secret|token|(?:api|access|secret|private|auth|client)[_-]?(?:key|secret|token))"
+_KEY = (
+    r"(?:secret|token|(?:api|access|secret|private|auth|client)[_-]?(?:key|secret|token)"
+    rf"|{SERVICES}[._-]?key)"
+)
 _QUOTED = r"@?[\"']([^\"'\s]{4,300})[\"']"
 _ANY = r"[\"'][^\"'\n]{1,120}[\"']"
 
@@ -80,6 +84,15 @@ IN_CODE: tuple[SecretRule, ...] = (
         rf"(?i)\b[\w-]{{0,40}}{_KEY}[\w-]{{0,20}}[ \t]{{1,4}}{_QUOTED};",
         1,
         check="key",
+        named=True,
+    ),
+    rule(
+        "quoted_password",
+        "password passwd pwd passphrase secret private_key",
+        r"(?im)^[ \t]*[\w.-]{0,40}(?:password|passwd|pwd|passphrase|secret|private_key)[ \t]{1,8}"
+        r"[\"']([^\"'\s]{4,300})[\"'][ \t]*(?:[;#][^\n]{0,100})?$",
+        1,
+        check="word",
         named=True,
     ),
     rule(

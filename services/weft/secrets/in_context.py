@@ -109,7 +109,8 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     rule(
         "xml_secret",
         "</",
-        rf"(?i)<\w{{1,40}}\s[^<>]{{0,80}}\b(?:key|name)=[\"'][\w.:-]{{0,60}}{_KEY}[\"']"
+        rf"(?i)<\w{{1,40}}\s[^<>]{{0,80}}\b(?:key|name)=[\"'][\w.:-]{{0,60}}"
+        rf"(?:{_KEY}|{SERVICES}[._-]?key)[\"']"
         r"[^<>]{0,80}>"
         r"\s*([^<>\s]{4,600})\s*</",
         1,
@@ -184,9 +185,22 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     ),
     rule(
         "url_secret",
-        "key= token= secret= passw pwd=",
-        r"(?i)[?&](?:key|api_?key|(?:access|auth|id|refresh)_?token|token|secret|client_secret)="
+        "key= token= secret= apikey=",
+        r"(?i)[?&](?:[\w.-]{0,30}[_-])?(?:key|api_?key|token|secret|(?:access|auth|id|refresh)token)="
         r"([^\s&\"'<>#\\]{8,600})",
+        1,
+        doubtful=True,
+        named=True,
+    ),
+    rule(
+        "url_secret",
+        "infura.io alchemy quiknode.pro ankr.com chainstack openweathermap ifttt.com zapier.com"
+        " make.com",
+        r"(?i)\b(?:infura\.io/(?:ws/)?v[0-9]/|alchemy(?:api)?\.(?:io|com)/(?:nft/)?v[0-9]/"
+        r"|quiknode\.pro/|ankr\.com/\w{1,30}/|chainstack\.com/"
+        r"|openweathermap\.org/[^\s\"'<>]{1,200}[?&]appid="
+        r"|ifttt\.com/trigger/[\w-]{1,60}/(?:json/)?with/key/|hooks\.zapier\.com/hooks/catch/"
+        r"|hook\.[a-z0-9.]{0,10}make\.com/)([A-Za-z0-9_/-]{16,100})",
         1,
         doubtful=True,
     ),
@@ -208,6 +222,13 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         "private_key",
         "client-key-data ls0tls1crudjt",
         r"(?i)\bclient-key-data[\"']?:\s{0,4}[\"']?([A-Za-z0-9+/=]{40,})",
+        1,
+    ),
+    rule(
+        "docker_auth",
+        ".dockercfg .dockerconfigjson",
+        r"\.docker(?:cfg|configjson)[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?"
+        r"(e[A-Za-z0-9+/]{8,1000}={0,2})",
         1,
     ),
     rule(

@@ -14,7 +14,7 @@ _KEY = re.compile(
 _KEY_LAST = re.compile(
     rb"(?i)(?:(?:api|access|secret|private|signing|encryption)[ _-]?key|secret|auth_?token)$"
 )
-_WEAK = re.compile(rb"(?i)(?:_pat|crumb)\Z")
+_WEAK = re.compile(rb"(?i)(?:_pat|crumb|(?-i:[A-Z0-9]_KEY))\Z")
 _PHRASE = re.compile(rb"(?i)(?:passphrase|password|passwd|pwd|pass|private_?key)\Z")
 _HARMLESS_WORDS = """
 page next prev previous cursor sync continuation resume max min num count total limit used usage
@@ -33,6 +33,10 @@ request idempotency lifecycle task work upload product creation
 _HANDED_ON = frozenset(_HANDED_ON_WORDS.encode().split())
 """Words that make a token one that later calls are made with, if it opens nothing by its name."""
 _OPENS = re.compile(rb"(?i)access|auth|secret|pass|bearer|api")
+_FOUND_BY = re.compile(
+    rb"(?i)(?:primary|foreign|partition|sort|row|object|storage|index|hash|range|site|publishable)_key\Z"
+)
+"""Keys that a row or an object is found by, or that everybody may know."""
 _WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _NAME = re.compile(rb"(?i)(?:\w{1,20}[ _-])?[\w.-]{0,40}(?:token|key|secret)[\w-]{0,20}")
 NEAR = 100
@@ -55,7 +59,7 @@ def ends_in_key(name: bytes) -> bool:
 
 def is_weak(name: bytes) -> bool:
     """Whether it says something else as often: only what can be nothing but a key counts."""
-    return _WEAK.search(name) is not None
+    return _WEAK.search(name) is not None and not names_key(name)
 
 
 def names_phrase(name: bytes) -> bool:
@@ -66,7 +70,7 @@ def names_phrase(name: bytes) -> bool:
 def is_harmless(name: bytes) -> bool:
     """Whether the value that it names is no secret, and may be needed."""
     words = {word.lower() for word in _WORDS.findall(name)}
-    if not words.isdisjoint(_HARMLESS):
+    if not words.isdisjoint(_HARMLESS) or (_WEAK.search(name) and _FOUND_BY.search(name)):
         return True
     return b"token" in words and not words.isdisjoint(_HANDED_ON) and not _OPENS.search(name)
 

@@ -11,15 +11,15 @@ braintree brevo bugsnag censys circleci clearbit cloudflare cloudinary codeclima
 coinbase confluence consumer contentful coveralls datadog deepgram deepl deepseek deploy
 digitalocean discord docker dropbox elastic elevenlabs etherscan facebook fastly fb figma finnhub
 firebase fireworks gcp gemini giphy git(?:hub|lab) google grafana groq heroku hetzner hmac
-honeycomb hubspot huggingface infura intercom ipinfo ipstack jenkins jfrog jira jwt klaviyo kraken
-kucoin launchdarkly licen[cs]e linear linkedin linode logdna loggly mailchimp mailersend mailgun
-mailjet mandrill mapbox mapquest mistral mixpanel moralis nasa netlify newrelic newsapi nexmo
-notion npm nuget okta omdb openai openweather(?:map)? opsgenie pagerduty paypal perplexity pinecone
-plaid plivo postmark posthog pubnub pusher quicknode rapidapi recaptcha reddit render rollbar
-rubygems salesforce sauce scaleway segment sendgrid sendinblue sentry serpapi shippo shodan
-shopify slack snyk sonar sparkpost splunk spotify square stability steam stripe supabase tavily
-telegram tmdb together travis trello twilio twitch twitter typeform unsplash vercel virustotal
-vonage vultr weatherapi webhook yelp youtube zapier zendesk zoom
+hockeyapp honeycomb hubspot huggingface infura intercom ipinfo ipstack jenkins jfrog jira jwt
+klaviyo kraken kimsufi kolide kucoin launchdarkly licen[cs]e linear linkedin linode logdna loggly
+mailchimp mailersend mailgun mailjet mandrill mapbox mapquest mistral mixpanel moralis nasa netlify
+newrelic newsapi nexmo notion npm nuget okta omdb openai openweather(?:map)? opsgenie ovh pagerduty
+paypal perplexity pinecone plaid plivo postmark posthog pubnub pusher quicknode rapidapi recaptcha
+reddit render rollbar rubygems salesforce sauce scaleway segment sendgrid sendinblue sentry serpapi
+shippo shodan shopify slack snyk sonar sparkpost splunk spotify square stability steam stripe
+supabase tavily telegram tmdb together travis trello twilio twitch twitter typeform unsplash vercel
+virustotal vonage vultr weatherapi webhook yelp youtube zapier zendesk zoom
 """
 SERVICES = f"(?:{'|'.join(_SERVICES.split())})"
 """Whose keys are credentials; of others a key is as often what a row or an object is found by."""
@@ -85,6 +85,13 @@ RULES = (
         r"(?:(-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)|[^A-Za-z0-9+/=\s\\:,.|>-]|\z)",
         1,
         closed_by=2,
+    ),
+    rule(
+        "private_key",
+        "private-lines:",
+        r"(?i)Private-Lines: ?[0-9]{1,3}\s{1,4}([A-Za-z0-9+/=\s]{20,}?)"
+        r"(?:\sPrivate-|[^A-Za-z0-9+/=\s]|\z)",
+        1,
     ),
     rule("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     rule("npm_token", "npm_", r"\bnpm_[A-Za-z0-9]{36}"),

@@ -19,8 +19,11 @@ _PLACEHOLDER = re.compile(
     rb"|[a-z ._-]*(?:placeholder|example|dummy)[a-z ._-]*|[*x.\x80-\xff#?_-]{3,})\Z"
 )
 """The whole of a value that stands for another: `<your-key>`, `${NAME}`, `****`."""
+_BLANKED = re.compile(rb"(?i)xxxx|\*\*\*\*|\.\.\.")
+_LONG = 64
+"""Characters of a value in which such a run may stand by chance."""
 _MADE_OF = re.compile(
-    rb"(?i)xxxx|\*\*\*\*|\.\.\.|\(\)|=>|\{[\w. -]*\}|(?-i:%s)(?!\w)|<%"
+    rb"(?i)\(\)|=>|\{[\w. -]*\}|(?-i:%s)(?!\w)|<%"
     rb"|#\{|\[\^?\w-\w|\\[dsw]"
 )
 """What no credential holds: parts of templates, of patterns and of code."""
@@ -35,18 +38,19 @@ _DOTTED = re.compile(rb"\A[A-Za-z_]{2,}(?:\.[A-Za-z_]\w*)+\Z")
 _SAID_OF_PASSWORDS = """
 required optional incorrect correct invalid valid wrong missing expired empty blank weak strong set
 unset reset changed unchanged needed protected encrypted hashed stored saved updated given provided
-entered accepted rejected denied failed disabled enabled hidden shown visible unknown null none true
-false string text password passwd pwd token secret value username user email user input field here
-below above follows following this that these those very also only always never used sent same
-different longer shorter least most case-sensitive confirmation confirm length characters being from
-your their with must should will been varchar nvarchar boolean integer number object bytes binary
-nullable secretstr unused inherit manual automatic enable disable visible display password1 include
-exclude private public hashing cleartext plaintext plain length format pattern regex schema title
-label
+entered accepted rejected denied failed disabled enabled hidden shown visible unknown null none
+true false string text password passwd pwd token secret value username user email user input field
+here below above follows following this that these those very also only always never used sent same
+different longer shorter least most case-sensitive confirmation confirm length characters being
+from your their with must should will been varchar nvarchar boolean integer number object bytes
+binary nullable secretstr unused inherit manual automatic enable disable visible display password1
+include exclude private public hashing cleartext plaintext plain length format pattern regex schema
+title label passwort kennwort passord lösenord adgangskode kodeord salasana wachtwoord contraseña
+clave senha parola hasło heslo jelszó şifre пароль 密码 密碼 パスワード 비밀번호 engangskode
 """
 _SAID = frozenset(_SAID_OF_PASSWORDS.encode().split())
 """What is said of a password rather than what it is."""
-_PLAIN_WORDS = re.compile(rb"\A[A-Za-z]+(?:[ _.-][A-Za-z]+)*[.!?]?\Z")
+_PLAIN_WORDS = re.compile(rb"\A[A-Za-z\x80-\xff]+(?:[ _.-][A-Za-z\x80-\xff]+)*[.!?:]?\Z")
 _LETTERS, _DIGITS = re.compile(rb"[A-Za-z]"), re.compile(rb"[0-9]")
 _PLACE = re.compile(
     rb"(?i)[/\\.:]|\A[0-9]{4}-[0-9]{2}|\A[0-9]+(?:ms|s|m|h|d|k|mb|gb|px|%)?\Z"
@@ -71,6 +75,7 @@ def is_placeholder(value: bytes) -> bool:
     """Whether a value only stands for a credential, or says where one is."""
     return (
         _PLACEHOLDER.search(value) is not None
+        or (len(value) < _LONG and _BLANKED.search(value) is not None)
         or _MADE_OF.search(value) is not None
         or _ELSEWHERE.search(value) is not None
     )
@@ -101,11 +106,23 @@ def is_said(value: bytes) -> bool:
     return value.strip(b" .!?:)*_").lower() in _SAID
 
 
+_WELL_KNOWN = frozenset(
+    b"root toor admin guest demo test 0000 1111 1234 4321 12345 54321 abc123 qwerty".split()
+)
+"""Of the passwords that are used most, those too short to be told from other words."""
+
+
+def is_well_known(value: bytes) -> bool:
+    """Whether it is a password that everybody tries first."""
+    return value.lower() in _WELL_KNOWN
+
+
 def is_word_of_secrecy(value: bytes, quoted: bool) -> bool:
     """Whether a plain word beside a password's name can be one: no word of types, states or labels,
     and no name of a variable that holds it."""
     return (
         len(value.strip(b" .!?:)*_")) >= (5 if quoted else 6)
+        and not value.endswith(b":")
         and not is_said(value)
         and (quoted or (_NAMED.search(value) is None and b"_" not in value))
         and b" " not in value

@@ -8,6 +8,7 @@ import re2
 from weft.secrets.rule import SecretRule, rule
 
 _UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_UUID_LIKE = "[0-9a-z]{8}(?:-[0-9a-z]{4}){3}-[0-9a-z]{12}"
 _WORD = "[A-Za-z0-9_-]"
 _ALNUM = "[A-Za-z0-9]"
 _HEX = "[0-9a-f]"
@@ -27,6 +28,7 @@ _PREFIXED = (
     ("configcat_key", "configcat-sdk-1/", f"{_WORD}{{22}}/{_WORD}{{22}}"),
     ("datadog_key", "ddp_", f"{_ALNUM}{{36}}"),
     ("digitalocean_token", "ddo_", f"{_ALNUM}{{36}}"),
+    ("django_key", "django-insecure-", r"[a-z0-9!@#$%^&*(=_+)-]{50}"),
     ("docker_token", "dckr_oat_", f"{_WORD}{{32}}"),
     ("docker_token", "SWMTKN-1-", "[a-z0-9]{50,60}-[a-z0-9]{24,30}"),
     ("docker_key", "SWMKEY-1-", "[A-Za-z0-9+/]{40,50}"),
@@ -36,12 +38,14 @@ _PREFIXED = (
     ("gemini_key", "AQ.Ab8RN6", f"{_WORD}{{44}}"),
     ("gitlab_token", "glffct-", f"{_WORD}{{20,60}}"),
     ("gitlab_session", "_gitlab_session=", "[0-9a-z]{32}"),
+    ("kolide_key", "k2sk_v1_", f"{_ALNUM}{{24}}"),
     ("langfuse_key", "sk-lf-", _UUID),
     ("llamaindex_key", "llx-", f"{_ALNUM}{{44,52}}"),
     ("mercury_token", "mercury_production_", r"\w{40,80}"),
     ("mergify_key", "mergify_application_key_", f"{_WORD}{{40,200}}"),
     ("mongodb_secret", "mdb_sa_sk_", f"{_WORD}{{40}}"),
-    ("packagist_token", "packagist_", f"(?:ort|out|acs|ack)_{_HEX}{{28,96}}"),
+    ("openai_key", "ek_", f"{_HEX}{{32}}"),
+    ("packagist_token", "packagist_", f"(?:ort|out|uut|acs|ack)_{_HEX}{{28,96}}"),
     ("persona_key", "persona_production_", f"{_WORD}{{20,80}}"),
     ("pinterest_token", "pina_", f"{_WORD}{{20,200}}"),
     ("polar_token", "polar_", f"[op]?a?t_{_WORD}{{20,100}}"),
@@ -93,6 +97,12 @@ VENDORS: tuple[SecretRule, ...] = (
         "apim acdb +aba +amc +ast aiot +asb +aeh +arm azfu azse azca",
         r"[A-Za-z0-9+/]{33,77}(?:APIM|ACDb|\+ABa|\+AMC|\+ASt|AIoT|\+ASb|\+AEh|\+ARm|AzFu|AzSe"
         r"|\+ACR|AzCa)[A-Za-z0-9+/]{4,6}={0,2}",
+    ),
+    rule("azure_key", "jqqj99", rf"\b{_ALNUM}{{52}}JQQJ99{_ALNUM}{{26}}\b"),
+    rule(
+        "azure_key",
+        "ir@",
+        rf"\bIR@{_UUID_LIKE}@[^\s@]{{1,60}}@[^\s@]{{1,60}}@[A-Za-z0-9+/=]{{40,60}}",
     ),
     rule(
         "braintree_token",
@@ -208,6 +218,12 @@ VENDORS: tuple[SecretRule, ...] = (
         "sidekiq_secret",
         ".contribsys.com",
         rf"://({_HEX}{{8}}:{_HEX}{{8}})@(?:gems|enterprise)\.contribsys\.com",
+        1,
+    ),
+    rule(
+        "sonar_token",
+        "sonar",
+        rf"(?i)\bsonar(?:qube)?(?:[._-](?:login|token|password))?[\"']?\s?[:=]\s?[\"']?({_HEX}{{40}})\b",
         1,
     ),
     rule("sonar_token", "squ_ sqp_ sqa_", rf"\bsq[upa]_{_HEX}{{40}}\b"),

@@ -43,11 +43,12 @@ class Time(msgspec.Struct, frozen=True):
 def times_in(text: str) -> tuple[Time, ...]:
     """The times that a text names, in order of the forms in which they are written."""
     found: dict[Time, None] = {}
-    taken: list[range] = []
+    taken = bytearray(len(text))
     for form in _WRITTEN:
         for match in form.finditer(text):
-            if not any(match.start() in span for span in taken):
-                taken.append(range(*match.span()))
+            start, end = match.span()
+            if not taken[start]:
+                taken[start:end] = b"\1" * (end - start)
                 found[_time(match.groupdict())] = None
     return tuple(found)
 

@@ -19,14 +19,20 @@ _ANGLED = (
     # Tool calls and thoughts of Qwen, GLM, Hermes, Granite, Kimi, MiniMax, Seed and others.
     r"|think(?:ing)?|tools?|tool_(?:calls?|responses?|results?|outputs?|sep|use|desc|declare)|function_(?:calls?|results?|response)|arg_(?:key|value)"
     r"|(?:seed|minimax|longcat)[:_][a-z_]{2,24}|answer|observation|reasoning|scratchpad"
+    r"|function|parameter|toolcall|available_tools"
+    # Ling, Nemotron, Mistral's fillers, Idefics, PaliGemma, Phi.
+    r"|role|SPECIAL_\d{1,4}|fake_token_around_image|(?:loc|seg)\d{3,4}|dummy\d{1,4}|im_(?:start|end)"
     r")>)"
-    r"|<(?=/?function=|<?/?SYS>>)"
+    r"|<(?=(?:function|parameter)=|<?/?SYS>>)"
 )
 _BRACKETED = (
     # Mistral, GLM and BERT.
     r"\[(?=/?(?:INST|SYSTEM|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|SYSTEM_PROMPT"
     r"|THINK|IMG|IMG_BREAK|IMG_END|PREFIX|MIDDLE|SUFFIX|ARGS|CALL_ID|AUDIO|BEGIN_AUDIO|TRANSCRIBE"
-    r"|MODEL_SETTINGS|REF|control_\d{1,4}|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS|unused\d{1,4})\])"
+    r"|MODEL_SETTINGS|REF|control_\d{1,4}|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS|unused\d{1,4}"
+    r"|UNUSED_TOKEN_\d{1,4})\])"
+    # EXAONE, InternLM.
+    r"|\[(?=\|[a-z_]{2,24}\|\])"
 )
 _OTHERS = (
     # Falcon and MiniMax.

@@ -7,11 +7,13 @@ import re
 
 from weft.adapters.names import is_reserved
 
+_COLONS = ":\uff1a\ufe55\ufe13\u2236\ua789\u02d0\u0589\u05c3"
+"""The colon, and what looks like one."""
 _LINE = re.compile(
     "[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
     "[ \t\xa0\xad\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff]{0,40}"
     "(?:(?:#{1,6}|[*_]{1,3})[ \t]{0,8})?"
-    "([^\n\r:\uff1a]{1,60})[:\uff1a]"
+    "([^\n\r" + _COLONS + "]{1,60})[" + _COLONS + "]"
 )
 """A line that opens like a section or a turn, whatever ends the line before, and its name."""
 
