@@ -106,14 +106,15 @@ def passed(
 def envelope_of(
     item: ContextItem, session: str, guard: Guard, rules: FirewallRules | None = None
 ) -> ResultEnvelope:
-    """The envelope that the log's firewall makes of a raw result, too, but for the number of tokens
-    of a long one, which is an estimate here."""
+    """The envelope that the log's firewall makes of a raw result, too, but without facts, which no
+    host is told, and with an estimate of a long one's tokens."""
     origin = Origin(0, item.id, "firewall", FIREWALL_VERSION, guard.policy_version)
+    rules = msgspec.structs.replace(guard.rules if rules is None else rules, max_facts=0)
     return envelope_for(
         item,
         item.text,
         origin=origin,
-        rules=guard.rules if rules is None else rules,
+        rules=rules,
         fingerprint_key=guard.key,
         encoding=guard.encoding,
         tenant=guard.tenant,
@@ -142,7 +143,9 @@ def _large(
         inside = unwrap(whole, Bounds().depth)
         meant = "\n".join((*inside.texts, *inside.other)) if inside else whole
         summary = envelope.summary if not envelope.complete else ""
-        return shortened(meant, summary, query, room, guard.encoding, envelope.content_type)
+        per_token = len(item.text) / max(envelope.raw_tokens, 1)
+        kind = envelope.content_type
+        return shortened(meant, summary, query, room, guard.encoding, kind, per_token)
     cap = min(room, guard.rules.summary_tokens) if most == 0 else room
     rules = msgspec.structs.replace(guard.rules, summary_tokens=cap)
     return envelope_of(item, session, guard, rules).summary
