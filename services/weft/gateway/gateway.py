@@ -84,6 +84,7 @@ class Gateway:
         return Upstream(
             spec,
             self._folder.manifest(spec.name, spec_digest(spec)),
+            self._folder.sign_in(spec.name, spec.url),
             asked=self.questions.asked,
             changed=self._learned,
             notified=self._notified,
