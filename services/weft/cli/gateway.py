@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -240,6 +241,8 @@ def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> N
 
     spec = _at_address(server, file)
     folder = Folder(_folder(data_dir))
+    # The SDK logs what it raises, with where in its code; the reason is told without.
+    logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
 
     async def show(address: str) -> None:
         hint(f"open this address, and sign in there:\n{address}")
