@@ -37,17 +37,19 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
     session that a server does not know any more the status is told alone: what a server writes
     beside it differs, and the SDK would take it for the answer."""
 
-    def __init__(self, name: str, most: int) -> None:
+    def __init__(self, spec: ServerSpec) -> None:
         super().__init__()
-        self._name = name
-        self._most = most
+        self._name = spec.name
+        self._url = httpx2.URL(spec.url)
+        self._most = spec.limits.message_bytes
         self.fault = ""
         """Why the server does not let the gateway in, if it does not."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
-        is_refused = response.status_code in (401, 403)
-        self.fault = _NOT_LET_IN.format(response.status_code, self._name) if is_refused else ""
+        if request.url == self._url:  # and not what is asked of an authorization server
+            is_refused = response.status_code in (401, 403)
+            self.fault = _NOT_LET_IN.format(response.status_code, self._name) if is_refused else ""
         if response.status_code == 404 and "mcp-session-id" in request.headers:
             await response.aclose()
             return httpx2.Response(404)
@@ -76,7 +78,7 @@ class _Streamable:
         self._spec = spec
         self._auth = auth
         self._most = spec.limits.message_bytes
-        self._transport = _BoundedTransport(spec.name, self._most)
+        self._transport = _BoundedTransport(spec)
 
     @property
     def fault(self) -> str:

@@ -120,6 +120,10 @@ class Upstream:
             self._owner = asyncio.create_task(self._live(self._ready))
         return await asyncio.shield(self._ready)
 
+    def try_again(self) -> None:
+        """Start it when it is next needed, without a pause: what was wrong may be mended."""
+        self._next_start = 0.0
+
     async def use(self, work: Callable[[Client], Awaitable[T]]) -> T:
         """`work` with the client. Raises `Unavailable` where the server ends or gives no answer in
         time, and `MCPError` with what it refuses."""
@@ -320,6 +324,8 @@ class Upstream:
         return f"{str(error) or type(error).__name__}{self._told()}"
 
     def _gone(self) -> str:
+        if self._wire is not None and self._stdio is None and self._wire.fault:
+            return f"server {self.name!r} did not take the call: {self._wire.fault}"
         fault = self._stdio.fault if self._stdio else ""
         return (
             f"server {self.name!r} ended in the call ({fault or 'it closed the connection'}"
