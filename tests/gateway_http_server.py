@@ -1,6 +1,7 @@
-"""A server at an address, of the SDK's own making: `gateway_http_server.py PORT [handshake|oauth]`.
+"""A server at an address, of the SDK's own making: `-m tests.gateway_http_server PORT [how]`.
 With `handshake` it does not know the current protocol, with `oauth` it takes only callers with a
-token of its own authorization server. Started again it knows no earlier session and no token."""
+token of its own authorization server, with `sign-in` only persons that were sent there by a browser
+(`refuses` refuses them). Started again it knows no earlier session and no token."""
 
 import asyncio
 import base64
@@ -9,17 +10,20 @@ import secrets
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
 import uvicorn
 from mcp import MCPError
 from mcp.server.auth.provider import AccessToken, TokenVerifier
-from mcp.server.auth.settings import AuthSettings
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.server.mcpserver import MCPServer
 from pydantic import AnyHttpUrl
 from starlette.requests import Request
 from starlette.responses import JSONResponse
+
+from tests.people import People, registered
 
 CLIENT, SECRET = "weft", "s3cret-of-the-tests"
 TOKENS: set[str] = set()
@@ -50,7 +54,28 @@ def protection() -> dict[str, Any]:
     return {"token_verifier": Issued(), "auth": auth}
 
 
-served: MCPServer[Any] = MCPServer("small", **protection() if "oauth" in sys.argv else {})
+def signing_in() -> dict[str, Any]:
+    """What has the server send persons to its own authorization server, the SDK's."""
+    auth = AuthSettings(
+        issuer_url=AnyHttpUrl(ISSUER),
+        resource_server_url=AnyHttpUrl(ADDRESS),
+        client_registration_options=ClientRegistrationOptions(enabled="static" not in sys.argv),
+        required_scopes=[],
+        validate_token_resource=True,
+    )
+    return {"auth_server_provider": PEOPLE, "auth": auth}
+
+
+def _auth() -> dict[str, Any]:
+    if "sign-in" in sys.argv:
+        return signing_in()
+    return protection() if "oauth" in sys.argv else {}
+
+
+PEOPLE = People("refuses" in sys.argv, lasting=2 if "short" in sys.argv else 3_600)
+if "static" in sys.argv:
+    PEOPLE.clients[CLIENT] = registered(CLIENT, SECRET, f"http://127.0.0.1:{sys.argv[-1]}/callback")
+served: MCPServer[Any] = MCPServer("small", **_auth())
 
 
 @served.tool()
@@ -75,7 +100,22 @@ def dies() -> str:
 def revoke() -> str:
     """Take every token back."""
     TOKENS.clear()
+    PEOPLE.tokens.clear()
     return "revoked"
+
+
+@served.tool()
+def renewed() -> str:
+    """Tell how often a token was renewed."""
+    return str(PEOPLE.renewals)
+
+
+@served.tool()
+def sign_out() -> str:
+    """Take every token back, and renew none."""
+    PEOPLE.tokens.clear()
+    PEOPLE.refresh_tokens.clear()
+    return "signed out"
 
 
 async def metadata(request: Request) -> JSONResponse:
@@ -107,8 +147,9 @@ async def token(request: Request) -> JSONResponse:
 @asynccontextmanager
 async def at_port(port: int, *args: str) -> AsyncIterator[str]:
     """The server as a process of its own; gives its address."""
+    command = ["-m", "tests.gateway_http_server", str(port), *args]
     made = await asyncio.create_subprocess_exec(
-        sys.executable, __file__, str(port), *args, stdout=-3, stderr=-3
+        sys.executable, *command, stdout=-3, stderr=-3, cwd=Path(__file__).parent.parent
     )
     try:
         await until_open(port)

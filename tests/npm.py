@@ -1,6 +1,7 @@
 """Servers of the npm registry, installed once into a cache folder, in the versions that the tests
 were written against."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -25,14 +26,20 @@ def installed(versions: dict[str, str] = VERSIONS, name: str = "servers") -> Pat
     folder = cache / "weft-tests" / name
     wanted = [f"{package}@{version}" for package, version in versions.items()]
     stamp = folder / "installed"
-    if not stamp.exists() or stamp.read_text() != " ".join(wanted):
-        folder.mkdir(parents=True, exist_ok=True)
-        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder]
-        try:
-            done = subprocess.run([*command, *wanted], capture_output=True, timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            pytest.skip(f"npm did not install {', '.join(wanted)} in {SECONDS} s")
-        if done.returncode != 0:
-            pytest.skip(f"npm could not install {', '.join(wanted)}: is there no network?")
-        stamp.write_text(" ".join(wanted))
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two installations at once take each other's apart
+        if not stamp.exists() or stamp.read_text() != " ".join(wanted):
+            _install(folder, wanted)
+            stamp.write_text(" ".join(wanted))
     return folder / "node_modules" / ".bin"
+
+
+def _install(folder: Path, wanted: list[str]) -> None:
+    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder)]
+    try:
+        done = subprocess.run([*command, *wanted], capture_output=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"npm did not install {', '.join(wanted)} in {SECONDS} s")
+    if done.returncode != 0:
+        pytest.skip(f"npm could not install {', '.join(wanted)}: is there no network?")

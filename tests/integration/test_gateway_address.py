@@ -127,5 +127,5 @@ async def test_without_credentials_it_says_what_is_missing(
 ) -> None:
     port = Port().number
     async with at_port(port, "oauth"), gateway(server.url, tmp_path, small(port)) as running:
-        with pytest.raises(Unavailable, match=r"does not let this gateway in \(HTTP 401\); give"):
+        with pytest.raises(Unavailable, match=r"not let this gateway in \(HTTP 401\); sign in"):
             await running.upstreams["small"].client()

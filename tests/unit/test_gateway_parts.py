@@ -15,10 +15,11 @@ from weft.gateway.argument_validation import faults
 from weft.gateway.arguments import Reference, filled, part_of, references
 from weft.gateway.config import config_from, read_config
 from weft.gateway.erasures import Erasures
+from weft.gateway.masking import Guard, safe_value
 from weft.gateway.recording import call_item, result_item
 from weft.gateway.resource_names import named, split, with_names
 from weft.gateway.result_limit import shortened
-from weft.gateway.results import Guard, logged_text, passed, safe_value
+from weft.gateway.results import logged_text, passed
 from weft.gateway.rules import rule_of
 from weft.gateway.tool_listing import opened_schema
 from weft.gateway.tools import MOST_NAME, gateway_tool, passed_names

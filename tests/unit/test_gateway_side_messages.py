@@ -4,8 +4,9 @@ import mcp_types as types
 import pytest
 from tests.gateway_server import KEY
 
-from weft.gateway.results import Guard
-from weft.gateway.side_messages import MOST_TOLD, bounded, completion, log_message, question
+from weft.gateway.masking import Guard
+from weft.gateway.relay import safe_completion
+from weft.gateway.side_messages import MOST_TOLD, bounded, log_message, question
 from weft_schemas.policy import FirewallRules
 
 GUARD = Guard(FirewallRules(), b"k" * 16, "t", "o200k_base")
@@ -52,5 +53,5 @@ def test_a_question_keeps_its_images() -> None:
 
 def test_a_completion_has_no_secrets() -> None:
     found = types.CompleteResult(completion=types.Completion(values=["a", KEY]))
-    assert completion(found, GUARD).completion.values[0] == "a"
-    assert "AKIA" not in completion(found, GUARD).model_dump_json()
+    assert safe_completion(found, GUARD).completion.values[0] == "a"
+    assert "AKIA" not in safe_completion(found, GUARD).model_dump_json()

@@ -2,7 +2,10 @@
 
 import random
 
-from weft.readmodel.terms import analyse, words
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.readmodel.terms import SomeTerms, analyse, words
 
 
 def test_words_are_folded_and_stemmed_in_their_order() -> None:
@@ -40,3 +43,12 @@ def test_terms_are_counted() -> None:
         "not": 1,
         "über": 2,
     }
+
+
+@given(st.text(), st.lists(st.sampled_from(["die", "go", "citi", "run", "x", "weft", "é"])))
+def test_counts_of_some_terms_are_those_of_all(text: str, terms: list[str]) -> None:
+    forms = "dying went cities Running X wefts é going lying die "
+    told = f"{text} {forms}"
+    whole, some = analyse(told), SomeTerms(terms).counts(told)
+    assert {term: some[term] for term in terms} == {term: whole[term] for term in terms}
+    assert some.total() == whole.total()

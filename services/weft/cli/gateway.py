@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import sys
+import webbrowser
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import ConfigurationError, NotFound
 
 if TYPE_CHECKING:
-    from weft.gateway.config import GatewayConfig
+    from weft.gateway.config import GatewayConfig, ServerSpec
 
 DATA = Path.home() / ".weft"
 """Hosts start their servers in any folder, so the data lies in one that is always the same."""
@@ -217,6 +219,76 @@ def approve(data_dir: Path | None, pattern: str) -> None:
         raise NotFound(f"nothing that is set apart matches {pattern!r}; see weft gateway status")
     for one in let:
         click.echo(f"approved {one.id}#{one.hash} ({one.reason})")
+
+
+@gateway.command()
+@click.argument("server")
+@click.option("--config", "file", type=click.Path(path_type=Path), required=True, metavar="FILE",
+              help="The file that names the server.")  # fmt: skip
+@click.option("--no-browser", is_flag=True, help="Only print the address to open.")
+@data_option
+def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> None:
+    """Sign in to SERVER, one at an address, in a browser. The gateways of the data folder use its
+    tokens from their next start of the server on, and renew them.
+
+    \b
+    Example:
+      weft gateway login github --config ~/servers.json
+    """
+    needed()
+    from weft.gateway.login import signed_in
+    from weft.gateway.state import Folder
+
+    spec = _at_address(server, file)
+    folder = Folder(_folder(data_dir))
+    # The SDK logs what it raises, with where in its code; the reason is told without.
+    logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
+
+    async def show(address: str) -> None:
+        hint(f"open this address, and sign in there:\n{address}")
+        if not no_browser:
+            await asyncio.to_thread(webbrowser.open, address)
+
+    is_needed = asyncio.run(signed_in(spec, folder.sign_in(spec.name, spec.url), show))
+    if not is_needed:
+        click.echo(f"{server} lets this gateway in without signing in")
+        return
+    click.echo(f"signed in to {server}; its tokens are kept in {folder.path / 'sign-in'}")
+
+
+@gateway.command()
+@click.argument("server")
+@click.option("--config", "file", type=click.Path(path_type=Path), required=True, metavar="FILE",
+              help="The file that names the server.")  # fmt: skip
+@data_option
+def logout(server: str, file: Path, data_dir: Path | None) -> None:
+    """Forget the tokens of SERVER. The authorization server is not told."""
+    needed()
+    from weft.gateway.state import Folder
+
+    spec = _at_address(server, file)
+    path = Folder(_folder(data_dir)).sign_in(spec.name, spec.url)
+    if not path.exists():
+        raise NotFound(f"nobody is signed in to {server!r}")
+    path.unlink()
+    click.echo(f"signed out of {server}")
+
+
+def _at_address(server: str, file: Path) -> ServerSpec:
+    from weft.gateway.config import read_config
+
+    servers = read_config(file).servers
+    spec = servers.get(server)
+    if spec is None:
+        known = ", ".join(map(repr, servers)) or "none"
+        raise NotFound(f"{file}: there is no server {server!r}; its servers are {known}")
+    if spec.transport == "stdio":
+        raise ConfigurationError(f"{server!r} is started here, so it has no sign-in; give it `env`")
+    if spec.oauth is not None:
+        raise ConfigurationError(
+            f"{server!r} is reached with credentials of its own (`oauth`), not as a person"
+        )
+    return spec
 
 
 def _folder(data_dir: Path | None) -> Path:

@@ -120,14 +120,12 @@ def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
     whole = small and taken.whole and taken.size <= task.limits.whole_bytes
     if whole and taken.size > task.limits.count_bytes:
         raw_tokens = tokens.count(read.cleaned.text, task.encoding)  # no estimate of what is shown
-    value = read.detected.value
-    found = leaves(value) if not whole and value is not None else []
     summary = read.scanned.text if whole else _summary(task, read)
     counted = whole and summary is read.cleaned.text
     return ResultEnvelope(
         summary=summary,
         status=_status(task, read),
-        facts=_facts(task, read, None if whole else found),
+        facts=_facts(task, read, whole),
         content_type=str(read.detected.form),
         passthrough=whole and not read.cleaned.changed,
         raw_tokens=raw_tokens,
@@ -229,7 +227,12 @@ def _summary(task: _Task, read: _Read) -> str:
     return shown if shown is text and budget.fits(shown) else budget.cut(shown)
 
 
-def _facts(task: _Task, read: _Read, found: list[Leaf] | None) -> tuple[ExtractedFact, ...]:
+def _facts(task: _Task, read: _Read, whole: bool) -> tuple[ExtractedFact, ...]:
+    if task.rules.max_facts == 0:
+        return ()
+    found: list[Leaf] | None = None
+    if not whole:
+        found = leaves(read.detected.value) if read.detected.value is not None else []
     facts = facts_of(read.text, read.detected, found, task.item.id, task.rules.max_facts)
     if not read.inside and "\\u" not in read.text:
         return tuple(facts)

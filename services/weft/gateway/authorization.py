@@ -1,20 +1,24 @@
-"""OAuth for servers at an address, with the client's own credentials (RFC 6749, section 4.4). The
-token is kept in memory alone, and got anew where a server does not take it any more."""
+"""How requests to servers at an address are signed: with the client's own credentials (RFC 6749,
+section 4.4), whose token is kept in memory alone, or as the person who signed in."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import httpx2
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from weft.gateway.config import ServerSpec
+from weft.gateway.sign_in import SignIn
 
 
-def authorization(spec: ServerSpec) -> httpx2.Auth | None:
-    """How requests to the server are signed; None where the file gives no credentials for it."""
+def authorization(spec: ServerSpec, sign_in: Path) -> httpx2.Auth | None:
+    """None where the file gives no credentials and nobody is signed in, as the file `sign_in`
+    tells."""
     given = spec.oauth
     if given is None:
-        return None
+        return SignIn(spec, sign_in) if sign_in.exists() else None
     return ClientCredentialsOAuthProvider(
         spec.url,
         _InMemory(),

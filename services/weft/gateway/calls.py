@@ -20,12 +20,13 @@ from weft.gateway.config import Options
 from weft.gateway.handles import Known
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import LOG_LEVEL_META, Host, HostCall
+from weft.gateway.masking import safe
 from weft.gateway.questions import Questions
 from weft.gateway.recording import call_item, refusal_item, result_item, slice_item
 from weft.gateway.refused import Refused
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names
-from weft.gateway.results import LOOK, logged_text, passed, renamed, safe
+from weft.gateway.results import LOOK, logged_text, passed, renamed
 from weft.gateway.rules import allowed, rule_of
 from weft.gateway.tool_catalogue import ToolCatalogue
 from weft.gateway.tool_search import FIND
@@ -64,8 +65,8 @@ class Calls:
     async def find(self, call: HostCall, arguments: dict[str, Any]) -> types.CallToolResult:
         """The tools that fit a query, or those named, as text for a model. Raises `Refused`."""
         logged = call_item(FIND, arguments, call.host.name)
-        encoding = (await self._log.deployment()).settings.encoding
-        text = await self._catalogue.found(arguments, encoding)
+        guard = await self._log.guard(call.host)
+        text = safe(await self._catalogue.found(arguments, guard.encoding), guard)
         await self._log.publish(call.host, logged, result_item(logged, text))
         return types.CallToolResult(content=[types.TextContent(text=text)])
 

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ from weft.gateway.rules import Rule
 from weft_schemas.errors import ConfigurationError
 
 Mode = Literal["pass", "search", "auto"]
+Credentials = TypeVar("Credentials", "ClientCredentials", "SignInClient")
 Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -58,6 +59,16 @@ class ClientCredentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     """Where the secret stands in a request for a token."""
 
 
+class SignInClient(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """As what the gateway signs a person in, where the authorization server registers no clients
+    by itself."""
+
+    client_id: str
+    client_secret: str = ""
+    port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = 0
+    """Of `http://127.0.0.1:PORT/callback`, where the server was told that address; 0 is any."""
+
+
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One server as the file names it."""
 
@@ -73,6 +84,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     sampling: bool = False
     """Whether it may ask the host's model."""
     oauth: ClientCredentials | None = None
+    sign_in: SignInClient | None = None
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -99,6 +111,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Servers that may ask the host's model."""
     oauth: dict[str, ClientCredentials] = {}
     """Server at an address → credentials; `${NAME}` stands in them for environment variables."""
+    sign_in: dict[str, SignInClient] = {}
+    """Server at an address → the client that signs people in there; variables as in `oauth`."""
     limits: Limits = Limits()
     servers: dict[str, Limits] = {}
     """Server → limits of its own; what they do not say is as in `limits`."""
@@ -158,7 +172,7 @@ def config_from(
         options = _options(content.get("weft", {}))
     except msgspec.ValidationError as error:
         raise ConfigurationError(f"{source}: weft: {error}") from None
-    for name in (*options.servers, *options.sampling, *options.oauth):
+    for name in (*options.servers, *options.sampling, *options.oauth, *options.sign_in):
         if name not in named:
             raise ConfigurationError(
                 f"{source}: weft: there is no server {name!r} in the file; its servers are "
@@ -208,10 +222,13 @@ def _spec(name: str, entry: _Entry, options: Options, variables: _Variables) -> 
         return "it is disabled in the file"
     limits = options.servers.get(name, options.limits)
     sampling, oauth = name in options.sampling, options.oauth.get(name)
+    sign_in = options.sign_in.get(name)
+    if oauth is not None and sign_in is not None:
+        raise ValueError("has both `oauth` and `sign_in`; give the one that it is to go by")
     url = entry.url or entry.serverUrl or entry.httpUrl
     if entry.command:
-        if oauth is not None:
-            raise ValueError("is started here, so it takes no `oauth`; give it `env`")
+        if oauth is not None or sign_in is not None:
+            raise ValueError("is started here, so it takes no `oauth` or `sign_in`; give it `env`")
         command, args = variables.filled(entry.command), [variables.filled(a) for a in entry.args]
         if _is_gateway(command, args):
             return "it is this gateway"
@@ -231,6 +248,7 @@ def _spec(name: str, entry: _Entry, options: Options, variables: _Variables) -> 
         name=name, transport="sse" if kind == "sse" else "http", url=variables.filled(url),
         headers=headers, limits=limits, sampling=sampling,
         oauth=oauth and variables.filled_in(oauth),
+        sign_in=sign_in and variables.filled_in(sign_in),
     )  # fmt: skip
 
 
@@ -253,11 +271,11 @@ class _Variables:
         """Raises `ValueError` for a variable that has no value."""
         return _VARIABLE.sub(lambda found: self._value(found["name"]), text)
 
-    def filled_in(self, credentials: ClientCredentials) -> ClientCredentials:
+    def filled_in(self, given: Credentials) -> Credentials:
         """With the values in all fields."""
-        fields = msgspec.structs.asdict(credentials)
-        known = {key: self.filled(text) for key, text in fields.items()}
-        return msgspec.convert(known, ClientCredentials)
+        fields = msgspec.structs.asdict(given)
+        known = {key: self.filled(v) if isinstance(v, str) else v for key, v in fields.items()}
+        return msgspec.convert(known, type(given))
 
     def _value(self, name: str) -> str:
         if name in ("workspaceFolder", "workspaceRoot"):

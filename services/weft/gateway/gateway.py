@@ -84,6 +84,7 @@ class Gateway:
         return Upstream(
             spec,
             self._folder.manifest(spec.name, spec_digest(spec)),
+            self._folder.sign_in(spec.name, spec.url),
             asked=self.questions.asked,
             changed=self._learned,
             notified=self._notified,
@@ -122,15 +123,34 @@ class Gateway:
         return has_changed
 
     async def _watch_folder(self) -> None:
-        """A person may approve tools while the gateway runs, and look at how it is."""
-        known = self._folder.stamp()
+        """A person may approve tools and sign in while the gateway runs, and look at how it is."""
+        known, signed_in = self._folder.stamp(), self._sign_ins()
         while True:
             self._keep_state()
             await asyncio.sleep(_STATE_SECONDS)
+            now = self._sign_ins()
+            new = [self.upstreams[name] for name in now if now[name] != signed_in.get(name)]
+            if new:
+                self._try_again(new)
+            signed_in = now
             if self._folder.stamp() != known:
                 if self._refresh():
                     await self.changed("tools")
                 known = self._folder.stamp()
+
+    def _sign_ins(self) -> dict[str, float]:
+        """Server → when somebody signed in to it, or its tokens were renewed."""
+        found = {}
+        for name, one in self.upstreams.items():
+            with contextlib.suppress(OSError):
+                found[name] = self._folder.sign_in(name, one.spec.url).stat().st_mtime
+        return found
+
+    def _try_again(self, upstreams: list[Upstream]) -> None:
+        """What could not be reached without a sign-in."""
+        for one in upstreams:
+            one.try_again()
+        self.background.spawn(self._learn([one for one in upstreams if one.manifest is None]))
 
     def _keep_state(self) -> None:
         per_server = Counter(tool.server for tool in self.catalogue.tools.values())

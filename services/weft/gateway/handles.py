@@ -17,7 +17,8 @@ from weft.firewall.bounds import Bounds
 from weft.firewall.slice_hmac import seal_of
 from weft.firewall.unwrap import unwrap
 from weft.firewall.views.drill import drill
-from weft.gateway.results import Guard, clean_whole, envelope_of
+from weft.gateway.masking import Guard
+from weft.gateway.results import clean_whole, envelope_of
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read, read_matching
 from weft.runtime.artifacts import ArtifactStore

@@ -10,8 +10,8 @@ from typing import Any
 from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.handles import Handles
 from weft.gateway.hosts import Host
+from weft.gateway.masking import Guard
 from weft.gateway.recording import call_item, result_item
-from weft.gateway.results import Guard
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem
 

@@ -12,7 +12,6 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from weft.gateway.authorization import authorization
 from weft.gateway.config import ServerSpec
 
 
@@ -38,16 +37,19 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
     session that a server does not know any more the status is told alone: what a server writes
     beside it differs, and the SDK would take it for the answer."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, spec: ServerSpec) -> None:
         super().__init__()
-        self._most = most
+        self._name = spec.name
+        self._url = httpx2.URL(spec.url)
+        self._most = spec.limits.message_bytes
         self.fault = ""
         """Why the server does not let the gateway in, if it does not."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
-        is_refused = response.status_code in (401, 403)
-        self.fault = _NOT_LET_IN.format(response.status_code) if is_refused else ""
+        if request.url == self._url:  # and not what is asked of an authorization server
+            is_refused = response.status_code in (401, 403)
+            self.fault = _NOT_LET_IN.format(response.status_code, self._name) if is_refused else ""
         if response.status_code == 404 and "mcp-session-id" in request.headers:
             await response.aclose()
             return httpx2.Response(404)
@@ -57,25 +59,26 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
 
 
 _NOT_LET_IN = (
-    "it does not let this gateway in (HTTP {}); give its token under `headers`, or the client's "
-    'credentials under "weft": {{"oauth": …}}'
+    "it does not let this gateway in (HTTP {}); sign in with: weft gateway login {} --config FILE, "
+    'or give its token under `headers`, or the client\'s credentials under "weft": {{"oauth": …}}'
 )
 
 
-def http_server(spec: ServerSpec) -> AbstractAsyncContextManager[TransportStreams]:
-    """A transport for the SDK's client, with the headers and credentials of the
-    configuration."""
+def http_server(
+    spec: ServerSpec, auth: httpx2.Auth | None
+) -> AbstractAsyncContextManager[TransportStreams]:
+    """A transport for the SDK's client, with the headers of the configuration."""
     if spec.transport == "sse":
-        return sse_client(spec.url, headers=dict(spec.headers), auth=authorization(spec))
-    most = spec.limits.message_bytes
-    return _Streamable(spec, most)
+        return sse_client(spec.url, headers=dict(spec.headers), auth=auth)
+    return _Streamable(spec, auth)
 
 
 class _Streamable:
-    def __init__(self, spec: ServerSpec, most: int) -> None:
+    def __init__(self, spec: ServerSpec, auth: httpx2.Auth | None) -> None:
         self._spec = spec
-        self._most = most
-        self._transport = _BoundedTransport(most)
+        self._auth = auth
+        self._most = spec.limits.message_bytes
+        self._transport = _BoundedTransport(spec)
 
     @property
     def fault(self) -> str:
@@ -86,7 +89,7 @@ class _Streamable:
         self._client = httpx2.AsyncClient(
             headers=made.headers,
             timeout=made.timeout,
-            auth=authorization(self._spec),
+            auth=self._auth,
             transport=self._transport,
         )
         await made.aclose()

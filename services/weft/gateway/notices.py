@@ -18,6 +18,7 @@ from mcp.server.subscriptions import (
 from weft.gateway import side_messages
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import Host, Hosts
+from weft.gateway.masking import safe_model
 from weft.gateway.questions import Questions
 from weft.gateway.resource_names import named
 from weft.gateway.upstream import Upstream
@@ -53,7 +54,9 @@ class Notices:
             await self._log_message(upstream, note)
         elif isinstance(note, types.ElicitCompleteNotification):
             for host in self._hosts:
-                await self._tell(host, note)
+                shown = safe_model(note.params, await self._log.guard(host))
+                if shown is not None:
+                    await self._tell(host, types.ElicitCompleteNotification(params=shown))
 
     async def _log_message(
         self, upstream: Upstream, note: types.LoggingMessageNotification

@@ -1,4 +1,5 @@
-"""Resources and prompts through the gateway: under their server's name, secrets masked."""
+"""Resources, prompts and completions through the gateway: under their server's name, secrets
+masked."""
 
 from __future__ import annotations
 
@@ -10,8 +11,18 @@ from mcp import MCPError
 from mcp_types import Prompt, Resource, ResourceTemplate
 
 from weft.gateway.manifest import read
-from weft.gateway.resource_names import named, named_block
-from weft.gateway.results import Guard, safe, safe_value
+from weft.gateway.masking import (
+    Guard,
+    as_json,
+    dumped,
+    safe,
+    safe_block,
+    safe_model,
+    safe_value,
+    without_files,
+)
+from weft.gateway.resource_names import named, named_block, named_contents
+from weft.gateway.results import text_of
 from weft.gateway.tools import passed_names
 from weft.gateway.upstream import Upstream
 
@@ -55,40 +66,51 @@ def safe_resource(
     result: types.ReadResourceResult, server: str, guard: Guard
 ) -> tuple[types.ReadResourceResult, str]:
     """For the host, and what the log keeps of it."""
-    contents: list[Any] = []
     said: list[str] = []
+    contents: list[Any] = []
     for one in result.contents:
-        update: dict[str, Any] = {"uri": named(server, str(one.uri))}
         if isinstance(one, types.TextResourceContents):
             said.append(one.text)
-            update["text"] = safe(one.text, guard)
         else:
             said.append(f"[{one.mime_type or 'bytes'}, {len(one.blob) * 3 // 4} bytes]")
-        contents.append(one.model_copy(update=update))
-    shown = result.model_copy(update={"contents": contents})
-    return shown, "\n".join(said)[:_LOGGED]
+        contents.append(_safe_contents(named_contents(one, server), guard))
+    bare = types.ReadResourceResult(contents=[])
+    shown = safe_model(result.model_copy(update={"contents": []}), guard) or bare
+    return shown.model_copy(update={"contents": contents}), "\n".join(said)[:_LOGGED]
+
+
+def _safe_contents(contents: Any, guard: Guard) -> Any:
+    shown = safe_model(contents, guard)
+    if shown is not None:
+        return shown
+    uri, text = str(contents.uri), as_json(without_files(dumped(contents))[0])
+    return types.TextResourceContents(uri=safe(uri, guard), text=safe(text, guard))
 
 
 def safe_prompt(
     result: types.GetPromptResult, server: str, guard: Guard
 ) -> tuple[types.GetPromptResult, str]:
     """For the host, and what the log keeps of it."""
-    messages = []
     said: list[str] = []
+    messages: list[types.PromptMessage] = []
     for one in result.messages:
-        content = named_block(one.content, lambda uri: named(server, uri))
-        if isinstance(content, types.TextContent):
-            said.append(f"{one.role}: {content.text}")
-            content = content.model_copy(update={"text": safe(content.text, guard)})
-        elif isinstance(content, types.EmbeddedResource) and isinstance(
-            content.resource, types.TextResourceContents
-        ):
-            said.append(f"{one.role}: {content.resource.text}")
-            text = safe(content.resource.text, guard)
-            resource = content.resource.model_copy(update={"text": text})
-            content = content.model_copy(update={"resource": resource})
-        messages.append(one.model_copy(update={"content": content}))
-    return result.model_copy(update={"messages": messages}), "\n".join(said)[:_LOGGED]
+        content = named_block(one.content, server)
+        text = text_of(content)
+        if text is not None:
+            said.append(f"{one.role}: {text}")
+        messages.append(types.PromptMessage(role=one.role, content=safe_block(content, guard)))
+    bare = types.GetPromptResult(messages=[])
+    shown = safe_model(result.model_copy(update={"messages": []}), guard) or bare
+    return shown.model_copy(update={"messages": messages}), "\n".join(said)[:_LOGGED]
+
+
+def safe_completion(result: types.CompleteResult, guard: Guard) -> types.CompleteResult:
+    """For the host."""
+    shown = safe_model(result, guard)
+    if shown is not None:
+        return shown
+    values = [safe(value, guard) for value in result.completion.values]
+    return types.CompleteResult(completion=types.Completion(values=values))
 
 
 def safe_error(error: MCPError, guard: Guard) -> MCPError:

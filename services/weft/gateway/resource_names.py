@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TypeVar
 from urllib.parse import quote, unquote
 
-from mcp_types import CallToolResult, ContentBlock, EmbeddedResource, ResourceLink
+from mcp_types import (
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ResourceContents,
+    ResourceLink,
+)
 
 SCHEME = "weft://"
+Contents = TypeVar("Contents", bound=ResourceContents)
 
 
 def named(server: str, uri: str) -> str:
@@ -25,14 +32,17 @@ def split(uri: str) -> tuple[str, str] | None:
 
 def with_names(result: CallToolResult, server: str) -> CallToolResult:
     """A result whose links and resources can be read through the gateway."""
-    content = [named_block(block, lambda uri: named(server, uri)) for block in result.content]
+    content = [named_block(block, server) for block in result.content]
     return result.model_copy(update={"content": content})
 
 
-def named_block(block: ContentBlock, name: Callable[[str], str]) -> ContentBlock:
+def named_block(block: ContentBlock, server: str) -> ContentBlock:
     if isinstance(block, ResourceLink):
-        return block.model_copy(update={"uri": name(str(block.uri))})
+        return block.model_copy(update={"uri": named(server, str(block.uri))})
     if isinstance(block, EmbeddedResource):
-        resource = block.resource.model_copy(update={"uri": name(str(block.resource.uri))})
-        return block.model_copy(update={"resource": resource})
+        return block.model_copy(update={"resource": named_contents(block.resource, server)})
     return block
+
+
+def named_contents(contents: Contents, server: str) -> Contents:
+    return contents.model_copy(update={"uri": named(server, str(contents.uri))})

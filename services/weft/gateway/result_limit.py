@@ -13,12 +13,10 @@ from weft.compiler.renditions.assembling import assembled
 from weft.compiler.renditions.rendition import OF_PARTS, OF_WHOLE
 from weft.passages.part import Outline, leaves, passage_texts
 from weft.passages.splitting import outline_of, readable
-from weft.readmodel.terms import analyse
+from weft.readmodel.terms import SomeTerms, analyse
 
 MOST_OUTLINED = 2_000_000
 """Characters of a text that is taken apart: about half a second."""
-_CHARACTERS = 4
-"""Per token, of what is tried first."""
 _SHARE = 3
 """Times that a limit must be as long as the summary, else the parts stand alone."""
 _MARK = 12
@@ -31,10 +29,16 @@ _FEW = 4
 
 
 def shortened(
-    text: str, summary: str, query: str, limit: int, encoding: str, content_type: str = ""
+    text: str,
+    summary: str,
+    query: str,
+    limit: int,
+    encoding: str,
+    content_type: str = "",
+    per_token: float = 4.0,
 ) -> str:
     """At most `limit` tokens that stand for the clean `text`. `query` is what the call asked for;
-    it only ranks."""
+    it only ranks. `per_token` is about how many characters of the text a token has."""
     outline = outline_of(text, content_type) if len(text) <= MOST_OUTLINED else None
     if outline is None:
         return _beginning(summary or text, limit, encoding)
@@ -43,7 +47,7 @@ def shortened(
     if tokens.count(head, encoding) * _SHARE > limit:
         head = ""
     left = limit - tokens.count(head, encoding)
-    allowed = left * _CHARACTERS
+    allowed = int(left * per_token)
     units = _units(told, outline, allowed)
     order = _by_worth(units, query, allowed)
     for _ in range(_TRIES):
@@ -96,7 +100,8 @@ def _beginning(text: str, limit: int, encoding: str) -> str:
 def _by_worth(units: list[_Unit], query: str, allowed: int) -> list[int]:
     """Units, the most wanted first: the best match, the beginning, the end, the other matches."""
     wanted = dict.fromkeys(analyse(query), 1.0)
-    found = scores([analyse(unit.told) for unit in units], wanted)
+    some = SomeTerms(wanted)
+    found = scores([some.counts(unit.told) for unit in units], wanted)
     places = range(len(units))
     matching = sorted(places, key=lambda place: (-found[place], place))
     beginning = _leading(units, places, allowed // _END)

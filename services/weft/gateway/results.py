@@ -3,7 +3,6 @@ under a handle, secrets masked in both. Pure; the raw result is published before
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -19,12 +18,11 @@ from mcp_types import (
 
 from weft import tokens
 from weft.adapters.media import block_text
-from weft.bodies.clean import clean
 from weft.bodies.masking import clean_text
 from weft.firewall.bounds import Bounds
 from weft.firewall.derive import FIREWALL_VERSION, envelope_for
-from weft.firewall.scan import scan
 from weft.firewall.unwrap import unwrap
+from weft.gateway.masking import Guard, as_json, safe_block, safe_value
 from weft.gateway.result_limit import shortened
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import Origin
@@ -37,16 +35,6 @@ MARK = "$weft"
 """In arguments, and in structured content, what stands for a whole result by its handle."""
 _NOTE_TOKENS = 120
 """Kept of the limit for the line that says what is missing and how to get it."""
-
-
-class Guard(msgspec.Struct, frozen=True):
-    """What results are judged under: the same as the log's firewall has."""
-
-    rules: FirewallRules
-    key: bytes
-    tenant: str
-    encoding: str
-    policy_version: int = 0
 
 
 class Passed(msgspec.Struct, frozen=True):
@@ -65,20 +53,20 @@ def logged_text(result: CallToolResult) -> tuple[str, str | None]:
     if len(result.content) == 1 and isinstance(result.content[0], TextContent) and same:
         return result.content[0].text, None
     if not result.content and result.structured_content is not None:
-        return _json(result.structured_content), "application/json"
+        return as_json(result.structured_content), "application/json"
     container: dict[str, Any] = {"content": [_placed(block) for block in result.content]}
     if not same:
         container["structuredContent"] = result.structured_content
     if result.is_error:
         container["isError"] = True
-    return _json(container), None
+    return as_json(container), None
 
 
 def _placed(block: ContentBlock) -> dict[str, Any]:
     if isinstance(block, TextContent):
         return {"type": "text", "text": block.text}
     written = block.model_dump(by_alias=True, mode="json", exclude_none=True)
-    return {"type": "text", "text": block_text(written, Counter()) or _json(written)}
+    return {"type": "text", "text": block_text(written, Counter()) or as_json(written)}
 
 
 def passed(
@@ -97,13 +85,13 @@ def passed(
     unsafe = any(
         signal.kind in ("secret", "pii", "invisible", "control") for signal in envelope.signals
     )
-    texts = [text for block in result.content if (text := _text_of(block)) is not None]
+    texts = [text for block in result.content if (text := text_of(block)) is not None]
     told = _is_told(result)
     size = _size(texts, result.structured_content if not told else None, guard.encoding, limit)
     most = shown_up_to(guard.rules, item.reserved.tool_name)
     fits = size <= limit and (most is None or size <= most)
     if fits:
-        shown = _masked(result, guard) if unsafe else result
+        shown = _without_secrets(result, guard, unsafe)
         return Passed(_flagged(shown, envelope), envelope)
     handle = envelope.artifacts[0].handle
     text = _large(item, session, envelope, guard, limit, query, most)
@@ -111,20 +99,22 @@ def passed(
     structured = {MARK: handle, "note": note} if has_schema else None
     content = _with_text(result.content, f"{text}\n{note}")
     large = result.model_copy(update={"content": content, "structured_content": structured})
+    large = _without_secrets(large, guard, in_texts=False)
     return Passed(_flagged(large, envelope), envelope, handle)
 
 
 def envelope_of(
     item: ContextItem, session: str, guard: Guard, rules: FirewallRules | None = None
 ) -> ResultEnvelope:
-    """The envelope that the log's firewall makes of a raw result, too, but for the number of tokens
-    of a long one, which is an estimate here."""
+    """The envelope that the log's firewall makes of a raw result, too, but without facts, which no
+    host is told, and with an estimate of a long one's tokens."""
     origin = Origin(0, item.id, "firewall", FIREWALL_VERSION, guard.policy_version)
+    rules = msgspec.structs.replace(guard.rules if rules is None else rules, max_facts=0)
     return envelope_for(
         item,
         item.text,
         origin=origin,
-        rules=guard.rules if rules is None else rules,
+        rules=rules,
         fingerprint_key=guard.key,
         encoding=guard.encoding,
         tenant=guard.tenant,
@@ -153,7 +143,9 @@ def _large(
         inside = unwrap(whole, Bounds().depth)
         meant = "\n".join((*inside.texts, *inside.other)) if inside else whole
         summary = envelope.summary if not envelope.complete else ""
-        return shortened(meant, summary, query, room, guard.encoding, envelope.content_type)
+        per_token = len(item.text) / max(envelope.raw_tokens, 1)
+        kind = envelope.content_type
+        return shortened(meant, summary, query, room, guard.encoding, kind, per_token)
     cap = min(room, guard.rules.summary_tokens) if most == 0 else room
     rules = msgspec.structs.replace(guard.rules, summary_tokens=cap)
     return envelope_of(item, session, guard, rules).summary
@@ -166,62 +158,30 @@ def clean_whole(text: str, envelope: ResultEnvelope) -> str | None:
     return clean_text(text, envelope.clean) if envelope.clean is not None else None
 
 
-def safe(text: str, guard: Guard) -> str:
-    """Any text of a server's without secrets and hidden characters."""
-    cleaned = clean(text.encode("utf-8", "surrogatepass")).text
-    return scan(cleaned, guard.rules, guard.key, Bounds().matches).text
-
-
-def safe_value(value: Any, guard: Guard) -> Any:
-    """JSON without secrets in its strings: masked where they stand, and where a secret only shows
-    by its neighbours, the whole of it as one masked text."""
-    written = _json(value)
-    if safe(written, guard) == written:
-        return value
-    masked = _each(value, guard)
-    rewritten = _MASK.sub("-", _json(masked))  # a mask must not pass for another secret
-    return masked if safe(rewritten, guard) == rewritten else {"masked": safe(written, guard)}
-
-
-_MASK = re.compile(r"\[[a-z]+:[a-z0-9_]+:[0-9a-f]+\]")
-"""What stands for a secret in a text."""
-
-
-def _each(value: Any, guard: Guard, name: str = "") -> Any:
-    if isinstance(value, dict):
-        return {key: _each(held, guard, key) for key, held in value.items()}
-    if isinstance(value, list):
-        return [_each(held, guard, name) for held in value]
-    if not isinstance(value, str):
-        return value
-    before = f'"{name}": "'
-    told = safe(f'{before}{value}"', guard)
-    if told.startswith(before) and told.endswith('"'):
-        return told[len(before) : -1]
-    return safe(value, guard)
-
-
-def _masked(result: CallToolResult, guard: Guard) -> CallToolResult:
-    content = [_safe_block(block, guard) for block in result.content]
-    structured = result.structured_content
-    if structured is not None:
+def _without_secrets(result: CallToolResult, guard: Guard, in_texts: bool) -> CallToolResult:
+    """`in_texts` where its envelope tells of something in what the log has of it; the rest of a
+    result is looked at in any case."""
+    content = [
+        safe_block(block, guard) if in_texts or not _is_plain(block) else block
+        for block in result.content
+    ]
+    structured, meta = result.structured_content, result.meta
+    if in_texts and structured is not None:
         structured = safe_value(structured, guard)
-    return result.model_copy(update={"content": content, "structured_content": structured})
+    if meta is not None:
+        meta = safe_value(meta, guard)
+    return CallToolResult(
+        content=content, structured_content=structured, is_error=result.is_error, _meta=meta
+    )
 
 
-def _safe_block(block: ContentBlock, guard: Guard) -> ContentBlock:
-    text = _text_of(block)
-    return block if text is None else _with(block, safe(text, guard))
+def _is_plain(block: ContentBlock) -> bool:
+    """A text, and nothing besides."""
+    return isinstance(block, TextContent) and block.meta is None and block.annotations is None
 
 
-def _with(block: ContentBlock, text: str) -> ContentBlock:
-    if isinstance(block, EmbeddedResource):
-        resource = block.resource.model_copy(update={"text": text})
-        return block.model_copy(update={"resource": resource})
-    return block.model_copy(update={"text": text})
-
-
-def _text_of(block: ContentBlock) -> str | None:
+def text_of(block: ContentBlock) -> str | None:
+    """The text of a text, or of a resource that is one; None of anything else."""
     if isinstance(block, TextContent):
         return block.text
     if isinstance(block, EmbeddedResource) and isinstance(block.resource, TextResourceContents):
@@ -234,7 +194,7 @@ def _with_text(content: Sequence[ContentBlock], text: str) -> list[ContentBlock]
     kept: list[ContentBlock] = []
     placed = False
     for block in content:
-        if _text_of(block) is None:
+        if text_of(block) is None:
             kept.append(block)
         elif not placed:
             kept.append(TextContent(text=text))
@@ -244,7 +204,7 @@ def _with_text(content: Sequence[ContentBlock], text: str) -> list[ContentBlock]
 
 def _size(texts: list[str], structured: Any, encoding: str, limit: int) -> int:
     """Tokens of what a model would read; of what is far too long, about how many."""
-    parts = texts if structured is None else [*texts, _json(structured)]
+    parts = texts if structured is None else [*texts, as_json(structured)]
     characters = sum(map(len, parts))
     if characters > _FAR * limit:
         return characters // _FAR + 1
@@ -260,7 +220,7 @@ def _is_told(result: CallToolResult) -> bool:
     if result.structured_content is None:
         return True
     for block in result.content:
-        text = _text_of(block)
+        text = text_of(block)
         if text is None or text.lstrip()[:1] not in ("{", "["):
             continue
         try:
@@ -290,10 +250,6 @@ def _missing(handle: str, envelope: ResultEnvelope, shown: int) -> str:
         f'{LOOK}(handle="{handle}", view=…); views: {views}. To give all of it to another '
         f'tool, write {{"{MARK}": "{handle}"}} as the argument.]'
     )
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def renamed(result: CallToolResult, handle: str, other: str) -> CallToolResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -18,6 +18,7 @@ from weft.gateway import relay, side_messages, tool_search
 from weft.gateway.argument_validation import faults, refusal
 from weft.gateway.gateway import Gateway
 from weft.gateway.hosts import LIMIT_META, Context, Host, HostCall, Waiting
+from weft.gateway.masking import Model, safe_models
 from weft.gateway.notices import Notices
 from weft.gateway.paging import paged
 from weft.gateway.refused import Refused
@@ -82,7 +83,7 @@ class Service:
         await gateway.catalogue.known() if gateway.options.mode != "search" else None
         searches = gateway.catalogue.searches(host)
         tools = SEARCH_TOOLS if searches else [*self._passed_tools(), LOOK_TOOL]
-        page, cursor = paged(tools, params)
+        page, cursor = await self._page(context, tools, params)
         said = f"{len(tools)} tools: " + ", ".join(tool.name for tool in page)
         self._record(host, "tools/list", params, said)
         return types.ListToolsResult(tools=page, next_cursor=cursor)
@@ -164,14 +165,14 @@ class Service:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         found = relay.resources(await self._known(context, "resources/list", params))
-        page, cursor = paged(found, params)
+        page, cursor = await self._page(context, found, params)
         return types.ListResourcesResult(resources=page, next_cursor=cursor)
 
     async def _list_templates(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         found = relay.templates(await self._known(context, "resources/templates/list", params))
-        page, cursor = paged(found, params)
+        page, cursor = await self._page(context, found, params)
         return types.ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
 
     async def _read_resource(
@@ -194,7 +195,7 @@ class Service:
     ) -> types.ListPromptsResult:
         upstreams = await self._known(context, "prompts/list", params)
         found = [prompt for _, _, prompt in relay.prompts(upstreams).values()]
-        page, cursor = paged(found, params)
+        page, cursor = await self._page(context, found, params)
         return types.ListPromptsResult(prompts=page, next_cursor=cursor)
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Any:
@@ -230,7 +231,7 @@ class Service:
         result: types.CompleteResult = await self._asking(
             call, upstream, lambda one: one.complete(ref, argument, given)
         )
-        return side_messages.completion(result, await self._gateway.log.guard(call.host))
+        return relay.safe_completion(result, await self._gateway.log.guard(call.host))
 
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
@@ -267,6 +268,17 @@ class Service:
         upstreams = self._gateway.upstreams.values()
         await asyncio.gather(*(one.set_log_level(hosts.log_level) for one in upstreams))
         return types.EmptyResult()
+
+    async def _page(
+        self,
+        context: Context,
+        entries: Sequence[Model],
+        params: types.PaginatedRequestParams | None,
+    ) -> tuple[list[Model], str | None]:
+        """A page of a list without secrets, and the cursor of the next."""
+        page, cursor = paged(entries, params)
+        guard = await self._gateway.log.guard(self._gateway.hosts.of(context))
+        return safe_models(page, guard), cursor
 
     # Who is meant
 

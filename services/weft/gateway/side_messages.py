@@ -1,15 +1,13 @@
-"""What servers say beside their results, as a host may hear it: log messages, progress, questions
-and completions, without secrets and bounded in size. Pure."""
+"""What servers say beside their results, as a host may hear it: log messages, progress and
+questions, without secrets and bounded in size. Pure."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import mcp_types as types
-import msgspec
-from pydantic import BaseModel, ValidationError
 
-from weft.gateway.results import Guard, safe, safe_value
+from weft.gateway.masking import Guard, as_json, dumped, safe, safe_model, safe_value, without_files
 
 MOST_LOGGED = 16_000
 """Characters of one log message."""
@@ -20,12 +18,6 @@ MOST_ASKED = 200_000
 _MOST_NAME = 200
 _TORN = 8_192
 """Characters at the end of what is looked at of a longer text: a secret may have been cut there."""
-_BYTES = ("data", "blob")
-"""Fields that hold images, recordings and files, which are not looked into."""
-
-Model = TypeVar("Model", bound=BaseModel)
-Place = tuple[Any, ...]
-"""The keys that lead to a value in JSON."""
 
 
 def log_message(
@@ -33,7 +25,7 @@ def log_message(
 ) -> types.LoggingMessageNotificationParams:
     """For a host, under the server's name."""
     logger = f"{server}:{params.logger or ''}".rstrip(":")
-    written = _json(params.data)
+    written = as_json(params.data)
     if len(written) <= MOST_LOGGED:
         data = safe_value(params.data, guard)
     else:
@@ -52,19 +44,13 @@ def question(request: types.InputRequest, guard: Guard) -> types.InputRequest | 
     params: Any = request.params
     if params is None:
         return request
-    texts, files = _apart(_dumped(params))
-    if len(_json(texts)) > MOST_ASKED:
+    texts, _ = without_files(dumped(params))
+    if len(as_json(texts)) > MOST_ASKED:
         return None
-    shown = _model(type(params), texts, files, guard)
+    shown = safe_model(params, guard)
     if shown is None or getattr(shown, "url", None) != getattr(params, "url", None):
         return None
     return request.model_copy(update={"params": shown})
-
-
-def completion(result: types.CompleteResult, guard: Guard) -> types.CompleteResult:
-    values = [safe(value, guard) for value in result.completion.values]
-    shown = result.completion.model_copy(update={"values": values})
-    return result.model_copy(update={"completion": shown})
 
 
 def bounded(text: str, most: int, guard: Guard) -> str:
@@ -76,49 +62,3 @@ def bounded(text: str, most: int, guard: Guard) -> str:
     if len(text) <= most:
         return shown
     return f"{shown[:most]} … {len(text) - most:,} more characters …"
-
-
-def _model(kind: type[Model], texts: Any, files: dict[Place, str], guard: Guard) -> Model | None:
-    """One of the protocol's models without secrets; None where it is none any more without them."""
-    shown = safe_value(texts, guard)
-    try:
-        return kind.model_validate(_together(shown, files), by_name=False)
-    except (ValidationError, LookupError):
-        return None
-
-
-def _apart(value: Any, place: Place = ()) -> tuple[Any, dict[Place, str]]:
-    """JSON with images and files taken out, and these by their places."""
-    if isinstance(value, list):
-        pairs: list[tuple[Any, Any]] = list(enumerate(value))
-    elif isinstance(value, dict):
-        pairs = list(value.items())
-    else:
-        return value, {}
-    kept: dict[Any, Any] = {}
-    files: dict[Place, str] = {}
-    for key, held in pairs:
-        if key in _BYTES and "mimeType" in value and isinstance(held, str):
-            files[(*place, key)] = held
-            kept[key] = ""
-        else:
-            kept[key], inside = _apart(held, (*place, key))
-            files |= inside
-    return (kept if isinstance(value, dict) else list(kept.values())), files
-
-
-def _together(value: Any, files: dict[Place, str]) -> Any:
-    for (*before, last), file in files.items():
-        at = value
-        for key in before:
-            at = at[key]
-        at[last] = file
-    return value
-
-
-def _dumped(model: BaseModel) -> Any:
-    return model.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

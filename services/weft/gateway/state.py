@@ -76,7 +76,7 @@ class Folder:
             ) from None
 
     def keep_pinned(self, pinned: Pinned) -> None:
-        _write(self.path / "pins.json", msgspec.json.format(msgspec.json.encode(pinned)))
+        replace_file(self.path / "pins.json", msgspec.json.format(msgspec.json.encode(pinned)))
 
     def stamp(self) -> tuple[int, int]:
         """Changes with the file of pins."""
@@ -102,13 +102,18 @@ class Folder:
         return found if found.spec == spec else None
 
     def keep_manifest(self, server: str, manifest: Manifest) -> None:
-        _write(self._manifest(server), msgspec.json.encode(manifest))
+        replace_file(self._manifest(server), msgspec.json.encode(manifest))
 
     def _manifest(self, server: str) -> Path:
         return self._manifests / f"{digest('server', server)[:16]}.json"
 
+    def sign_in(self, server: str, url: str) -> Path:
+        """The file of who is signed in to a server, which is another one at another address."""
+        folder = private(self.path / "sign-in")
+        return folder / f"{digest('sign-in', server, url)[:16]}.json"
+
     def keep_state(self, state: GatewayState) -> None:
-        _write(self.path / f"running-{state.pid}.json", msgspec.json.encode(state))
+        replace_file(self.path / f"running-{state.pid}.json", msgspec.json.encode(state))
 
     def forget_state(self) -> None:
         (self.path / f"running-{os.getpid()}.json").unlink(missing_ok=True)
@@ -127,7 +132,8 @@ class Folder:
         return found
 
 
-def _write(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
+    """Write the whole file or nothing of it; only its owner may read it."""
     draft = path.with_suffix(f".{os.getpid()}.new")
     with draft.open("wb") as file:
         os.fchmod(file.fileno(), 0o600)

@@ -7,13 +7,16 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 import mcp_types as types
 from mcp import Client, MCPError
+from mcp.client._transport import TransportStreams
 from mcp.client.session import ClientRequestContext
 
+from weft.gateway.authorization import authorization
 from weft.gateway.config import ServerSpec
 from weft.gateway.hearing import Hearing, is_modern
 from weft.gateway.http import http_server
@@ -48,15 +51,17 @@ class Upstream:
         self,
         spec: ServerSpec,
         manifest: Manifest | None,
+        sign_in: Path,
         *,
         asked: Asked,
         changed: Callable[[Upstream], Awaitable[None]],
         notified: Callable[[Upstream, types.ServerNotification], Awaitable[None]],
         refused: Callable[[Upstream, types.JSONRPCRequest], None],
     ) -> None:
-        """`changed` is told a new manifest; `notified` every notification; `refused` what it asked
-        and may not."""
+        """`sign_in` is the file of who is signed in to it; `changed` is told a new manifest;
+        `notified` every notification; `refused` what it asked and may not."""
         self._refused = refused
+        self._sign_in = sign_in
         self.spec = spec
         self.manifest = manifest
         self.calls = 0
@@ -114,6 +119,10 @@ class Upstream:
             self._ready = asyncio.get_running_loop().create_future()
             self._owner = asyncio.create_task(self._live(self._ready))
         return await asyncio.shield(self._ready)
+
+    def try_again(self) -> None:
+        """Start it when it is next needed, without a pause: what was wrong may be mended."""
+        self._next_start = 0.0
 
     async def use(self, work: Callable[[Client], Awaitable[T]]) -> T:
         """`work` with the client. Raises `Unavailable` where the server ends or gives no answer in
@@ -198,7 +207,7 @@ class Upstream:
     def _made(self) -> Client:
         is_stdio = self.spec.transport == "stdio"
         self._stdio = StdioServer(self.spec, self._seen) if is_stdio else None
-        self._wire = Wire(self._stdio or http_server(self.spec))
+        self._wire = Wire(self._stdio or self._at_address())
 
         async def sample(
             context: ClientRequestContext, params: types.CreateMessageRequestParams
@@ -231,6 +240,9 @@ class Upstream:
             client_info=types.Implementation(name="weft-gateway", version="1"),
             cache=None,
         )
+
+    def _at_address(self) -> AbstractAsyncContextManager[TransportStreams]:
+        return http_server(self.spec, authorization(self.spec, self._sign_in))
 
     def _seen(self, request: types.JSONRPCRequest) -> None:
         """A question that the client refuses by itself, since the file does not let it."""
@@ -312,6 +324,8 @@ class Upstream:
         return f"{str(error) or type(error).__name__}{self._told()}"
 
     def _gone(self) -> str:
+        if self._wire is not None and self._stdio is None and self._wire.fault:
+            return f"server {self.name!r} did not take the call: {self._wire.fault}"
         fault = self._stdio.fault if self._stdio else ""
         return (
             f"server {self.name!r} ended in the call ({fault or 'it closed the connection'}"

@@ -27,6 +27,10 @@ DEEPEST = 40
 """Levels of nesting that are taken apart."""
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],]')
+_CLOSED = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_BETWEEN = r'[^{}\[\]"]*+'
+_FLAT = re.compile(rf"[{{\[]{_BETWEEN}(?:{_CLOSED}{_BETWEEN})*+[}}\]]|{_TOKEN.pattern}")
+"""A container that holds none as one token, too: most are small, and not taken apart."""
 _KEY = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:\s*')
 _BLANK = " \t\n\r"
 
@@ -72,13 +76,15 @@ def _read(told: Decoded) -> _Value:
     starts = [literal.start for literal in told.literals]
     root = _Value(0)
     open_values = [root]
-    for found in _tokens(told):
-        sign = text[found.start()]
+    for at, end in _tokens(told):
+        sign = text[at]
         if sign == '"':
             continue
-        at = found.start()
         holder = open_values[-1]
-        if sign in "{[":
+        if end - at > 1:
+            holder.bracket = at
+            holder.is_object = sign == "{"
+        elif sign in "{[":
             holder.bracket = at
             holder.is_object = sign == "{"
             holder.members = [_Value(at + 1)]
@@ -104,13 +110,23 @@ def _read(told: Decoded) -> _Value:
     return root
 
 
-def _tokens(told: Decoded) -> Iterator[re.Match[str]]:
-    """What stands outside of the opened strings."""
-    at = 0
+def _tokens(told: Decoded) -> Iterator[tuple[int, int]]:
+    """Start and end of what stands outside of the opened strings: strings, single signs, and whole
+    containers that are not taken apart."""
+    at, root = 0, len(told.text) - len(told.text.lstrip())
     for literal in told.literals:
-        yield from _TOKEN.finditer(told.text, at, literal.start - 1)
+        yield from _between(told.text, at, literal.start - 1, root)
         at = literal.end + 1
-    yield from _TOKEN.finditer(told.text, at)
+    yield from _between(told.text, at, len(told.text), root)
+
+
+def _between(text: str, start: int, stop: int, root: int) -> Iterator[tuple[int, int]]:
+    for found in _FLAT.finditer(text, start, stop):
+        at, end = found.span()
+        if text[at] == '"' or (end - at <= RECORD and at != root):
+            yield at, end
+        else:
+            yield from (inner.span() for inner in _TOKEN.finditer(text, at, end))
 
 
 def _trimmed(text: str, value: _Value) -> tuple[int, int]:

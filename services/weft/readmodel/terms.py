@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 import Stemmer
 
@@ -59,11 +60,44 @@ _FOLDED = "".join(char.lower() if char.isalnum() else " " for char in map(chr, r
 
 def words(text: str) -> list[str]:
     """The term of each word, in order: case-folded, stemmed, irregular forms under their root."""
-    plain = text.isascii()
-    found = text.translate(_FOLDED).split() if plain else _WORD.findall(text.casefold())
-    return list(map(_known.__getitem__, found))
+    return list(map(_known.__getitem__, _split(text)))
+
+
+def _split(text: str) -> list[str]:
+    return text.translate(_FOLDED).split() if text.isascii() else _WORD.findall(text.casefold())
 
 
 def analyse(text: str) -> Counter[str]:
     """Terms with their counts."""
     return Counter(words(text))
+
+
+class SomeTerms:
+    """Counts of some terms alone, for texts that are looked at once: a word that does not begin as
+    one of them is not stemmed."""
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self._term = _Some(terms)
+
+    def counts(self, text: str) -> Counter[str]:
+        """Of each of the terms; under the empty one, of all other words."""
+        return Counter(map(self._term.__getitem__, _split(text)))
+
+
+class _Some(dict[str, str]):
+    """Word → its term where that is one of some, else the empty one."""
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self._wanted = frozenset(terms)
+        irregular = (stem for stem, root in _ROOTS.items() if root in self._wanted)
+        self._beginnings = frozenset(map(_beginning, (*self._wanted, *irregular)))
+
+    def __missing__(self, word: str) -> str:
+        term = _known[word] if _beginning(word) in self._beginnings else ""
+        self[word] = found = term if term in self._wanted else ""
+        return found
+
+
+def _beginning(word: str) -> str:
+    """What a word and its stem have in common: `dying` is stemmed to `die`."""
+    return word[:2].replace("y", "i")

@@ -1,0 +1,50 @@
+"""`weft gateway login`: one connection to a server, in which a person signs in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from mcp import Client, MCPError
+from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+
+from weft.gateway.config import ServerSpec
+from weft.gateway.http import http_server
+from weft.gateway.redirect import Redirect
+from weft.gateway.sign_in import SignIn
+from weft_schemas.errors import ConfigurationError, Unavailable
+
+
+async def signed_in(spec: ServerSpec, path: Path, show: Callable[[str], Awaitable[None]]) -> bool:
+    """Have a person sign in to a server; `show` gets the address to open, `path` what comes of it.
+    Whether the server asked for it. Raises `Unavailable` with the reason where it came to nothing.
+    """
+    port = spec.sign_in.port if spec.sign_in is not None else 0
+    try:
+        async with Redirect(show, port) as redirect:
+            provider = SignIn(spec, path, redirect)
+            async with Client(http_server(spec, provider)) as client:
+                able = client.server_capabilities
+                if able is not None and able.tools is not None:
+                    await client.list_tools()
+    except OSError as error:
+        raise ConfigurationError(f"port {port}: {error.strerror}; give another, or 0") from None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        raise Unavailable(f"nobody was signed in to {spec.name!r}: {_reason(error)}") from None
+    return provider.is_new
+
+
+def _reason(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    told = str(error) or type(error).__name__
+    if isinstance(error, OAuthRegistrationError):
+        return (
+            f"{told}. Where its authorization server registers no clients by itself, register one "
+            'there, and give it in the file: "weft": {"sign_in": {"…": {"client_id": "…"}}}'
+        )
+    is_known = isinstance(error, MCPError | OAuthFlowError | OAuthTokenError)
+    return told if is_known else f"{type(error).__name__}: {told}"

@@ -1,0 +1,146 @@
+"""What servers say, without secrets and hidden characters: a text, JSON, or one of the protocol's
+models as a whole, since a secret may stand in each of its fields: `_meta`, titles, addresses. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from mcp_types import ContentBlock, TextContent
+from pydantic import BaseModel, ValidationError
+
+from weft.bodies.clean import clean
+from weft.firewall.bounds import Bounds
+from weft.firewall.scan import scan
+from weft_schemas.policy import FirewallRules
+
+_TO_FILES = ("content", "contents", "messages", "resource")
+"""Fields of the protocol that lead to images, recordings and files, …"""
+_FILES = ("data", "blob")
+"""… and those that hold them. They are not looked into."""
+
+Model = TypeVar("Model", bound=BaseModel)
+Place = tuple[Any, ...]
+"""The keys that lead to a value in JSON."""
+
+
+class Guard(msgspec.Struct, frozen=True):
+    """What is said is judged under: the same as the log's firewall has."""
+
+    rules: FirewallRules
+    key: bytes
+    tenant: str
+    encoding: str
+    policy_version: int = 0
+
+
+def safe(text: str, guard: Guard) -> str:
+    """Any text of a server's without secrets and hidden characters."""
+    cleaned = clean(text.encode("utf-8", "surrogatepass")).text
+    return scan(cleaned, guard.rules, guard.key, Bounds().matches).text
+
+
+def safe_value(value: Any, guard: Guard) -> Any:
+    """JSON without secrets in its strings: masked where they stand, and where a secret only shows
+    by its neighbours, the whole of it as one masked text. The same object where none is in it."""
+    written = as_json(value)
+    if safe(written, guard) == written:
+        return value
+    masked = _each(value, guard)
+    rewritten = _MASK.sub("-", as_json(masked))  # a mask must not pass for another secret
+    return masked if safe(rewritten, guard) == rewritten else {"masked": safe(written, guard)}
+
+
+_MASK = re.compile(r"\[[a-z]+:[a-z0-9_]+:[0-9a-f]+\]")
+"""What stands for a secret in a text."""
+
+
+def _each(value: Any, guard: Guard, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: _each(held, guard, key) for key, held in value.items()}
+    if isinstance(value, list):
+        return [_each(held, guard, name) for held in value]
+    if not isinstance(value, str):
+        return value
+    before = f'"{name}": "'
+    told = safe(f'{before}{value}"', guard)
+    if told.startswith(before) and told.endswith('"'):
+        return told[len(before) : -1]
+    return safe(value, guard)
+
+
+def safe_model(model: Model, guard: Guard) -> Model | None:
+    """The model without secrets in any field, the same one where none is in it; None where it is
+    none any more without them."""
+    texts, files = without_files(dumped(model))
+    shown = safe_value(texts, guard)
+    if shown is texts:
+        return model
+    try:
+        return type(model).model_validate(_together(shown, files), by_name=False)
+    except (ValidationError, LookupError, TypeError):
+        return None
+
+
+def safe_models(models: Sequence[Model], guard: Guard) -> list[Model]:
+    """A list's entries; one that cannot be told without its secrets is left out."""
+    together = as_json([without_files(dumped(model))[0] for model in models])
+    if safe(together, guard) == together:
+        return list(models)
+    shown = (safe_model(model, guard) for model in models)
+    return [model for model in shown if model is not None]
+
+
+def safe_block(block: ContentBlock, guard: Guard) -> ContentBlock:
+    """A part of a result or a prompt; of one that is none any more without its secrets, the rest as
+    text."""
+    if isinstance(block, TextContent) and block.meta is None and block.annotations is None:
+        return block.model_copy(update={"text": safe(block.text, guard)})
+    shown = safe_model(block, guard)
+    if shown is not None:
+        return shown
+    texts, _ = without_files(dumped(block))
+    return TextContent(text=safe(as_json(texts), guard))
+
+
+def without_files(value: Any, place: Place = ()) -> tuple[Any, dict[Place, str]]:
+    """A model's JSON with images and files taken out, and these by their places."""
+    if isinstance(value, list):
+        kept, files = list[Any](), dict[Place, str]()
+        for number, held in enumerate(value):
+            part, inside = without_files(held, (*place, number))
+            kept.append(part)
+            files |= inside
+        return kept, files
+    if not isinstance(value, dict):
+        return value, {}
+    texts, files = dict(value), {}
+    for key in value.keys() & {*_TO_FILES, *_FILES}:
+        held = value[key]
+        if key in _TO_FILES:
+            texts[key], inside = without_files(held, (*place, key))
+            files |= inside
+        elif isinstance(held, str):
+            texts[key], files[(*place, key)] = "", held
+    return texts, files
+
+
+def _together(value: Any, files: dict[Place, str]) -> Any:
+    for (*before, last), file in files.items():
+        at = value
+        for key in before:
+            at = at[key]
+        at[last] = file
+    return value
+
+
+def dumped(model: BaseModel) -> Any:
+    """As the protocol writes it."""
+    return model.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+def as_json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,81 @@
+"""Where a browser comes back to after its user has signed in: an address of this machine alone, for
+as long as somebody waits for it (RFC 8252, section 7.3)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Self
+from urllib.parse import parse_qs, urlsplit
+
+from mcp.client.auth import OAuthFlowError
+from mcp.shared.auth import AuthorizationCodeResult
+
+SIGN_IN_SECONDS = 300.0
+"""For the person in the browser."""
+_HOST, _PATH = "127.0.0.1", "/callback"
+_REQUEST_SECONDS = 5.0
+_DONE = (
+    b"<!doctype html><title>weft</title><p>The browser is done: weft's answer stands in the "
+    b"terminal. You can close this page.</p>"
+)
+
+
+class Redirect:
+    """`async with Redirect(show) as redirect:`; `show` gets the address to open."""
+
+    def __init__(self, show: Callable[[str], Awaitable[None]], port: int = 0) -> None:
+        """With `port` 0 a free one is taken. Opening raises `OSError` for one that is not."""
+        self._port = port
+        self.send_to = show
+
+    async def __aenter__(self) -> Self:
+        self._back: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+        self._server = await asyncio.start_server(self._answer, _HOST, self._port)
+        self.uri = f"http://{_HOST}:{self._server.sockets[0].getsockname()[1]}{_PATH}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def result(self) -> AuthorizationCodeResult:
+        """What the browser brings. Raises `OAuthFlowError` for a refusal, and for nothing in
+        time."""
+        try:
+            back = await asyncio.wait_for(asyncio.shield(self._back), SIGN_IN_SECONDS)
+        except TimeoutError:
+            raise OAuthFlowError(f"nobody signed in within {SIGN_IN_SECONDS:.0f} s") from None
+        if "code" not in back:
+            told = ": ".join(back[key] for key in ("error", "error_description") if key in back)
+            raise OAuthFlowError(f"the authorization server refused ({told})")
+        return AuthorizationCodeResult(
+            code=back["code"], state=back.get("state"), iss=back.get("iss")
+        )
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(
+            OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
+        ):
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _REQUEST_SECONDS)
+            given = _given(head)
+            if given and not self._back.done():
+                self._back.set_result(given)
+            status = b"200 OK" if given else b"404 Not Found"
+            body = _DONE if given else b""
+            writer.write(
+                b"HTTP/1.1 %s\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n"
+                b"Connection: close\r\n\r\n%s" % (status, len(body), body)
+            )
+            await writer.drain()
+        writer.close()
+
+
+def _given(head: bytes) -> dict[str, str]:
+    """What the browser's request says; empty for any other request, such as for an icon."""
+    method, _, rest = head.decode("latin-1").partition(" ")
+    place = urlsplit(rest.split(" ", 1)[0])
+    fields = {key: values[0] for key, values in parse_qs(place.query).items()}
+    is_answer = method == "GET" and place.path == _PATH and fields.keys() & {"code", "error"}
+    return fields if is_answer else {}

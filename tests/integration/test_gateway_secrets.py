@@ -1,0 +1,98 @@
+"""No secret leaves in anything that a server says, wherever it stands: in `_meta`, links, titles,
+descriptions, addresses, types."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import Client
+from pydantic import BaseModel
+from tests.gateway import called, gateway, host, odd_server
+from tests.gateway_server import BYTES
+
+from weft.log.connection import Connection
+from weft.log.server import EmbeddedServer
+
+PROTOCOLS = ["legacy", "2026-07-28"]
+
+
+@pytest.fixture(params=PROTOCOLS)
+def marked(request: Any, log: Connection, server: EmbeddedServer, tmp_path: Path) -> Any:
+    """Opens a host's client of a gateway before the server that says too much."""
+
+    @asynccontextmanager
+    async def opened(mode: str = "search") -> AsyncIterator[Client]:
+        made = gateway(server.url, tmp_path / mode, odd_server("odd", "marked"), mode=mode)
+        async with made as running, host(running, request.param) as client:
+            yield client
+
+    return opened
+
+
+def written(model: BaseModel) -> str:
+    """As it goes to the host, which holds no piece of the secret."""
+    text = model.model_dump_json(by_alias=True, exclude_none=True)
+    assert "AKIA" not in text
+    return text
+
+
+@pytest.mark.parametrize("words", [1, 20_000])
+async def test_a_result_says_no_secret_beside_its_text(marked: Any, words: int) -> None:
+    """Small, and shortened."""
+    async with marked() as client:
+        result = await called(client, "odd:marks", words=words)
+    written(result)
+    assert not result.is_error
+    assert result.meta is not None
+    assert result.meta["deep"][0]["told"].startswith("at [secret:")
+    assert isinstance(result.content[0], types.TextContent)
+    assert "plain plain" in result.content[0].text or words == 1
+    images = [block for block in result.content if isinstance(block, types.ImageContent)]
+    assert [block.data for block in images] == [BYTES]
+    links = [block for block in result.content if isinstance(block, types.ResourceLink)]
+    assert [link.uri[:24] for link in links] == ["weft://odd/odd://[secret"]
+
+
+async def test_resources_say_no_secret(marked: Any) -> None:
+    async with marked() as client:
+        listed = await client.list_resources()
+        templates = await client.list_resource_templates()
+        read = await client.read_resource(listed.resources[0].uri)
+    written(listed)
+    assert listed.resources[0].name == "tide"
+    assert listed.resources[0].description.startswith("[secret:")
+    written(templates)
+    assert templates.resource_templates[0].uri_template == "weft://odd/odd://{x}"
+    written(read)
+    assert read.contents[0].text == "high"
+    assert read.contents[1].blob == BYTES
+
+
+async def test_prompts_and_completions_say_no_secret(marked: Any) -> None:
+    async with marked() as client:
+        listed = await client.list_prompts()
+        prompt = listed.prompts[0]
+        got = await client.get_prompt(prompt.name)
+        place = types.PromptReference(name=prompt.name)
+        completed = await client.complete(place, {"name": "who", "value": "a"})
+    written(listed)
+    assert [one.name for one in prompt.arguments or ()] == ["who"]
+    written(got)
+    assert [one.content.type for one in got.messages] == ["text", "resource_link"]
+    written(completed)
+    assert completed.completion.values == ["ada"]
+
+
+async def test_tools_say_no_secret_of_themselves(marked: Any) -> None:
+    async with marked() as client:
+        for arguments in ({"query": "a tool that is noted"}, {"tools": ["odd:noted"]}):
+            assert "odd:noted" in written(await client.call_tool("find_tools", arguments))
+    async with marked("pass") as client:
+        listed = await client.list_tools()
+    written(listed)
+    noted = next(tool for tool in listed.tools if tool.name == "odd__noted")
+    assert noted.meta is not None
+    assert noted.meta["key"].startswith("[secret:")

@@ -1,0 +1,164 @@
+"""Signing in to a server at an address in a browser: `weft gateway login` against the SDK's own
+authorization server, and gateways that use what came of it."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import httpx2
+import msgspec
+import pytest
+from tests.gateway import called, gateway, host, text_of
+from tests.gateway_http_server import CLIENT, SECRET, at_port
+from tests.integration.command_line import weft
+from tests.integration.test_gateway_address import small
+
+from weft.gateway.config import config_from
+from weft.gateway.state import Folder
+from weft.log.connection import Connection
+from weft.log.ports import Port
+from weft.log.server import EmbeddedServer
+from weft_schemas.errors import ConfigurationError, Unavailable
+
+
+def config(folder: Path, port: int, **options: object) -> Path:
+    path = folder / "servers.json"
+    server = {"small": {"url": f"http://127.0.0.1:{port}/mcp"}}
+    path.write_text(json.dumps({"mcpServers": server, "weft": options}))
+    return path
+
+
+async def login(file: Path, data: Path) -> tuple[int, str]:
+    """`weft gateway login`, its address opened as a browser opens it; its exit code and words."""
+    command = ["-m", "weft.cli.main", "gateway", "login", "small", "--config", str(file)]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *command, "--data", str(data), "--no-browser",
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, env=dict(os.environ),
+    )  # fmt: skip
+    assert process.stdout is not None
+    said = ""
+    async with asyncio.timeout(60):
+        while line := (await process.stdout.readline()).decode():
+            said += line
+            if line.startswith("http://"):
+                async with httpx2.AsyncClient(follow_redirects=True) as browser:
+                    await browser.get(line.strip())
+        return await process.wait(), said
+
+
+async def test_who_signed_in_stays_signed_in(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    """Also when the token runs out, is taken back, or another gateway has renewed it."""
+    port = Port().number
+    file = config(tmp_path, port)
+    async with at_port(port, "sign-in"):
+        code, said = await login(file, tmp_path)
+        assert (code, "signed in to small" in said) == (0, True), said
+        kept = Folder(tmp_path).sign_in("small", f"http://127.0.0.1:{port}/mcp")
+        assert kept.stat().st_mode & 0o777 == 0o600
+        assert kept.parent.stat().st_mode & 0o777 == 0o700
+        first, second = gateway(server.url, tmp_path, small(port)), small(port)
+        async with (
+            first as running,
+            host(running) as client,
+            gateway(server.url, tmp_path, second) as other,
+            host(other) as elsewhere,
+        ):
+            assert text_of(await called(client, "small:renewed")) == "0"
+            assert text_of(await called(elsewhere, "small:revoke")) == "revoked"
+            assert text_of(await called(client, "small:renewed")) == "1"
+            assert text_of(await called(elsewhere, "small:renewed")) == "1"
+        told = msgspec.json.decode(kept.read_bytes())
+        kept.write_bytes(msgspec.json.encode({**told, "expires_at": 1.0}))
+        async with gateway(server.url, tmp_path, small(port)) as later, host(later) as client:
+            assert text_of(await called(client, "small:renewed")) == "2"
+
+
+async def test_a_sign_in_that_is_over_says_how_to_sign_in_again(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    port = Port().number
+    file = config(tmp_path, port)
+    async with at_port(port, "sign-in"):
+        async with gateway(server.url, tmp_path, small(port)) as running:
+            with pytest.raises(Unavailable, match="weft gateway login small"):
+                await running.upstreams["small"].client()
+            await login(file, tmp_path)
+            async with asyncio.timeout(20):
+                while not running.catalogue.has("small:sign_out"):  # by itself
+                    await asyncio.sleep(0.05)
+            async with host(running) as client:
+                assert text_of(await called(client, "small:sign_out")) == "signed out"
+                over = await called(client, "small:process")
+                assert over.is_error
+                assert "weft gateway login small" in text_of(over)
+                await login(file, tmp_path)
+                assert text_of(await called(client, "small:process")).isdecimal()
+        out = await weft(
+            "gateway", "logout", "small", "--config", str(file), "--data", str(tmp_path)
+        )
+        assert "signed out" in out.out
+
+
+async def test_a_client_that_was_registered_by_hand(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    port, back = Port().number, Port().number
+    async with at_port(port, "sign-in", "static", str(back)):
+        code, said = await login(config(tmp_path, port), tmp_path)
+        assert (code != 0, "client_id" in said) == (True, True), said
+        given = {"client_id": CLIENT, "client_secret": SECRET, "port": back}
+        code, said = await login(config(tmp_path, port, sign_in={"small": given}), tmp_path)
+        assert code == 0, said
+        async with gateway(server.url, tmp_path, small(port)) as running, host(running) as client:
+            await called(client, "small:revoke")
+            assert text_of(await called(client, "small:renewed")) == "1"
+
+
+async def test_a_refusal_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    port = Port().number
+    async with at_port(port, "sign-in", "refuses"):
+        code, said = await login(config(tmp_path, port), tmp_path)
+    assert code != 0
+    assert "the authorization server refused (access_denied)" in said
+    assert "Traceback" not in said
+    assert not list((tmp_path / "gateway" / "sign-in").iterdir())
+
+
+async def test_a_server_without_sign_in_needs_none(tmp_path: Path) -> None:
+    port = Port().number
+    async with at_port(port):
+        code, said = await login(config(tmp_path, port), tmp_path)
+    assert (code, "without signing in" in said) == (0, True), said
+
+
+def test_tokens_belong_to_one_address_of_a_server(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    assert folder.sign_in("a", "https://one/mcp") != folder.sign_in("a", "https://two/mcp")
+    assert folder.sign_in("a", "https://one/mcp") != folder.sign_in("b", "https://one/mcp")
+
+
+@pytest.mark.parametrize(
+    ("entry", "options", "told"),
+    [
+        ({"command": "x"}, {"sign_in": {"s": {"client_id": "c"}}}, "takes no `oauth` or `sign_in`"),
+        ({"url": "https://a/mcp"}, {"sign_in": {"other": {"client_id": "c"}}}, "no server 'other'"),
+        (
+            {"url": "https://a/mcp"},
+            {
+                "sign_in": {"s": {"client_id": "c"}},
+                "oauth": {"s": {"issuer": "https://i", "client_id": "c", "client_secret": "s"}},
+            },
+            "has both",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_an_error(
+    entry: dict[str, str], options: dict[str, object], told: str
+) -> None:
+    text = json.dumps({"mcpServers": {"s": entry}, "weft": options})
+    with pytest.raises(ConfigurationError, match=told):
+        config_from(text, "mcp.json")
