@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,7 +33,7 @@ from claude_agent_sdk import (
 )
 
 import weft
-from weft.integrations.conversations import DrillDown, OwnHistoryWarning
+from weft.integrations.conversations import DrillDown, warn_of_own_history
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import digest
 from weft_schemas.items import ContextItem, ItemKind
@@ -226,7 +225,7 @@ class WeftClaude:
     def _without(self, what: str, error: Exception) -> None:
         if self._raises:
             raise error
-        warnings.warn(f"weft is away, so that {what}: {error}", OwnHistoryWarning, stacklevel=3)
+        warn_of_own_history(f"weft is away, so that {what}: {error}", stacklevel=3)
 
     def _begins(self, claudes: str) -> bool:
         """Whether this work may have begun in another session of Claude Code."""

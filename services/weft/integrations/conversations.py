@@ -36,6 +36,12 @@ class OwnHistoryWarning(UserWarning):
     """A model was given the framework's own history, since weft could not compile."""
 
 
+def warn_of_own_history(told: str, stacklevel: int) -> None:
+    """By a warning, and each time by the log: LiteLLM's proxy shows no warnings."""
+    LOG.warning("%s", told)
+    warnings.warn(told, OwnHistoryWarning, stacklevel=stacklevel + 1)
+
+
 class _Conversation:
     """One session, and what its framework last handed over."""
 
@@ -243,7 +249,7 @@ class Conversations:
             if step is not None:
                 step.is_away = True
                 told = f"session {name!r}: the model gets the framework's own history: {error}"
-                warnings.warn(told, OwnHistoryWarning, stacklevel=4)
+                warn_of_own_history(told, stacklevel=4)
             else:
                 LOG.warning("session %r: published with the next step: %s", name, error)
 
