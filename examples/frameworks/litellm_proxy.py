@@ -87,6 +87,7 @@ class ScriptedProvider:
 
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
+        self._server.server_close()
         assert not self.faults, self.faults
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
