@@ -64,4 +64,5 @@ def _entry(item: ContextItem) -> PackEntry:
         turn_id=said.turn_id,
         occurred_at=said.occurred_at,
         is_error=bool(said.is_error),
+        reasoning=said.provider_reasoning,
     )
