@@ -22,7 +22,8 @@ class Pack(ContextPack, frozen=True):
         says which for each.
 
         Valid in role order and within the budget, which is counted for each of them; reasoning that
-        goes back to its provider (docs/agents.md) is in it. Add your own model, tools and system prompt:
+        goes back to its provider (docs/agents.md) is in it. Add your own model, tools and system
+        prompt:
         `client.messages.create(model=…, tools=…, **pack.request("anthropic"))`. Raises
         `InvalidInput` for another provider.
         """

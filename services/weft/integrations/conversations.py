@@ -294,6 +294,17 @@ def request_of(pack: weft.Pack, provider: Provider) -> dict[str, Any]:
     return msgspec.structs.replace(pack, entries=kept).request(provider)
 
 
+def thoughts_of(pack: weft.Pack) -> dict[str, list[dict[str, Any]]]:
+    """Anthropic's thinking blocks that go back, by the id of the call that they stand before: for
+    frameworks whose messages hold them in a form of their own."""
+    held = ((one.call_id or "", one.reasoning) for one in pack.entries)
+    return {
+        call_id: [dict(block) for block in reasoning.before]
+        for call_id, reasoning in held
+        if reasoning is not None and reasoning.format == "anthropic" and reasoning.before
+    }
+
+
 _ASKS = (ItemKind.USER_TURN, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT)
 """What a model answers to."""
 
