@@ -13,8 +13,12 @@ import msgspec
 
 METADATA = "provider_reasoning"
 """The reserved key of a call's metadata that holds it."""
-OPAQUE = frozenset({"signature", "data", "encrypted_content", "thought_signature", "id"})
+OPAQUE = frozenset({"signature", "data", "encrypted_content", "thought_signature"})
 """Names under which the providers put what they alone read. No other string is taken for such."""
+ID = "id"
+"""The name of a provider's own ids, which look like keys and are none."""
+SHORT = 40
+"""Characters of a word of the form: a name, or what stands under `type`. A longer one is text."""
 OPAQUE_CHARACTERS = 4
 """Of these, in base64, for each token that is counted: three bytes. What they stand for takes a
 provider about four bytes a token and more; a recorded answer had 12 characters for each of its
@@ -47,27 +51,34 @@ def reasoning_of(metadata: Any) -> Reasoning | None:
 
 def clear_texts(reasoning: Reasoning) -> Iterator[str]:
     """What in it everybody can read."""
-    return (
-        text for name, text in _strings([*reasoning.before, reasoning.call]) if name not in OPAQUE
-    )
+    return (text for name, text in _strings(reasoning) if name not in OPAQUE and name != ID)
+
+
+def counted_texts(reasoning: Reasoning) -> Iterator[str]:
+    """What of it is counted as text."""
+    return (text for name, text in _strings(reasoning) if name not in OPAQUE)
 
 
 def opaque_tokens(reasoning: Reasoning) -> int:
     """Tokens that its opaque parts count for."""
-    sizes = (
-        len(text) for name, text in _strings([*reasoning.before, reasoning.call]) if name in OPAQUE
-    )
+    sizes = (len(text) for name, text in _strings(reasoning) if name in OPAQUE)
     return sum(-(-size // OPAQUE_CHARACTERS) for size in sizes)
 
 
-def _strings(held: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """All strings, each with the name that it stands under; those that name a form are left out."""
+def _strings(reasoning: Reasoning) -> Iterator[tuple[str, str]]:
+    return _held([*reasoning.before, reasoning.call], "")
+
+
+def _held(held: Any, name: str) -> Iterator[tuple[str, str]]:
+    """All strings, each with the name that it stands under; long names are such, too."""
     if isinstance(held, str):
-        if name != "type":
+        if name != "type" or len(held) > SHORT:
             yield name, held
     elif isinstance(held, dict):
         for key, one in held.items():
-            yield from _strings(one, key)
+            if len(key) > SHORT:
+                yield "", key
+            yield from _held(one, key)
     elif isinstance(held, list | tuple):
         for one in held:
-            yield from _strings(one, name)
+            yield from _held(one, name)

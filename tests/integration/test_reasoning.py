@@ -32,6 +32,8 @@ CHECKS = {
 }
 THOUGHT = "I had better look at both shelves before I answer."
 SEAL = b64encode(bytes(range(200))).decode()
+ID = "0100a392b848ed0c016a6479e70120819bbd02aa6a6eb5d294"
+"""As long as OpenAI's are."""
 QUESTION = {"role": "user", "content": "Which shelf holds more lamps?"}
 SECRET = "ghp_aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC2"
 
@@ -60,14 +62,14 @@ def answer(
             return [message | {"reasoning_content": thought}]
         case "openai-responses":
             summary = [{"type": "summary_text", "text": thought}]
-            reasoning = {"type": "reasoning", "id": f"rs_{step}", "summary": summary}
+            reasoning = {"type": "reasoning", "id": f"rs_{step}{ID}", "summary": summary}
             text = [{"type": "output_text", "text": said, "annotations": []}]
             message = {"type": "message", "id": "msg", "role": "assistant", "content": text}
             return [
                 reasoning | {"encrypted_content": seal, "status": None},
                 *([message] if said else []),
                 *(
-                    {"type": "function_call", "id": f"fc_{id}", "call_id": id, "name": "look",
+                    {"type": "function_call", "id": f"fc_{id}{ID}", "call_id": id, "name": "look",
                      "arguments": json.dumps(one), "status": "completed"}
                     for id, one in zip(ids, given, strict=True)
                 ),
@@ -122,7 +124,7 @@ EXPECTED: dict[str, Any] = {
     "openai": THOUGHT,
     "openai-responses": {
         "type": "reasoning",
-        "id": "rs_1",
+        "id": f"rs_1{ID}",
         "summary": [{"type": "summary_text", "text": THOUGHT}],
         "encrypted_content": SEAL,
     },

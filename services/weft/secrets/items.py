@@ -33,7 +33,10 @@ def masked_item(item: ContextItem, rules: FirewallRules) -> ContextItem:
         return item
     own = own_rules(rules)
     text = as_shown(item.text, own)
-    metadata = _metadata(_without_secret_reasoning(item.metadata, own), own)
+    metadata = item.metadata
+    if REASONING in metadata:
+        metadata = _without_secret_reasoning(metadata, own)
+    metadata = _metadata(metadata, own)
     if text == item.text and metadata is item.metadata:
         return item
     if isinstance(metadata.get("arguments"), dict):
@@ -54,7 +57,9 @@ def _metadata(metadata: dict[str, Any], own: Own) -> dict[str, Any]:
 
 def _without_secret_reasoning(metadata: dict[str, Any], own: Own) -> dict[str, Any]:
     reasoning = reasoning_of(metadata)
-    if reasoning is None or all(as_shown(text, own) == text for text in clear_texts(reasoning)):
+    if reasoning is None:  # something else under its name goes
+        return {key: metadata[key] for key in metadata if key != REASONING}
+    if all(as_shown(text, own) == text for text in clear_texts(reasoning)):
         return metadata
     withheld = Reasoning(reasoning.format, withheld=THOUGHT_OF)
     return {**metadata, REASONING: msgspec.to_builtins(withheld)}

@@ -17,7 +17,7 @@ from weft.adapters.conversation import conversation
 from weft.adapters.drafting import compact
 from weft.compiler.rendering.prompt import blocks
 from weft_schemas.compile import PackEntry
-from weft_schemas.reasoning import Reasoning, clear_texts, opaque_tokens
+from weft_schemas.reasoning import Reasoning, counted_texts, opaque_tokens
 
 MESSAGE = 3
 """Tokens that a provider spends on a message besides its text (OpenAI's cookbook on counting)."""
@@ -81,7 +81,7 @@ def prompt_tokens(entries: Iterable[PackEntry], count: Count) -> int:
 def reasoning_tokens(reasoning: Reasoning, count: Count) -> int:
     """Tokens that a call's reasoning takes in the messages of its provider, at most: each block may
     be a message of its own, and names of keys are counted."""
-    texts = sum(map(count, clear_texts(reasoning)))
+    texts = sum(map(count, counted_texts(reasoning)))
     blocks = MESSAGE * (len(reasoning.before) + bool(reasoning.call))
     return texts + blocks + opaque_tokens(reasoning)
 
