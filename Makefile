@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 help:
 	@echo "make demo   a recorded session through every service, killed and replayed"
 	@echo "make test   every quick test, on a real nats-server"
-	@echo "make integrations  the frameworks' examples, with the real packages (2 minutes to install)"
+	@echo "make integrations  the frameworks' examples, with the real packages (1.3 GB to install)"
 	@echo "make chaos  the slow tests: clusters, lost servers, full disks, minutes of kills"
 	@echo "make gateway  the MCP gateway with hosts and servers of others, installed for it"
 	@echo "make fuzz   hostile tool results, events and requests, by SEEDS (1 2 3 4 5)"
@@ -48,7 +48,7 @@ test: $(STAMP) lint
 	$(PYTEST) -n 2 $(FILES) $(PROOFS)
 	$(PYTEST) -n 4 $(FILES) $(addprefix --ignore=,$(ALONE) $(PROOFS))
 
-# The frameworks in an environment of their own: 0.9 GB, which is why `make test` leaves them out.
+# The frameworks in an environment of their own: 1.3 GB, which is why `make test` leaves them out.
 FRAMEWORKS := .venv-frameworks
 FRAMEWORKS_STAMP := $(FRAMEWORKS)/.installed
 $(FRAMEWORKS_STAMP): requirements/frameworks.txt requirements/build.txt pyproject.toml

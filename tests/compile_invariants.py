@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 from weft import tokens
 from weft.adapters.drafting import compact
+from weft.adapters.gemini import UNSIGNED
 from weft.compiler.rendering.prompt import render
 from weft.messages import PROVIDERS, request
 from weft_schemas.compile import REASONS, ContextPack, PackEntry
@@ -42,6 +43,8 @@ def check_budget(pack: ContextPack) -> None:
 
 def message_tokens(value: object, encoding: str) -> int:
     """Every string that a provider reads, three tokens a message beside them."""
+    if isinstance(value, bytes):
+        return -(-len(value) // 3)
     if isinstance(value, str):
         return tokens.count(value, encoding)
     if isinstance(value, list):
@@ -50,14 +53,18 @@ def message_tokens(value: object, encoding: str) -> int:
         return 0
     total = 3 if "role" in value or value.get("type") in RESPONSES_ITEMS else 0
     for key, one in value.items():
-        if key in ARGUMENTS and isinstance(one, dict):
+        if key in SEALED and isinstance(one, str):
+            total += -(-len(one) // 4)
+        elif key in ARGUMENTS and isinstance(one, dict):
             total += tokens.count(compact(one), encoding)
-        elif key not in ("role", "type", "thought_signature"):
+        elif key not in ("role", "type") and one != UNSIGNED:
             total += message_tokens(one, encoding)
     return total
 
 
-RESPONSES_ITEMS = ("function_call", "function_call_output")
+SEALED = ("signature", "data", "encrypted_content")
+"""What only its provider reads counts by its length: three bytes a token."""
+RESPONSES_ITEMS = ("function_call", "function_call_output", "reasoning")
 """Messages of their own, though they have no role."""
 ARGUMENTS = ("input", "args")
 """Objects that a model reads as JSON."""

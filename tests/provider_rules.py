@@ -9,19 +9,27 @@ OpenAI's Responses reference (`No tool output found for function call`), Gemini'
 error messages (`function call turn comes immediately after a user turn or after a function response
 turn`, `the number of function response parts is equal to the number of function call parts`,
 `Function call is missing a thought_signature in functionCall parts`,
-`Invalid function name. Must start with a letter or an underscore`).
+`Invalid function name. Must start with a letter or an underscore`). Of reasoning: Anthropic's
+extended thinking (`Expected thinking or redacted_thinking, but found tool_use. When thinking is
+enabled, a final assistant message must start with a thinking block`), OpenAI's Responses
+(`'function_call' was provided without its required 'reasoning' item`, `'reasoning' was provided
+without its required following item`).
 """
 
 from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 OPENAI_ID = re.compile(r".{1,40}\Z")
 GEMINI_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}\Z")
+CHAT_THOUGHTS = {"reasoning_content", "reasoning_details", "thinking_blocks"}
+CHAT_SIGNATURES = {"extra_content", "provider_specific_fields"}
+THINKING = ("thinking", "redacted_thinking")
 ANTHROPIC_ID = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
@@ -47,12 +55,12 @@ def check_openai(arguments: dict[str, Any]) -> None:
             assert set(message) == {"role", "content"}
             assert message["content"].strip()
             continue
-        assert set(message) == {"role", "content", "tool_calls"}
+        assert set(message) - CHAT_THOUGHTS == {"role", "content", "tool_calls"}
         assert message["content"] is None or message["content"].strip()
         assert role == "assistant"
         assert calls
         for call in calls:
-            assert set(call) == {"id", "type", "function"}
+            assert set(call) - CHAT_SIGNATURES == {"id", "type", "function"}
             assert call["type"] == "function"
             assert OPENAI_ID.match(call["id"])
             assert call["id"] not in seen
@@ -82,6 +90,9 @@ def check_anthropic(arguments: dict[str, Any]) -> None:
         results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
         assert sorted(results) == sorted(waiting), "all results, each once, and at once"
         kinds = [block["type"] for block in blocks]
+        if set(THINKING) & set(kinds):
+            assert kinds[0] in THINKING, "thinking stands first"
+            assert "tool_use" in kinds[kinds.index(kinds[0]) :], "and leads to a call"
         assert kinds[: len(results)] == ["tool_result"] * len(results), "results stand first"
         waiting = set()
         for block in blocks:
@@ -109,9 +120,24 @@ def _check_block(block: dict[str, Any], role: str, seen: set[str]) -> set[str]:
             assert NAME.match(block["name"])
             assert isinstance(block["input"], dict)
             return {block["id"]}
+        case "thinking":
+            assert role == "assistant"
+            assert set(block) == {"type", "thinking", "signature"}
+            assert block["signature"]
+        case "redacted_thinking":
+            assert role == "assistant"
+            assert block["data"]
         case other:
             raise AssertionError(other)
     return set()
+
+
+def check_thinking(arguments: dict[str, Any]) -> None:
+    """Raise AssertionError where Anthropic's API, with thinking enabled, would answer 400: an
+    answer that goes on behind results begins with its thinking."""
+    messages = arguments["messages"]
+    if any(block["type"] == "tool_result" for block in messages[-1]["content"] if "type" in block):
+        assert messages[-2]["content"][0]["type"] in THINKING, messages[-2]["content"][0]
 
 
 def check_responses(arguments: dict[str, Any]) -> None:
@@ -120,10 +146,20 @@ def check_responses(arguments: dict[str, Any]) -> None:
     assert arguments.get("instructions", "x").strip()
     waiting: list[str] = []
     seen: set[str] = set()
+    thought = leads = False
     for item in arguments["input"]:
+        if item.get("type") == "reasoning":
+            assert item["encrypted_content"], "nothing of it is stored"
+            assert not waiting
+            thought = leads = True
+            continue
+        assert not leads or item.get("role") == "assistant" or item.get("type") == "function_call"
+        leads = leads and item.get("role") == "assistant"
+        thought = thought and (leads or item.get("type") == "function_call")
         match item.get("type"):
             case "function_call":
-                assert set(item) == {"type", "call_id", "name", "arguments"}
+                assert set(item) - {"id"} == {"type", "call_id", "name", "arguments"}
+                assert thought or "id" not in item, "a call by its id wants its reasoning"
                 assert OPENAI_ID.match(item["call_id"])
                 assert item["call_id"] not in seen
                 assert NAME.match(item["name"])
@@ -143,6 +179,7 @@ def check_responses(arguments: dict[str, Any]) -> None:
             case other:
                 raise AssertionError(other)
     assert not waiting, f"calls {waiting} are never answered"
+    assert not leads, "reasoning leads to something"
     json.dumps(arguments, allow_nan=False).encode()
 
 
@@ -181,7 +218,11 @@ def check_gemini(arguments: dict[str, Any]) -> None:
     assert not waiting, f"calls {waiting} are never answered"
     if arguments["contents"]:
         assert arguments["contents"][-1]["role"] == "user"
-    json.dumps(arguments, allow_nan=False).encode()
+    json.dumps(arguments, allow_nan=False, default=_base64).encode()
+
+
+def _base64(signature: bytes) -> str:
+    return b64encode(signature).decode()
 
 
 def _answers(part: dict[str, Any]) -> bool:

@@ -86,8 +86,11 @@ def _chat(request: dict[str, Any]) -> dict[str, Any]:
 
 def _responses(request: dict[str, Any]) -> dict[str, Any]:
     number = len(request["input"])
+    kinds = [item.get("type") for item in request["input"]]
+    assert ("reasoning" in kinds) == ("function_call" in kinds), "it thinks before it calls"
+    reasoning = {"type": "reasoning", "id": f"rs_{number}", "summary": []}
     output: list[dict[str, Any]] = [
-        {"type": "reasoning", "id": f"rs_{number}", "summary": []},
+        reasoning | {"encrypted_content": f"gAAAAA{number}"},
         *(
             {
                 "type": "function_call",
@@ -128,9 +131,11 @@ def _plain(held: Any) -> Any:
 
 def anthropic_message(**request: Any) -> Said:
     """As `AsyncAnthropic().messages.create` answers."""
-    from tests.provider_rules import check_anthropic
+    from tests.provider_rules import check_anthropic, check_thinking
 
-    check_anthropic({key: request[key] for key in ("messages", "system") if key in request})
+    asked = {key: request[key] for key in ("messages", "system") if key in request}
+    check_anthropic(asked)
+    check_thinking(asked)
     blocks = [Said(type="thinking", thinking="…", signature="s")]
     for at, (name, given) in enumerate(moves(request)):
         use = f"toolu_{len(request['messages'])}_{at}"
@@ -148,7 +153,12 @@ def gemini_reply(**request: Any) -> Said:
     assert [len(tool["function_declarations"]) for tool in tools] == [2]
     check_gemini({key: request[key] for key in ("contents", "config")})
     calls = [Said(name=name, args=given, id=None) for name, given in moves(request)]
-    parts = [Said(function_call=call, thought=None, text=None) for call in calls]
+    parts = [
+        Said(function_call=call, thought=None, text=None, thought_signature="c2lnbmVk")
+        for call in calls
+    ]
+    sent = [part for content in request["contents"] for part in content["parts"]]
+    assert all(one["thought_signature"] == b"signed" for one in sent if "function_call" in one)
     if not parts:
         parts = [Said(text=ANSWER, thought=None, function_call=None)]
     content = Said(role="model", parts=parts)

@@ -3,8 +3,9 @@
     weft up &
     python examples/frameworks/claude_agent.py
 
-`ScriptedClaudeCode` stands where the SDK starts the `claude` command: it speaks the SDK's protocol,
-calls the hooks as Claude Code does, and follows a script instead of asking a model.
+Claude Code is the real one, the `claude` command that comes with the SDK: it calls the hooks, runs
+the tools and writes the transcript. What it asks is a server on the loopback that speaks as
+Anthropic's does, and follows the script.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import json
 import os
 import tempfile
 import uuid
-from collections.abc import AsyncIterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import scenario
@@ -23,177 +25,194 @@ from claude_agent_sdk import (
     AssistantMessage,
     ClaudeAgentOptions,
     ClaudeSDKClient,
-    Message,
     ResultMessage,
-    Transport,
+    create_sdk_mcp_server,
+    tool,
 )
 from claude_agent_sdk.testing import run_session_store_conformance
 
 import weft
-from weft.integrations.claude_agent_sdk import WeftClaude
+from weft.integrations.claude_agent_sdk import BEFORE, WeftClaude
 
 MCP = "mcp__shop__"
 SESSION = os.environ.get("SESSION", "claude")
 
 
-class ScriptedClaudeCode(Transport):
-    """One turn of Claude Code."""
+class ScriptedModel:
+    """`with ScriptedModel() as model:`, an endpoint of Anthropic's Messages API at `model.url`."""
 
-    def __init__(self, session: str, folder: Path) -> None:
-        self.session = session
-        self.transcript = str(folder / "projects" / "shop" / f"{session}.jsonl")
-        self.hooks: dict[str, str] = {}
-        self.sent: list[str] = []
-        """What the model has read, as texts."""
-        self.context = ""
-        self._to_sdk: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        self._replies: dict[str, asyncio.Future[Any]] = {}
-        self._work: list[asyncio.Task[None]] = []
+    def __init__(self) -> None:
+        self.read: list[str] = []
+        """What was sent with each request, as one text: prompts, results and the system's words."""
+        self.faults: list[str] = []
+        held = self
 
-    async def connect(self) -> None:
-        pass
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                try:
+                    status, said = 200, held.answer(request)
+                except AssertionError as error:
+                    held.faults.append(str(error))
+                    failed = {"type": "invalid_request_error", "message": str(error)}
+                    status, said = 400, {"type": "error", "error": failed}
+                is_streamed = status == 200 and request.get("stream")
+                body = "".join(_events(said)) if is_streamed else json.dumps(said)
+                self.send_response(status)
+                kind = "text/event-stream" if is_streamed else "application/json"
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body.encode())))
+                self.end_headers()
+                self.wfile.write(body.encode())
 
-    async def close(self) -> None:
-        await self._to_sdk.put(None)
+            def do_HEAD(self) -> None:
+                self.send_response(200)
+                self.end_headers()
 
-    async def end_input(self) -> None:
-        pass
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
 
-    def is_ready(self) -> bool:
-        return True
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
 
-    async def read_messages(self) -> AsyncIterator[dict[str, Any]]:
-        while (message := await self._to_sdk.get()) is not None:
-            yield message
+    def __enter__(self) -> ScriptedModel:
+        Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
 
-    async def write(self, data: str) -> None:
-        """What the SDK sends."""
-        message = json.loads(data)
-        if message["type"] == "control_request":
-            registered = message["request"].get("hooks") or {}
-            for event, matchers in registered.items():
-                self.hooks[event] = matchers[0]["hookCallbackIds"][0]
-            answer = {"subtype": "success", "request_id": message["request_id"], "response": {}}
-            await self._to_sdk.put({"type": "control_response", "response": answer})
-        elif message["type"] == "control_response":
-            response = message["response"]
-            self._replies.pop(response["request_id"]).set_result(response)
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        assert not self.faults, self.faults
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """A message that says and calls what comes next."""
+        messages = request["messages"]
+        self.read.append("\n".join(_texts(messages, ("user", "system"))))
+        step = sum(message["role"] == "assistant" for message in messages)
+        text, calls = self.next(step, "\n".join(_texts(messages, ("user",))))
+        content: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+        for one in calls:
+            use = {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": one.name}
+            content.append(use | {"input": one.arguments})
+        return {
+            "id": f"msg_{uuid.uuid4().hex}",
+            "type": "message",
+            "role": "assistant",
+            "model": request["model"],
+            "content": content,
+            "stop_reason": "tool_use" if calls else "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+
+    def next(self, step: int, sent: str) -> tuple[str, list[scenario.Call]]:
+        """What the script says after so many answers; `sent` is what people and tools said."""
+        scenario.check(step, sent, drills=False)
+        text, calls = scenario.STEPS[step]
+        return text, [one._replace(name=MCP + one.name) for one in calls]
+
+
+def _texts(messages: list[Any], roles: Sequence[str]) -> Iterator[str]:
+    """What these said; results are a user's. What a hook adds, Claude Code says as the system."""
+    for message in messages:
+        content = message["content"] if message["role"] in roles else ()
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for block in blocks:
+            held = block["content"] if block["type"] == "tool_result" else block["text"]
+            yield (
+                held
+                if isinstance(held, str)
+                else "\n".join(_texts([message | {"content": held}], roles))
+            )
+
+
+def _events(said: dict[str, Any]) -> Iterator[str]:
+    """A message as it is streamed."""
+
+    def event(kind: str, **held: Any) -> str:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **held})}\n\n"
+
+    yield event("message_start", message=said | {"content": [], "stop_reason": None})
+    for at, block in enumerate(said["content"]):
+        if block["type"] == "text":
+            empty, delta = block | {"text": ""}, {"type": "text_delta", "text": block["text"]}
         else:
-            prompt = message["message"]["content"]
-            self._work.append(asyncio.create_task(self._turn(prompt)))
-
-    async def hook(self, event: str, **given: Any) -> dict[str, Any]:
-        """Ask a hook, as Claude Code does."""
-        known = {"session_id": self.session, "transcript_path": self.transcript, "cwd": "/"}
-        request = {
-            "subtype": "hook_callback",
-            "callback_id": self.hooks[event],
-            "input": {**known, "hook_event_name": event, **given},
-            "tool_use_id": given.get("tool_use_id"),
-        }
-        asked = f"cli_{uuid.uuid4()}"
-        reply = self._replies[asked] = asyncio.get_running_loop().create_future()
-        await self._to_sdk.put({"type": "control_request", "request_id": asked, "request": request})
-        response = await reply
-        assert response["subtype"] == "success", response
-        said: dict[str, Any] = response["response"].get("hookSpecificOutput", {})
-        assert said.get("hookEventName", event) == event
-        return said
-
-    async def mirror(self, role: str, content: Any) -> None:
-        """Write to the transcript."""
-        message = {"role": role, "content": content}
-        entry = {"type": role, "uuid": str(uuid.uuid4()), "message": message}
-        frame = {"type": "transcript_mirror", "filePath": self.transcript, "entries": [entry]}
-        await self._to_sdk.put(frame)
-        await asyncio.sleep(0.3)  # as long as a model takes at least
-
-    async def _turn(self, prompt: str) -> None:
-        said = await self.hook("UserPromptSubmit", prompt=prompt)
-        self.context = said.get("additionalContext", "")
-        await self.mirror("user", prompt)
-        self.sent = [prompt]
-        for step, (text, calls) in enumerate(scenario.STEPS):
-            scenario.check(step, "\n".join(self.sent), drills=False)
-            blocks: list[Any] = [{"type": "text", "text": text}] if text else []
-            blocks += [
-                {"type": "tool_use", "id": one.id, "name": MCP + one.name, "input": one.arguments}
-                for one in calls
-            ]
-            await self.mirror("assistant", blocks)
-            await self._say(blocks)
-            results = await asyncio.gather(*map(self._call, calls))
-            if results:
-                await self.mirror("user", results)
-                self.sent += [str(one["content"]) for one in results]
-        await self.hook("Stop", stop_hook_active=False, last_assistant_message=text)
-        result = {
-            "type": "result",
-            "subtype": "success",
-            "duration_ms": 1,
-            "duration_api_ms": 1,
-            "is_error": False,
-            "num_turns": len(scenario.STEPS),
-            "session_id": self.session,
-            "result": text,
-        }
-        await self._to_sdk.put(result)
-
-    async def _say(self, blocks: list[Any]) -> None:
-        message = {"role": "assistant", "model": "scripted", "content": blocks}
-        frame = {"message": message, "session_id": self.session, "parent_tool_use_id": None}
-        await self._to_sdk.put({"type": "assistant", **frame})
-
-    async def _call(self, call: scenario.Call) -> dict[str, Any]:
-        """Run a tool, as an MCP server does, and ask the hook what the model shall read."""
-        known = {
-            "tool_name": MCP + call.name,
-            "tool_input": call.arguments,
-            "tool_use_id": call.id,
-        }
-        answered = {"type": "tool_result", "tool_use_id": call.id}
-        try:
-            text = getattr(scenario, call.name)(**call.arguments)
-        except ConnectionError as error:
-            await self.hook("PostToolUseFailure", **known, error=str(error))
-            return {**answered, "content": str(error), "is_error": True}
-        output: Any = [{"type": "text", "text": text}]
-        said = await self.hook("PostToolUse", **known, tool_response=output)
-        shown = said.get("updatedToolOutput", output)
-        assert [set(block) for block in shown] == [{"type", "text"}], "the form stays the tool's"
-        return {**answered, "content": shown[0]["text"]}
+            given = json.dumps(block["input"])
+            empty, delta = (
+                block | {"input": {}},
+                {"type": "input_json_delta", "partial_json": given},
+            )
+        yield event("content_block_start", index=at, content_block=empty)
+        yield event("content_block_delta", index=at, delta=delta)
+        yield event("content_block_stop", index=at)
+    ended = {"stop_reason": said["stop_reason"], "stop_sequence": None}
+    yield event("message_delta", delta=ended, usage={"output_tokens": 1})
+    yield event("message_stop")
 
 
-async def turn(client: weft.Client, session: str, work: str | None) -> ScriptedClaudeCode:
-    """One session of Claude Code, of which weft calls the work `work`."""
+def shop() -> Any:
+    """The scenario's tools as an MCP server."""
+    made = []
+    for function in scenario.TOOLS:
+        named = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+        types = {"str": str, "int": int}
+
+        async def run(arguments: dict[str, Any], function: Any = function) -> dict[str, Any]:
+            try:
+                return {"content": [{"type": "text", "text": function(**arguments)}]}
+            except ConnectionError as error:
+                return {"content": [{"type": "text", "text": str(error)}], "is_error": True}
+
+        schema = {name: types[kind] for name, kind in named.items()}
+        made.append(tool(function.__name__, function.__doc__ or "", schema)(run))
+    return create_sdk_mcp_server("shop", tools=made)
+
+
+def asking(model: ScriptedModel, folder: str) -> dict[str, str]:
+    """Environment in which `claude` asks the script, and nobody else."""
+    return {
+        "ANTHROPIC_BASE_URL": model.url,
+        "ANTHROPIC_API_KEY": "none",
+        "CLAUDE_CONFIG_DIR": folder,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "MAX_MCP_OUTPUT_TOKENS": "200000",
+    }
+
+
+async def turn(client: weft.Client, work: str | None) -> list[str]:
+    """One session of Claude Code, of which weft calls the work `work`; what its model read."""
     claude = WeftClaude(client, session=work, budget=scenario.BUDGET)
-    with tempfile.TemporaryDirectory() as folder:
-        code = ScriptedClaudeCode(session, Path(folder))
+    with ScriptedModel() as model, tempfile.TemporaryDirectory() as folder:
         options = ClaudeAgentOptions(
             hooks=claude.hooks(),
-            mcp_servers={"weft": claude.mcp_server()},
+            mcp_servers={"weft": claude.mcp_server(), "shop": shop()},
+            allowed_tools=["mcp__weft__weft_drilldown", f"{MCP}*"],
+            tools=[],
+            setting_sources=[],
             session_store=claude.store(),
             session_store_flush="eager",
-            env={"CLAUDE_CONFIG_DIR": folder},
+            cwd=folder,
+            env=asking(model, folder),
         )
-        said: list[Message] = []
-        async with ClaudeSDKClient(options, transport=code) as sdk:
+        async with ClaudeSDKClient(options) as sdk:
             await sdk.query(scenario.QUESTION)
             said = [message async for message in sdk.receive_response()]
-    assert len([one for one in said if isinstance(one, AssistantMessage)]) == len(scenario.STEPS)
+    assert [one for one in said if isinstance(one, AssistantMessage)]
     assert isinstance(said[-1], ResultMessage)
-    assert said[-1].result == scenario.ANSWER
-    return code
+    assert said[-1].result == scenario.ANSWER, said[-1]
+    return model.read
 
 
 async def main() -> None:
     async with weft.connect(lazily=True) as client:
-        first = await turn(client, f"{SESSION}-one", None)
-        assert first.context == "", "Claude Code has all of this session"
-        await turn(client, f"{SESSION}-two", f"{SESSION}-work")
-        third = await turn(client, f"{SESSION}-three", f"{SESSION}-work")
+        for work in (None, f"{SESSION}-one"):
+            read = await turn(client, work)
+            assert BEFORE not in read[0], "Claude Code has all of this work"
+        await turn(client, f"{SESSION}-work")
+        read = await turn(client, f"{SESSION}-work")
         if not os.environ.get("WITHOUT_WEFT"):
-            assert scenario.ANSWER in third.context, "the same work in another session"
+            assert BEFORE in read[0], "the same work in another session"
+            assert scenario.ANSWER in read[0]
             await run_session_store_conformance(WeftClaude(client, session=f"{SESSION}-c").store)
     print(scenario.ANSWER)
 

@@ -9,6 +9,7 @@ import msgspec
 from weft_schemas.envelope import Signal
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase
+from weft_schemas.reasoning import Reasoning
 from weft_schemas.routing import ChoiceCard, HydrationResult
 
 REASONS = (
@@ -88,7 +89,7 @@ class BuildStats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     included_items: tuple[str, ...] = ()
     prompt_tokens: int = 0
     message_tokens: dict[str, int] = {}
-    """Per provider, counted with names and arguments."""
+    """Per provider, counted with names, arguments, and the reasoning that goes back to it."""
     budget: int = 0
     """Tokens that the prompt could take, `reserve` taken off."""
     encoding: str = ""
@@ -135,6 +136,9 @@ class PackEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     yet`."""
     signals: tuple[Signal, ...] = ()
     """What the guards saw in the item, or in what it repeats."""
+    reasoning: Reasoning | None = None
+    """Of a call of the open exchange that is shown as it was made: what its provider wants back
+    with it. In that provider's messages alone, and counted there."""
 
 
 class PendingItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,6 +9,7 @@ import msgspec
 
 from weft_schemas.errors import InvalidInput
 from weft_schemas.faults import fault_of
+from weft_schemas.reasoning import Reasoning
 
 MAX_ID_BYTES = 256
 MAX_DEPTH = 64
@@ -91,6 +92,9 @@ class ReservedMetadata(msgspec.Struct, frozen=True):
     """Handle of the artifact of which this text is a drilled-down slice."""
     slice_seal: str | None = None
     """What the drill-down gave with the slice: proof that it is one, unchanged."""
+    provider_reasoning: Reasoning | None = None
+    """Of a tool_call: the model's reasoning that led to it, which its provider wants back while the
+    exchange is open. Never in a prompt's text."""
 
 
 class ContextItem(

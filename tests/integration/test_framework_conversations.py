@@ -125,14 +125,16 @@ async def test_no_history_is_no_context(client) -> None:
 
 @pytest.mark.parametrize("way", ["spool", "wait"])
 async def test_a_server_that_is_away_leaves_the_framework_its_own_history(
-    way: Any, tmp_path: Path
+    way: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Told by a warning, and by the log where a framework shows no warnings."""
     async with weft.connect(AWAY, lazily=True) as client:
         agent = Conversations(
             client, "openai", on_unavailable=way, patience=0.1, spool=tmp_path / "spool"
         )
         with pytest.warns(OwnHistoryWarning, match="framework's own history"):
             assert await agent.compiled("s", [USER]) is None
+        assert "session 's': the model gets the framework's own history" in caplog.text
         await agent.answered("s", [ANSWER], IDS)
         await agent.ran("s", "a", RESULTS["a"])
     spooled = [path for path in (tmp_path / "spool").glob("*") if path.stat().st_size]

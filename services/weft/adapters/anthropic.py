@@ -10,6 +10,7 @@ import msgspec
 from weft.adapters.content import Content, result_text, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_between_users
 from weft.adapters.drafting import Draft, Reading
+from weft.adapters.reasoning import before_calls, kept
 from weft.adapters.records import Record, Source
 from weft.adapters.steps import Answered, Step
 from weft_schemas.compile import PackEntry
@@ -40,10 +41,10 @@ SYSTEM_INDEX = -1
 def read(source: Source) -> Reading:
     """The items of a conversation; `system` becomes the first, a policy item.
 
-    Thinking blocks are the model's own and are left out, counted. Raises `InvalidInput` with file,
-    line and field.
+    Thinking blocks of a live loop are kept with the call behind them; others are left out, counted.
+    Raises `InvalidInput` with file, line and field.
     """
-    draft = Draft()
+    draft = Draft(source.is_live)
     system = source.around.get("system")
     if system:
         file = source.records[0].file if source.records else "-"
@@ -63,18 +64,33 @@ def _read(draft: Draft, record: Record, message: _Message) -> None:
     used = any(block.get("type") == "tool_use" for block in blocks)
     turn_id = f"m{record.index}" if used else None
     said: str | None = None
+    thoughts: list[dict[str, Any]] = []
     for at, block in enumerate(blocks):
         path = f"$.content[{at}]"
         match block.get("type"):
             case "tool_use":
                 use = record.to(_ToolUse, block, path)
-                draft.call(record, use.name, use.input, use.id, said, turn_id=turn_id)
+                reasoning = kept("anthropic", thoughts)
+                thoughts = [] if reasoning else thoughts
+                draft.call(
+                    record,
+                    use.name,
+                    use.input,
+                    use.id,
+                    said,
+                    turn_id=turn_id,
+                    provider_reasoning=reasoning,
+                )
+            case "thinking" | "redacted_thinking" if draft.keeps_reasoning:
+                thoughts.append(block)
             case "tool_result":
                 _result(draft, record, record.to(_ToolResult, block, path))
             case _:
                 text = text_of(record, [block], draft.left_out)
                 if text.strip():
                     said = draft.add(record, kind, text, turn_id=turn_id)
+    if thoughts:
+        draft.left_out["reasoning"] += len(thoughts)
 
 
 def _result(draft: Draft, record: Record, result: _ToolResult) -> None:
@@ -97,8 +113,14 @@ def written(talk: Conversation) -> dict[str, Any]:
     """`messages` of what is a conversation already."""
     turns: list[tuple[str, list[dict[str, Any]]]] = []
     for step in steps_between_users(talk):
+        thoughts = before_calls("anthropic", (call.reasoning for call in step.calls))
         for role, blocks in _blocks(step):
-            if turns and turns[-1][0] == role:
+            if turns and turns[-1][0] == role and role == "assistant":
+                turns[-1][1][:0] = thoughts  # the API wants them first in a message with calls
+                turns[-1][1].extend(blocks)
+            elif role == "assistant":
+                turns.append((role, [*thoughts, *blocks]))
+            elif turns and turns[-1][0] == role:
                 turns[-1][1].extend(blocks)
             else:
                 turns.append((role, blocks))

@@ -157,6 +157,7 @@ def _answered(
         entry.arguments or {},
         _result(entry, answers),
         any(answer.is_error for answer in answers),
+        entry.reasoning,
     )
 
 

@@ -33,7 +33,10 @@ class Reading(msgspec.Struct, frozen=True):
 class Draft:
     """What the readers of chat formats fill."""
 
-    def __init__(self) -> None:
+    def __init__(self, keeps_reasoning: bool = False) -> None:
+        """`keeps_reasoning` with the calls that it led to: of a loop that goes on, not of a
+        transcript."""
+        self.keeps_reasoning = keeps_reasoning
         self.items: list[ContextItem] = []
         self.left_out: LeftOut = Counter()
         self._parts: dict[int, int] = {}

@@ -7,6 +7,7 @@ Names of keys come as the API writes them (`functionCall`) and as its Python lib
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from weft.adapters.conversation import Conversation, conversation
 from weft.adapters.conversation import steps_between_users as steps_of
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text, unknown_block
+from weft.adapters.reasoning import kept, of_call
 from weft.adapters.records import Record, Source
 from weft.adapters.steps import Answered, Step
 from weft_schemas.compile import PackEntry
@@ -31,10 +33,11 @@ _FIRST = re.compile(r"[^A-Za-z_]")
 def read(source: Source) -> Reading:
     """The items of a conversation; `system_instruction` becomes the first, a policy item.
 
-    Thoughts are the model's own and are left out, counted. A response without an id answers the
+    Thoughts are the model's own and are left out, counted; in a live loop, the signature of those
+    that led to a call is kept with it. A response without an id answers the
     oldest call of its name that waits. Raises `InvalidInput` with the place and the field.
     """
-    draft = Draft()
+    draft = Draft(source.is_live)
     system = _key(source.around, "system_instruction")
     if system:
         file = source.records[0].file if source.records else "-"
@@ -78,7 +81,10 @@ def _read(draft: Draft, record: Record, kind: ItemKind) -> None:
         called, answered = _key(part, "function_call"), _key(part, "function_response")
         if called:
             say()
-            _call(draft, record, called, f"$.parts[{at}].functionCall", said, turn_id)
+            signature = _key(part, "thought_signature") if draft.keeps_reasoning else None
+            reasoning = kept("gemini", (), {"thought_signature": signature} if signature else {})
+            path = f"$.parts[{at}].functionCall"
+            _call(draft, record, called, path, said, turn_id, reasoning)
         elif answered:
             say()
             _result(draft, record, answered, f"$.parts[{at}].functionResponse")
@@ -98,10 +104,17 @@ def _call(
     path: str,
     said: str | None,
     turn_id: str | None,
+    reasoning: dict[str, Any] | None,
 ) -> None:
-    name, arguments = _name(record, called, path), called.get("args") or {}
     draft.call(
-        record, name, arguments, called.get("id"), said, waits_as=_waits(called), turn_id=turn_id
+        record,
+        _name(record, called, path),
+        called.get("args") or {},
+        called.get("id"),
+        said,
+        waits_as=_waits(called),
+        turn_id=turn_id,
+        provider_reasoning=reasoning,
     )
 
 
@@ -209,11 +222,28 @@ def _parts(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
     if not step.calls:
         return [("user" if step.role == "user" else "model", [{"text": step.text}])]
     calls: list[dict[str, Any]] = [
-        {"function_call": {"name": function_name(call.name), "args": call.arguments}}
+        {
+            "function_call": {"name": function_name(call.name), "args": call.arguments},
+            **_signature(call),
+        }
         for call in step.calls
     ]
-    calls[0]["thought_signature"] = UNSIGNED
+    calls[0].setdefault("thought_signature", UNSIGNED)
     return [("model", calls), ("user", [_answer(call) for call in step.calls])]
+
+
+def _signature(call: Answered) -> dict[str, Any]:
+    """As bytes, which the library wants; base64 in the API's form."""
+    signed: str | None = of_call("gemini", call.reasoning).get("thought_signature")
+    if not signed:
+        return {}
+    try:
+        return {"thought_signature": b64decode(signed.translate(_URL_SAFE), validate=True)}
+    except ValueError:  # it was none
+        return {}
+
+
+_URL_SAFE = str.maketrans("-_", "+/")
 
 
 def _answer(call: Answered) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from weft.adapters.content import Content, result_text, text_of
 from weft.adapters.conversation import Conversation, conversation, steps_with_memory
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text
+from weft.adapters.reasoning import before_calls, kept, of_call
 from weft.adapters.records import Record, Source
 from weft.adapters.steps import Step
 from weft_schemas.compile import PackEntry
@@ -32,6 +33,10 @@ class _ToolCall(msgspec.Struct, frozen=True):
     id: str | None = None
     custom: _Custom | None = None
     """A call of a tool that takes text instead of JSON."""
+    extra_content: dict[str, Any] | None = None
+    """Gemini's signature of its thoughts, behind its OpenAI-compatible API."""
+    provider_specific_fields: dict[str, Any] | None = None
+    """The same behind LiteLLM."""
 
 
 class _Audio(msgspec.Struct, frozen=True):
@@ -50,12 +55,16 @@ class _Message(msgspec.Struct, frozen=True):
     audio: _Audio | None = None
     """A spoken answer: its transcript is read."""
     reasoning_content: str | None = None
-    """Some servers put the model's thoughts here."""
+    """Some servers put the model's thoughts here (DeepSeek, Kimi), and want them back."""
+    reasoning_details: list[Any] | None = None
+    """As OpenRouter has them."""
+    thinking_blocks: list[Any] | None = None
+    """Anthropic's, behind LiteLLM."""
 
 
 def read(source: Source) -> Reading:
     """The items of a chat. Raises `InvalidInput` with file, line and field."""
-    draft = Draft()
+    draft = Draft(source.is_live)
     for record in source.records:
         _read(draft, record, record.to(_Message))
     return draft.reading()
@@ -83,11 +92,16 @@ def _say(draft: Draft, record: Record, message: _Message, kind: ItemKind) -> Non
 
 
 def _assistant(draft: Draft, record: Record, message: _Message) -> None:
-    if message.reasoning_content:
-        draft.left_out["reasoning"] += 1
     calls = message.tool_calls or ()
     if message.function_call is not None:
         calls = (*calls, _ToolCall(message.function_call))
+    thoughts = {key: getattr(message, key) for key in THOUGHTS if getattr(message, key)}
+    before = [thoughts] if thoughts and draft.keeps_reasoning else []
+    reasonings = [
+        kept("openai", () if at else before, _signed(draft, call)) for at, call in enumerate(calls)
+    ]
+    if thoughts and not (before and reasonings and reasonings[0]):
+        draft.left_out["reasoning"] += 1
     turn_id = f"m{record.index}" if calls else None
     text = text_of(record, message.content, draft.left_out) or message.refusal or ""
     if message.audio is not None:
@@ -107,7 +121,19 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
             said,
             turn_id=turn_id,
             author=message.name,
+            provider_reasoning=reasonings[at],
         )
+
+
+THOUGHTS = ("reasoning_content", "reasoning_details", "thinking_blocks")
+"""Keys of an assistant's message that hold what led to its calls."""
+
+
+def _signed(draft: Draft, call: _ToolCall) -> dict[str, Any]:
+    fields = call.provider_specific_fields or {}
+    signed = fields if "thought_signature" in fields and draft.keeps_reasoning else None
+    extra = call.extra_content if draft.keeps_reasoning else None
+    return {"extra_content": extra, "provider_specific_fields": signed} if extra or signed else {}
 
 
 def _named(record: Record, call: _ToolCall, at: int) -> tuple[str, str | dict[str, Any]]:
@@ -158,10 +184,14 @@ def _called(step: Step, said: str | None) -> Iterator[dict[str, Any]]:
             "id": call.id,
             "type": "function",
             "function": {"name": call.name, "arguments": compact(call.arguments)},
+            **of_call("openai", call.reasoning),
         }
         for call in step.calls
     ]
-    yield {"role": "assistant", "content": said, "tool_calls": calls}
+    message = {"role": "assistant", "content": said, "tool_calls": calls}
+    for thoughts in before_calls("openai", (call.reasoning for call in step.calls)):
+        message |= thoughts
+    yield message
     for call in step.calls:
         result = f"{FAILED}\n{call.result}" if call.is_error else call.result
         yield {"role": "tool", "tool_call_id": call.id, "content": result}

@@ -59,6 +59,8 @@ class Source(msgspec.Struct, frozen=True):
     """JSON lines, or a bare array: each record may be a transcript of its own."""
     text: str = ""
     """The whole file."""
+    is_live: bool = False
+    """What a loop holds that goes on: the provider wants reasoning back."""
 
     def within(self, record: Record, key: str) -> Source:
         """The list that one of the records holds under a key. All its records have the line of

@@ -13,6 +13,7 @@ from weft.adapters.conversation import Conversation, conversation, steps_with_me
 from weft.adapters.drafting import Draft, Reading, compact
 from weft.adapters.media import block_text
 from weft.adapters.openai import FAILED
+from weft.adapters.reasoning import before_calls, kept, of_call
 from weft.adapters.records import Record, Source
 from weft.adapters.steps import Step
 from weft_schemas.compile import PackEntry
@@ -50,6 +51,10 @@ class _Turn:
     def __init__(self) -> None:
         self.id: str | None = None
         self.said: str | None = None
+        self.thoughts: list[dict[str, Any]] = []
+        """Reasoning before its next call."""
+        self.is_reasoned = False
+        """Whether a call of it was thought about: then its calls go by the provider's ids."""
 
     def joined(self, record: Record) -> str:
         """The id that the calls of this turn share: that of its first item."""
@@ -60,10 +65,11 @@ class _Turn:
 def read(source: Source) -> Reading:
     """The items of a conversation; `instructions` become the first, a policy item.
 
-    Reasoning is the model's own: it is left out and counted, and so is what lies at the provider
-    alone (`item_reference`, `compaction`). Raises `InvalidInput` with the place and the field.
+    Reasoning of a live loop is kept with the call behind it, where it comes encrypted; any other is
+    left out and counted, and so is what lies at the provider alone (`item_reference`,
+    `compaction`). Raises `InvalidInput` with the place and the field.
     """
-    draft = Draft()
+    draft = Draft(source.is_live)
     instructions = source.around.get("instructions")
     if isinstance(instructions, str) and instructions.strip():
         file = source.records[0].file if source.records else "-"
@@ -76,8 +82,16 @@ def read(source: Source) -> Reading:
     for record, item in zip(source.records, items, strict=True):
         if _kind(item) != "reasoning":
             is_followed = next(calls_next)
-        turn = _read(draft, record, item, turn, is_followed)
+        before, turn = turn, _read(draft, record, item, turn, is_followed)
+        if turn is not before and turn.thoughts is not before.thoughts:
+            _leave_out(draft, before.thoughts)
+    _leave_out(draft, turn.thoughts)
     return draft.reading()
+
+
+def _leave_out(draft: Draft, thoughts: Sequence[Any]) -> None:
+    if thoughts:
+        draft.left_out["reasoning"] += len(thoughts)
 
 
 def _kind(item: dict[str, Any]) -> str:
@@ -91,7 +105,9 @@ def _read(
     kind = _kind(item)
     if kind == "message":
         return _message(draft, record, item, turn, is_followed)
-    if kind == "reasoning":
+    if kind == "reasoning" and draft.keeps_reasoning and _word(item, "encrypted_content"):
+        turn.thoughts.append({key: item[key] for key in item if key != "status"})
+    elif kind == "reasoning":
         draft.left_out["reasoning"] += 1
     elif kind not in TYPES:
         record.fail(f"$.type: {kind!r} is no item of the Responses API that we know")
@@ -121,7 +137,10 @@ def _message(
             draft.add(record, _KINDS[role], text)
         return _Turn()
     # A message behind calls begins a turn of its own: what it says is not said with them.
-    begun = turn if turn.id is None else _Turn()
+    begun = turn
+    if turn.id is not None:
+        begun = _Turn()
+        begun.thoughts = turn.thoughts
     if text.strip():
         turn_id = begun.joined(record) if is_followed else None
         begun.said = draft.add(record, ItemKind.AGENT_MSG, text, turn_id=turn_id)
@@ -143,7 +162,20 @@ def _call(draft: Draft, record: Record, item: dict[str, Any], kind: str, turn: _
             if key not in _THE_PROVIDERS and key not in _ANSWERS and value is not None
         }
     call_id = _word(item, "call_id") or _word(item, "id")
-    draft.call(record, name, arguments, call_id, turn.said, turn_id=turn.joined(record))
+    turn.is_reasoned = turn.is_reasoned or bool(turn.thoughts)
+    named_by = {"id": _word(item, "id")} if turn.is_reasoned else {}
+    reasoning = kept("openai-responses", turn.thoughts, named_by)
+    if reasoning:
+        turn.thoughts = []
+    draft.call(
+        record,
+        name,
+        arguments,
+        call_id,
+        turn.said,
+        turn_id=turn.joined(record),
+        provider_reasoning=reasoning,
+    )
     answered = [key for key in _ANSWERS if item.get(key)]
     if answered:
         key = answered[0]
@@ -194,8 +226,9 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     """A pack's entries as keyword arguments for `responses.create`: `input`, and `instructions`
     where there is anything for a system prompt.
 
-    Every call is answered at once, parallel calls together, and stands without the provider's own
-    ids, so that no reasoning has to stand before it. Give your own `tools` beside them.
+    Every call is answered at once, parallel calls together. Calls of the open exchange have the
+    reasoning before them that they came with; the others stand without the provider's own ids, so
+    that none has to. Give your own `tools` beside them.
     """
     return written(conversation(entries))
 
@@ -203,7 +236,13 @@ def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
 def written(talk: Conversation) -> dict[str, Any]:
     """`messages` of what is a conversation already."""
     out: dict[str, Any] = {"instructions": talk.system} if talk.system else {}
-    out["input"] = [item for step in steps_with_memory(talk) for item in _items(step)]
+    items: list[dict[str, Any]] = []
+    for step in steps_with_memory(talk):
+        said = bool(items) and items[-1].get("role") == "assistant"
+        at = len(items) - (1 if said else 0)
+        items[at:at] = before_calls("openai-responses", (call.reasoning for call in step.calls))
+        items.extend(_items(step))
+    out["input"] = items
     return out
 
 
@@ -216,6 +255,7 @@ def _items(step: Step) -> Iterator[dict[str, Any]]:
             "call_id": call.id,
             "name": call.name,
             "arguments": compact(call.arguments),
+            **of_call("openai-responses", call.reasoning),
         }
     for call in step.calls:
         result = f"{FAILED}\n{call.result}" if call.is_error else call.result

@@ -11,6 +11,7 @@ from weft.adapters.names import MAX_NAME, is_reserved, safe
 from weft.days import day_of, written
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
+from weft_schemas.reasoning import Reasoning
 
 RECORD = "[record of earlier exchanges]"
 """Heads what the assistant's turns tell of calls that are not shown as they were made."""
@@ -36,6 +37,8 @@ class Answered(msgspec.Struct, frozen=True):
     result: str
     """Never blank."""
     is_error: bool = False
+    reasoning: Reasoning | None = None
+    """What its provider wants back with it."""
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ context until weft is back.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -23,6 +24,8 @@ from weft_schemas.items import ContextItem
 
 if TYPE_CHECKING:
     from weft.client.client import Client
+
+_log = logging.getLogger(__name__)
 
 OnUnavailable = Literal["raise", "wait", "spool"]
 T = TypeVar("T")
@@ -217,4 +220,5 @@ class Spooling:
                 f"{one.reason}; see `session.parked`, mend what is wrong and call "
                 "`session.send_parked()`, or delete the file"
             )
+            _log.warning("%s", told)  # some servers, as LiteLLM's proxy, show no warnings
             warnings.warn(told, ParkedWarning, stacklevel=2)

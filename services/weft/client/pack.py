@@ -21,9 +21,9 @@ class Pack(ContextPack, frozen=True):
         """Keyword arguments for the provider's call, such as `messages`; `weft.messages.request`
         says which for each.
 
-        Valid in role order. Within the budget for `openai` and `anthropic`, whose messages the
-        compile counts; the other two hold the same, and take up to some 13 % more where many calls
-        are shown. Add your own model, tools and system prompt:
+        Valid in role order and within the budget, which is counted for each of them; reasoning that
+        goes back to its provider (docs/agents.md) is in it. Add your own model, tools and system
+        prompt:
         `client.messages.create(model=…, tools=…, **pack.request("anthropic"))`. Raises
         `InvalidInput` for another provider.
         """

@@ -43,7 +43,7 @@ from weft.client.parking import Parked
 from weft.client.spool import Spool
 from weft.messages.definitions import merged, name_in
 from weft.messages.plain import plain
-from weft.messages.reading import Format, Messages, ToolCall, draft, tool_call
+from weft.messages.reading import Format, Messages, ToolCall, draft, tool_call, turns_of
 from weft.messages.writing import PROVIDERS, Provider
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind
@@ -122,14 +122,17 @@ class Session:
     def add(self, *messages: Any, format: Format = "auto") -> None:
         """Add what happened next: messages of any provider, as dicts or objects of its library, or
         items. They are published with the next request. What is added twice stands there twice; a
-        whole history goes to `publish`. Raises `InvalidInput`.
+        whole history goes to `publish`. Items of one response (`*reply.output`) are one turn: add
+        them at once. Raises `InvalidInput`.
         """
-        for message in messages:
-            if isinstance(message, ContextItem):
-                checked(message)
-                self._added.append(_Added((message,), False))
+        for is_item, run in groupby(messages, key=lambda one: isinstance(one, ContextItem)):
+            if is_item:
+                for item in run:
+                    checked(item)
+                    self._added.append(_Added((item,), False))
             else:
-                self._added.append(_Added(draft([message], format).items))
+                turns = turns_of(list(run), format)
+                self._added.extend(_Added(draft(turn, format).items) for turn in turns)
 
     async def publish(
         self, messages: Messages, *, format: Format = "auto", on_edit: OnEdit = "report"

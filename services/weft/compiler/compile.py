@@ -30,10 +30,11 @@ from weft.compiler.ranking.question import Question, understand
 from weft.compiler.ranking.relevance import score_groups
 from weft.compiler.ranking.worth import arguments_used, asked_fields
 from weft.compiler.rendering.cost import Costed, PromptCost, Shown
-from weft.compiler.rendering.counting import Count, counter
+from weft.compiler.rendering.counting import Count, counter, message_tokens
 from weft.compiler.rendering.entries import entry
 from weft.compiler.rendering.memory import frozen_header, is_current, memory_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
+from weft.compiler.rendering.reasoning import Carried, attached, carried
 from weft.compiler.rendering.tools import parameter_names, tools_entry
 from weft.compiler.renditions.in_force import in_force, text_in_force
 from weft.compiler.renditions.rendition import (
@@ -104,6 +105,8 @@ class State(msgspec.Struct):
     flags: Flags = {}
     stated: Stated = NOTHING_STATED
     """What the items say of facts."""
+    carried: Carried = Carried()
+    """Reasoning that goes back to its provider; its tokens are off the budget."""
 
 
 def compile_pack(
@@ -123,6 +126,7 @@ def compile_pack(
     _apply_sensitivity(state)
     _apply_phase_rules(state)
     _rank(state)
+    _carry_reasoning(state)
     choice = _renditions(state)
     shown = _select(state, choice)
     return _render(state, choice, shown)
@@ -239,6 +243,13 @@ def _rank(state: State) -> None:
     state.groups = within_limits(state.groups, state.scores, settled, phase, rule, state.ledger)
 
 
+def _carry_reasoning(state: State) -> None:
+    """What of the budget goes to the reasoning of the open exchange."""
+    count = counter(state.view.encoding)
+    state.carried = carried(state.groups, state.budget, count, state.ledger)
+    state.budget -= state.carried.tokens
+
+
 def _pinned(state: State) -> list[Group]:
     """The pinned groups, the most important first, policies last, the newest of them first."""
     of = {row.sequence: group for group in state.groups for row in group.rows}
@@ -265,6 +276,7 @@ def _renditions(state: State) -> Choice:
             state.candidates.latest_user,
             _group_of(state.groups),
             state.flags,
+            withheld=state.carried.withheld,
         ),
         count,
     )
@@ -322,7 +334,10 @@ def _entry(
     flags: Flags,
     row: ItemRow,
     shown: Rendition,
+    withheld: frozenset[int] = frozenset(),
 ) -> PackEntry:
+    if row.sequence in withheld:  # its provider would refuse it as a call
+        shown = msgspec.structs.replace(shown, arguments=None)
     section = "policy" if row.kind is ItemKind.POLICY else "context"
     if row.sequence == latest_user:
         section = "latest"
@@ -371,6 +386,10 @@ def _select(state: State, choice: Choice) -> Shown:
 def _render(state: State, choice: Choice, shown: Shown) -> Compilation:
     """The prompt, its stats and its audit."""
     costed = choice.cost.costed(shown)
+    if state.carried.reasoning:
+        entries = tuple(attached(costed.entries, state.carried))
+        messages = message_tokens(entries, counter(state.view.encoding))
+        costed = Costed(entries, costed.prompt, messages)
     state.ledger.drop(
         (row for group in state.groups for row in group.rows if row.sequence not in shown),
         "budget",
@@ -408,7 +427,7 @@ def _stats(state: State, costed: Costed, choice: Choice, shown: Shown) -> BuildS
         included_items=included,
         prompt_tokens=costed.prompt,
         message_tokens=costed.messages,
-        budget=state.budget,
+        budget=state.budget + state.carried.tokens,
         encoding=state.view.encoding,
         notes=tuple(ledger.notes),
         shortened_count=len(cut),

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,15 +33,22 @@ from claude_agent_sdk import (
 )
 
 import weft
-from weft.integrations.conversations import DrillDown, OwnHistoryWarning
+from weft.integrations.conversations import DrillDown, warn_of_own_history
+from weft_schemas.compile import PackEntry
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import digest
 from weft_schemas.items import ContextItem, ItemKind
 
+SAYS = frozenset(
+    {"text", "stdout", "stderr", "content", "output", "result", "results", "filenames"}
+)
+"""Under these names an output holds what the tool said; paths, counts and types stand beside."""
 SHORT = 40
-"""Characters. A string of a tool's output below this is a word of its form, such as a file's type,
-unless it stands under one of these names."""
-SAYS = frozenset({"text", "stdout", "stderr", "content", "output", "result"})
+"""Characters. A string below such a name with fewer is a word of the form, such as a type."""
+ECHOES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
+"""Tools whose output holds the file that was changed; the model reads one line about it."""
+MCP = "mcp__"
+"""Begins the names of tools of MCP servers."""
 REMEMBERED = 10_000
 """Items; the log takes one that comes again for the same."""
 BEFORE = "What happened in this work before, as weft compiled it:\n\n"
@@ -133,17 +139,18 @@ class WeftClaude:
         return _told("UserPromptSubmit", additionalContext=context) if context else {}
 
     async def used(self, given: Any, _: str | None, __: Any) -> Any:
-        """`PostToolUse`: the firewalled result, as `updatedToolOutput`."""
-        said = "\n".join(text for _, text in _texts(given["tool_response"]))
-        plain = given["tool_response"]
-        text = said or (plain if isinstance(plain, str) else _json(plain))
-        await self._call(given, text)
+        """`PostToolUse`: the firewalled result, as `updatedToolOutput`, where it is not what the
+        tool said."""
+        output = given["tool_response"]
+        places = _places(given["tool_name"], output)
+        said = "\n".join(_at(output, place) for place in places)
+        await self._call(given, said or (output if isinstance(output, str) else _json(output)))
         if not said or given["tool_name"].endswith("weft_drilldown"):  # it was scanned already
             return {}
         shown = await self._shown(self._name(given["session_id"]), _result_id(given))
-        if shown is None or shown == said:
+        if shown is None or _is_unchanged(shown, said):
             return {}
-        return _told("PostToolUse", updatedToolOutput=_replaced(plain, shown))
+        return _told("PostToolUse", updatedToolOutput=_replaced(output, places, shown.text))
 
     async def failed(self, given: Any, _: str | None, __: Any) -> Any:
         """`PostToolUseFailure`: a failed result, for the log."""
@@ -203,7 +210,7 @@ class WeftClaude:
             while len(self._published) > REMEMBERED:
                 self._published.popitem(last=False)
 
-    async def _shown(self, name: str, item_id: str) -> str | None:
+    async def _shown(self, name: str, item_id: str) -> PackEntry | None:
         """A result as the firewall gives it to a prompt; None while weft is away."""
         async with self._turn(name):
             try:
@@ -211,7 +218,7 @@ class WeftClaude:
             except (Unavailable, NotFound) as error:
                 self._without("a result reaches the model as the tool gave it", error)
                 return None
-        return next((one.text for one in pack.entries if one.item_id == item_id), None)
+        return next((one for one in pack.entries if one.item_id == item_id), None)
 
     async def _context(self, name: str, prompt: str) -> str:
         async with self._turn(name):
@@ -226,7 +233,7 @@ class WeftClaude:
     def _without(self, what: str, error: Exception) -> None:
         if self._raises:
             raise error
-        warnings.warn(f"weft is away, so that {what}: {error}", OwnHistoryWarning, stacklevel=3)
+        warn_of_own_history(f"weft is away, so that {what}: {error}", stacklevel=3)
 
     def _begins(self, claudes: str) -> bool:
         """Whether this work may have begun in another session of Claude Code."""
@@ -299,27 +306,55 @@ def _json(value: Any) -> str:
 Place = tuple[str | int, ...]
 
 
-def _texts(held: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
-    """The texts in a tool's output, whatever its form, and where they stand."""
+def _is_unchanged(shown: PackEntry, said: str) -> bool:
+    """Whether the model may read the tool's own output: nothing in it was masked or shortened, and
+    no guard saw anything. It then keeps its numbers of lines."""
+    return shown.view == "whole" and not shown.signals and said in shown.text
+
+
+def _places(tool_name: str, output: Any) -> list[Place]:
+    """Where in an output the texts stand that the model reads and that are not its own. An object
+    of an MCP server may hold them anywhere, and is taken as a whole."""
+    if tool_name in ECHOES:
+        return []
+    if isinstance(output, str) or (tool_name.startswith(MCP) and isinstance(output, dict)):
+        return [()]
+    return [place for place, text in _strings(output, ()) if _is_said(place, text)]
+
+
+def _is_said(place: Place, text: str) -> bool:
+    names = [step for step in place if isinstance(step, str)]
+    if not text or not names:
+        return bool(text)
+    return names[-1] in SAYS or (len(text) >= SHORT and not SAYS.isdisjoint(names))
+
+
+def _strings(held: Any, place: Place) -> Iterator[tuple[Place, str]]:
     if isinstance(held, str):
-        if held and (len(held) >= SHORT or not place or place[-1] in SAYS):
-            yield place, held
+        yield place, held
     elif isinstance(held, dict):
         for key, one in held.items():
-            yield from _texts(one, (*place, key))
+            yield from _strings(one, (*place, key))
     elif isinstance(held, list):
         for at, one in enumerate(held):
-            yield from _texts(one, (*place, at))
+            yield from _strings(one, (*place, at))
 
 
-def _replaced(held: Any, text: str) -> Any:
+def _at(held: Any, place: Place) -> str:
+    for step in place:
+        held = held[step]
+    return held if isinstance(held, str) else _json(held)
+
+
+def _replaced(output: Any, places: Sequence[Place], text: str) -> Any:
     """The same form with this text where the longest one stood, and nothing in the other places:
     what stood there is in the text."""
-    found = list(_texts(held))
-    longest = max(found, key=lambda one: len(one[1]))[0]
-    for place, _ in found:
-        held = _put(held, place, text if place == longest else "")
-    return held
+    if places == [()]:
+        return text if isinstance(output, str) else [{"type": "text", "text": text}]
+    longest = max(places, key=lambda place: len(_at(output, place)))
+    for place in places:
+        output = _put(output, place, text if place == longest else "")
+    return output
 
 
 def _put(held: Any, place: Place, text: str) -> Any:

@@ -36,6 +36,12 @@ class OwnHistoryWarning(UserWarning):
     """A model was given the framework's own history, since weft could not compile."""
 
 
+def warn_of_own_history(told: str, stacklevel: int) -> None:
+    """By a warning, and each time by the log: LiteLLM's proxy shows no warnings."""
+    LOG.warning("%s", told)
+    warnings.warn(told, OwnHistoryWarning, stacklevel=stacklevel + 1)
+
+
 class _Conversation:
     """One session, and what its framework last handed over."""
 
@@ -243,7 +249,7 @@ class Conversations:
             if step is not None:
                 step.is_away = True
                 told = f"session {name!r}: the model gets the framework's own history: {error}"
-                warnings.warn(told, OwnHistoryWarning, stacklevel=4)
+                warn_of_own_history(told, stacklevel=4)
             else:
                 LOG.warning("session %r: published with the next step: %s", name, error)
 
@@ -286,6 +292,17 @@ def request_of(pack: weft.Pack, provider: Provider) -> dict[str, Any]:
         if not asked or one.kind is not ItemKind.AGENT_MSG or one.sequence < last
     )
     return msgspec.structs.replace(pack, entries=kept).request(provider)
+
+
+def thoughts_of(pack: weft.Pack) -> dict[str, list[dict[str, Any]]]:
+    """Anthropic's thinking blocks that go back, by the id of the call that they stand before: for
+    frameworks whose messages hold them in a form of their own."""
+    held = ((one.call_id or "", one.reasoning) for one in pack.entries)
+    return {
+        call_id: [dict(block) for block in reasoning.before]
+        for call_id, reasoning in held
+        if reasoning is not None and reasoning.format == "anthropic" and reasoning.before
+    }
 
 
 _ASKS = (ItemKind.USER_TURN, ItemKind.TOOL_CALL, ItemKind.TOOL_RESULT)

@@ -10,7 +10,6 @@ the compiled contents.
 from __future__ import annotations
 
 import asyncio
-import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -28,7 +27,12 @@ from google.adk.tools import BaseTool, ToolContext
 from google.genai import types
 
 import weft
-from weft.integrations.conversations import Conversations, DrillDown, OwnHistoryWarning, request_of
+from weft.integrations.conversations import (
+    Conversations,
+    DrillDown,
+    request_of,
+    warn_of_own_history,
+)
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -207,7 +211,7 @@ class WeftMemoryService(BaseMemoryService):
             if self._raises:
                 raise
             told = f"memory of {user_id!r}: nothing is found while weft is away: {error}"
-            warnings.warn(told, OwnHistoryWarning, stacklevel=2)
+            warn_of_own_history(told, stacklevel=2)
             return SearchMemoryResponse()
         entries = [one for one in pack.entries if one.section in ("header", "context", "latest")]
         return SearchMemoryResponse(memories=[_memory(one) for one in entries if one.text])

@@ -26,7 +26,16 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
 import weft
-from weft.integrations.conversations import Conversations, DrillDown, request_of, session_name
+from weft.integrations.conversations import (
+    Conversations,
+    DrillDown,
+    request_of,
+    session_name,
+    thoughts_of,
+)
+
+THOUGHTS = frozenset({"thinking", "redacted_thinking"})
+"""Types of Anthropic's blocks that stand before calls."""
 
 Model = Callable[[ModelRequest], ModelResponse]
 AsyncModel = Callable[[ModelRequest], Awaitable[ModelResponse]]
@@ -113,6 +122,8 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
     if pack is None:
         return request
     messages = convert_to_messages(request_of(pack, "openai")["messages"])
+    thoughts = thoughts_of(pack)
+    messages = [_thinking(message, thoughts) for message in messages]
     kept = [message for message in request.messages if isinstance(message, SystemMessage)]
     if messages and isinstance(messages[0], SystemMessage):
         told = messages.pop(0).text
@@ -120,6 +131,17 @@ def _replaced(request: ModelRequest, pack: weft.Pack | None) -> ModelRequest:
         system = SystemMessage(f"{own.text}\n\n{told}" if own is not None else told)
         request = request.override(system_message=system)
     return request.override(messages=[*kept, *messages])
+
+
+def _thinking(message: BaseMessage, thoughts: Mapping[str, list[Any]]) -> BaseMessage:
+    """With what its model thought before its calls, where that goes back."""
+    if not isinstance(message, AIMessage) or not message.tool_calls:
+        return message
+    found = thoughts.get(message.tool_calls[0]["id"] or "")
+    if not found:
+        return message
+    said = [{"type": "text", "text": message.text}] if message.text else []
+    return message.model_copy(update={"content": [*found, *said]})
 
 
 def history_of(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
@@ -139,7 +161,9 @@ def _message(message: BaseMessage) -> dict[str, Any]:
             }
             return {"role": "user", "content": [result]}
         case AIMessage():
-            said = [{"type": "text", "text": message.text}] if message.text else []
+            blocks = message.content if isinstance(message.content, list) else []
+            said = [one for one in blocks if isinstance(one, dict) and one.get("type") in THOUGHTS]
+            said += [{"type": "text", "text": message.text}] if message.text else []
             calls = [
                 {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
                 for call in message.tool_calls

@@ -8,8 +8,8 @@
     litellm_settings:
       callbacks: weft_hooks.weft_logger
 
-A request belongs to a session by its `metadata.session_id` (or `litellm_session_id`); one without
-passes as it is.
+A request belongs to a session by its `metadata.session_id`, its `litellm_session_id` or the header
+`x-litellm-session-id`; one without passes as it is.
 """
 
 from __future__ import annotations
@@ -99,8 +99,16 @@ class WeftLogger(CustomLogger):
         return self._conversations
 
 
+GENERATED = "litellm_session_id_generated"
+"""In a request's metadata: the proxy made its session's id up, another for each request
+(`missing_session_id: generate`)."""
+
+
 def session_of(data: Mapping[str, Any]) -> str:
     """The session that a request names; empty where it names none."""
-    held = [data.get("metadata"), data.get("litellm_metadata")]
-    named = [one.get("session_id") for one in held if isinstance(one, Mapping)]
+    given = [data.get("metadata"), data.get("litellm_metadata")]
+    held = [one for one in given if isinstance(one, Mapping)]
+    if any(one.get(GENERATED) for one in held):
+        return ""
+    named = [one.get("session_id") for one in held]
     return next((str(one) for one in [*named, data.get("litellm_session_id")] if one), "")

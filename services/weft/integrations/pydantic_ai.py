@@ -26,6 +26,7 @@ from pydantic_ai.messages import (
     RetryFeedbackPart,
     SystemPromptPart,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
@@ -35,7 +36,16 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 
 import weft
-from weft.integrations.conversations import Conversations, DrillDown, request_of, session_name
+from weft.integrations.conversations import (
+    Conversations,
+    DrillDown,
+    request_of,
+    session_name,
+    thoughts_of,
+)
+
+SIGNED_BY = frozenset({"anthropic", "bedrock"})
+"""Providers that refuse a call without the thoughts before it."""
 
 
 class WeftCapability(AbstractCapability[Any]):
@@ -124,7 +134,7 @@ def _replaced(history: Sequence[ModelMessage], pack: weft.Pack) -> list[ModelMes
     """The compiled messages, under the framework's own system prompts and instructions."""
     requests = [one for one in history if isinstance(one, ModelRequest)]
     own = [part for one in requests for part in one.parts if isinstance(part, SystemPromptPart)]
-    messages = messages_of(request_of(pack, "openai")["messages"])
+    messages = messages_of(request_of(pack, "openai")["messages"], thoughts_of(pack))
     if own:
         messages = _joined([ModelRequest(own), *messages])
     if requests and isinstance(messages[-1], ModelRequest):
@@ -154,6 +164,9 @@ def _blocks(part: Any) -> list[dict[str, Any]]:
     match part:
         case UserPromptPart(content=str() as text) | TextPart(content=text):
             return [{"type": "text", "text": text}] if text else []
+        case ThinkingPart(provider_name=str() as name, signature=str()) if name in SIGNED_BY:
+            held = {"id": part.id, "provider_name": name, "signature": part.signature}
+            return [{"type": "thinking", "thinking": part.content, **held}]
         case UserPromptPart():
             return [_media(one) for one in part.content]
         case ToolCallPart():
@@ -168,7 +181,7 @@ def _blocks(part: Any) -> list[dict[str, Any]]:
             return [{"type": "tool_result", **result}]
         case RetryFeedbackPart():
             return [{"type": "text", "text": str(part.content)}]
-        case _:  # thoughts, instructions, and what only the framework reads
+        case _:  # other thoughts, instructions, and what only the framework reads
             return []
 
 
@@ -186,8 +199,10 @@ def _media(content: Any) -> dict[str, Any]:
             return {"type": str(getattr(content, "kind", type(content).__name__))}
 
 
-def messages_of(chat: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
-    """OpenAI's chat messages as PydanticAI's."""
+def messages_of(
+    chat: Sequence[Mapping[str, Any]], thoughts: Mapping[str, Sequence[Mapping[str, Any]]] = {}
+) -> list[ModelMessage]:
+    """OpenAI's chat messages as PydanticAI's; `thoughts` by the id of the call that they led to."""
     names: dict[str, str] = {}
     made: list[ModelMessage] = []
     for one in chat:
@@ -203,8 +218,15 @@ def messages_of(chat: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
             case _:
                 calls = [_call(call) for call in one.get("tool_calls") or ()]
                 names |= {call.tool_call_id: call.tool_name for call in calls}
-                made.append(ModelResponse([*([TextPart(text)] if text else []), *calls]))
+                thought = thoughts.get(calls[0].tool_call_id, ()) if calls else ()
+                said = [TextPart(text)] if text else []
+                made.append(ModelResponse([*map(_thinking, thought), *said, *calls]))
     return _joined(made)
+
+
+def _thinking(block: Mapping[str, Any]) -> ThinkingPart:
+    named = {key: block.get(key) for key in ("id", "signature", "provider_name")}
+    return ThinkingPart(block["thinking"], **named)
 
 
 def _call(call: Mapping[str, Any]) -> ToolCallPart:

@@ -11,6 +11,7 @@ from weft.adapters.drafting import Reading
 from weft.adapters.formats import READERS, detect
 from weft.adapters.media import count_in_words
 from weft.adapters.records import LIST_KEYS, Record, Source
+from weft.adapters.responses import TYPES as RESPONSE_ITEMS
 from weft.messages.identity import History, link
 from weft.messages.plain import plain
 from weft_schemas.errors import InvalidInput
@@ -33,7 +34,8 @@ class ReadMessages(msgspec.Struct, frozen=True):
     """Of each item, the index of its message; -1 for the system prompt of a request."""
     left_out: dict[str, int] = {}
     """What no item holds, by kind: `image`, `audio`, `video`, `file` and `part` are named in a
-    placeholder each, `reasoning` and `reference` (to what lies at the provider alone) nowhere."""
+    placeholder each, `reasoning` that led to no call, or cannot go back to its provider, and
+    `reference` (to what lies at the provider alone) nowhere."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -119,6 +121,26 @@ def draft(messages: Messages, format: Format = "auto") -> ReadMessages:
     )
 
 
+def turns_of(messages: Sequence[Any], format: Format = "auto") -> list[list[Any]]:
+    """Messages one by one; items of the Responses API, which say only together what they say, in
+    runs."""
+    turns: list[list[Any]] = []
+    before = False
+    for message in messages:
+        made = plain(message)
+        joins = format in ("auto", "openai-responses") and _is_response_item(made)
+        if joins and before:
+            turns[-1].append(made)
+        else:
+            turns.append([made])
+        before = joins
+    return turns
+
+
+def _is_response_item(made: Any) -> bool:
+    return isinstance(made, dict) and made.get("type") in {"message", *RESPONSE_ITEMS}
+
+
 def renamed(items: Sequence[ContextItem], ids: Sequence[str]) -> tuple[ContextItem, ...]:
     """The items under other ids; their parents and turns follow."""
     names = {item.id: new for item, new in zip(items, ids, strict=True)}
@@ -156,7 +178,7 @@ def _source(messages: Messages) -> Source:
             "a text is no list of messages; hand over [{'role': 'user', 'content': …}]"
         )
     records = [_record(at, message) for at, message in enumerate(messages)]
-    return Source(tuple(records), around)
+    return Source(tuple(records), around, is_live=True)
 
 
 def _is_list(value: Any) -> bool:

@@ -32,6 +32,7 @@ def request(pack: ContextPack, provider: Provider) -> dict[str, Any]:
     - `gemini`: `contents`, and `config` with `system_instruction` where there is one, for
       `models.generate_content`
 
+    The reasoning that came with calls of the open exchange goes back to the provider that it is of.
     Raises `InvalidInput` for another provider.
     """
     return _made(provider, pack.entries)
@@ -64,4 +65,5 @@ def _entry(item: ContextItem) -> PackEntry:
         turn_id=said.turn_id,
         occurred_at=said.occurred_at,
         is_error=bool(said.is_error),
+        reasoning=said.provider_reasoning,
     )

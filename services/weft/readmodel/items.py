@@ -28,11 +28,12 @@ from weft_schemas.events import encode_event
 from weft_schemas.grants import ScopeGrants, may_use
 from weft_schemas.items import ContextItem, ItemKind, ReservedMetadata
 from weft_schemas.policy import ContextPolicy, FirewallRules
+from weft_schemas.reasoning import METADATA as REASONING
 from weft_schemas.subjects import Stored
 
 _sql = statements("fold")
 _json = msgspec.json.Encoder(order="deterministic")
-_STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments"}
+_STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments", REASONING}
 """Metadata kept of an untrusted item: short keys that weft defines."""
 REFUSED_SCOPE = "refused_scope"
 """Metadata key of a scope that the item named and its publisher may not use."""

@@ -13,12 +13,17 @@ from weft.secrets.own import Own, own_rules
 from weft.secrets.scanning import as_shown
 from weft_schemas.items import ContextItem, ReservedMetadata
 from weft_schemas.policy import FirewallRules, is_masked
+from weft_schemas.reasoning import METADATA as REASONING
+from weft_schemas.reasoning import Reasoning, clear_texts, reasoning_of
 
 MASKED = "arguments_masked"
 """Metadata of a call of which something is masked: its arguments are not those that it was made
 with."""
 _NAMES = frozenset(ReservedMetadata.__struct_fields__) - {"arguments", "author"}
-"""Metadata that other items, tools and memories are found by: names of weft's, no texts."""
+"""Metadata that other items, tools and memories are found by, names of weft's, no texts; and a
+model's reasoning, which is kept as it is or not at all."""
+THOUGHT_OF = "a secret stands in it"
+"""Why reasoning is withheld: its signature vouches for a text that may not be shown."""
 
 
 def masked_item(item: ContextItem, rules: FirewallRules) -> ContextItem:
@@ -27,7 +32,11 @@ def masked_item(item: ContextItem, rules: FirewallRules) -> ContextItem:
     if not is_masked(rules, item.kind):
         return item
     own = own_rules(rules)
-    text, metadata = as_shown(item.text, own), _metadata(item.metadata, own)
+    text = as_shown(item.text, own)
+    metadata = item.metadata
+    if REASONING in metadata:
+        metadata = _without_secret_reasoning(metadata, own)
+    metadata = _metadata(metadata, own)
     if text == item.text and metadata is item.metadata:
         return item
     if isinstance(metadata.get("arguments"), dict):
@@ -44,6 +53,16 @@ def _metadata(metadata: dict[str, Any], own: Own) -> dict[str, Any]:
     if shown == written:
         return metadata
     return {**metadata, **_read(shown, free)}
+
+
+def _without_secret_reasoning(metadata: dict[str, Any], own: Own) -> dict[str, Any]:
+    reasoning = reasoning_of(metadata)
+    if reasoning is None:  # something else under its name goes
+        return {key: metadata[key] for key in metadata if key != REASONING}
+    if all(as_shown(text, own) == text for text in clear_texts(reasoning)):
+        return metadata
+    withheld = Reasoning(reasoning.format, withheld=THOUGHT_OF)
+    return {**metadata, REASONING: msgspec.to_builtins(withheld)}
 
 
 def _read(shown: str, free: dict[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,15 @@ from functools import cache, lru_cache
 from string import ascii_letters, digits
 from typing import Any
 
+import msgspec
+
 from weft import tokens
 from weft.adapters import anthropic, gemini, openai, responses
 from weft.adapters.conversation import conversation
 from weft.adapters.drafting import compact
 from weft.compiler.rendering.prompt import blocks
 from weft_schemas.compile import PackEntry
+from weft_schemas.reasoning import Reasoning, counted_texts, opaque_tokens
 
 MESSAGE = 3
 """Tokens that a provider spends on a message besides its text (OpenAI's cookbook on counting)."""
@@ -75,15 +78,33 @@ def prompt_tokens(entries: Iterable[PackEntry], count: Count) -> int:
     return sum(count(f"{text}\n") for text in written[:-1]) + sum(map(count, written[-1:]))
 
 
+def reasoning_tokens(reasoning: Reasoning, count: Count) -> int:
+    """Tokens that a call's reasoning takes in the messages of its provider, at most: each block may
+    be a message of its own, and names of keys are counted."""
+    texts = sum(map(count, counted_texts(reasoning)))
+    blocks = MESSAGE * (len(reasoning.before) + bool(reasoning.call))
+    return texts + blocks + opaque_tokens(reasoning)
+
+
+def _returned(entries: Iterable[PackEntry], format: str, count: Count) -> int:
+    """Tokens of the reasoning that stands in a provider's messages."""
+    held = (one.reasoning for one in entries)
+    return sum(reasoning_tokens(one, count) for one in held if one and one.format == format)
+
+
 def message_tokens(entries: Sequence[PackEntry], count: Count) -> dict[str, int]:
     """Tokens of the same entries as messages, per provider, names, arguments and ids included."""
-    talk = conversation(entries)
-    return {
+    plain = [
+        msgspec.structs.replace(one, reasoning=None) if one.reasoning else one for one in entries
+    ]
+    talk = conversation(plain)
+    said = {
         "openai": _openai(openai.written(talk), count),
         "openai-responses": _responses(responses.written(talk), count),
         "anthropic": _anthropic(anthropic.written(talk), count),
         "gemini": _gemini(gemini.written(talk), count),
     }
+    return {name: tokens + _returned(entries, name, count) for name, tokens in said.items()}
 
 
 def _openai(request: Mapping[str, Any], count: Count) -> int:
