@@ -90,6 +90,31 @@ def test_it_ends_at_some_depth() -> None:
     assert passages_of(text)[1]
 
 
+@pytest.mark.parametrize("levels", [0, 1, 2])
+@pytest.mark.parametrize("as_repr", [False, True])
+def test_what_was_cut_off_is_read_as_far_as_it_goes(levels: int, as_repr: bool) -> None:
+    text = wrapped(json.dumps(FOUND), levels)
+    text = f"Result(text={text!r})" if as_repr else text
+    cut = text[: text.index("Harbour 3") + 60]
+    made = outline_of(cut)
+    assert made is not None
+    third = [
+        number
+        for number, leaf in enumerate(leaves(made.root))
+        if "Harbour 2" in readable(cut, made)[leaf.start : leaf.end]
+    ]
+    shown = assembled(readable(cut, made), made, third)
+    assert "title: Harbour 2" in shown
+    assert "\u2026 2 of 4 records \u2026" in shown
+    assert "\\" not in shown
+    assert all_of(cut).endswith(" w w w w w")
+
+
+def test_what_only_begins_like_json_is_no_cut_json() -> None:
+    for text in ("[1] A note, " + "and more of it " * 40, '{"a": 1} and then ' + "words " * 90):
+        assert decoded(text).form == "text"
+
+
 texts = st.text(st.sampled_from("ab1 \\\"'{}[]:,/<|n\n\t"), max_size=90)
 
 
@@ -105,6 +130,19 @@ def test_what_a_string_holds_is_shown_as_it_reads(
     assert made is not None
     assert _bare(held) in _bare(readable(text, made))
     assert _bare(all_of(text)) == _bare(readable(text, made))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 3), st.booleans(), st.floats(0.2, 1.0))
+def test_wherever_a_text_is_cut_off_nothing_of_it_is_lost(
+    levels: int, as_repr: bool, share: float
+) -> None:
+    text = wrapped(json.dumps(FOUND | {"log": LOG, "n": [1, None, "a\\b"]}), levels)
+    text = f"Result(text={text!r})" if as_repr else text
+    cut = text[: int(len(text) * share)]
+    made = outline_of(cut)
+    if made is not None:
+        assert _bare(all_of(cut)) == _bare(readable(cut, made))
 
 
 def _bare(text: str) -> str:

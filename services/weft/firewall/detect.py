@@ -11,8 +11,8 @@ import msgspec
 import re2
 
 from weft.firewall.delimited import records
-from weft.firewall.json_repair import repaired
 from weft.firewall.python_repr import looks_like_repr, repr_to_json
+from weft.passages.json_repair import repaired
 
 _LINE_OF_JSON = re.compile(r"(?<=\n)[ \t]{0,8}[{\[][\s\"{\[]")
 _PREFACE = 2_000

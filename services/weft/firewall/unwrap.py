@@ -9,8 +9,8 @@ import re
 
 import msgspec
 
-from weft.firewall.json_repair import repaired
 from weft.firewall.python_repr import STRING, unquoted
+from weft.passages.json_repair import repaired
 
 _BLOCK_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
 _PRINTED = re.compile(r"\A(?:CallToolResult\()?(?:meta=|content=\[|\[?TextContent\()")

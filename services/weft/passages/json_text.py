@@ -26,7 +26,7 @@ MOST_IDENTIFIERS = 3
 DEEPEST = 40
 """Levels of nesting that are taken apart."""
 
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]')
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],]')
 _KEY = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:\s*')
 _BLANK = " \t\n\r"
 
@@ -41,6 +41,8 @@ class _Value(msgspec.Struct):
     bracket: int = 0
     """Where the container's opening bracket stands."""
     is_object: bool = False
+    is_closed: bool = True
+    """Its end is in the text, which may have been cut off before."""
 
 
 Split = Callable[[Decoded], tuple[Part, ...]]
@@ -94,6 +96,10 @@ def _read(told: Decoded) -> _Value:
             opened = bisect_left(starts, at) - bisect_left(starts, closed.bracket)
             if (small or len(open_values) > DEEPEST) and not opened:
                 closed.members = None
+    for cut in open_values[1:]:
+        cut.end = len(text)
+    for holder in open_values[:-1]:
+        holder.is_closed = False
     root.end = len(text)
     return root
 
@@ -119,6 +125,7 @@ def _trimmed(text: str, value: _Value) -> tuple[int, int]:
 class _Splitting:
     def __init__(self, told: Decoded, split: Split) -> None:
         self._text = told.text
+        self._is_cut = told.is_cut
         self._literals = told.literals
         self._starts = [literal.start for literal in told.literals]
         self._split = split
@@ -129,7 +136,8 @@ class _Splitting:
         opening = value.bracket + 1 - start
         members = value.members or []
         children = self._fields(members) if value.is_object else self._elements(members)
-        return Part(start, end, unit, 1, opening, 1, False, tuple(children))
+        closing = int(value.is_closed)
+        return Part(start, end, unit, 1, opening, closing, False, tuple(children))
 
     def _elements(self, members: list[_Value]) -> list[Part]:
         text = self._text
@@ -180,18 +188,19 @@ class _Splitting:
             return Part(start, end, unit, 1, literal.start - start, end - literal.end,
                         False, children)  # fmt: skip
         if value.members is not None or end - start > TEXT:
-            return _long(self._text, start, end, unit)
+            return self._long(start, end, unit)
         return None
 
-
-def _long(text: str, start: int, end: int, unit: str) -> Part:
-    """A long string by its lines and sentences, with its key and its quotes around them."""
-    key = _KEY.match(text, start, end) if unit == "field" else None
-    inner = key.end() if key else start
-    if text[inner] != '"':
-        return Part(start, end, unit)
-    children = split_stretch(text, inner + 1, end - 1)
-    return Part(start, end, unit, 1, inner + 1 - start, 1, False, tuple(children))
+    def _long(self, start: int, end: int, unit: str) -> Part:
+        """A long string by its lines and sentences, with its key and its quotes around them."""
+        text = self._text
+        key = _KEY.match(text, start, end) if unit == "field" else None
+        inner = key.end() if key else start
+        if text[inner : inner + 1] != '"':
+            return Part(start, end, unit)
+        closing = 0 if self._is_cut and end == len(text) else 1
+        children = split_stretch(text, inner + 1, end - closing)
+        return Part(start, end, unit, 1, inner + 1 - start, closing, False, tuple(children))
 
 
 def _is_identifier(text: str, field: _Value) -> bool:
@@ -202,7 +211,7 @@ def _is_identifier(text: str, field: _Value) -> bool:
     key = _KEY.match(text, start, field.end)
     if key is None or NAMES.search(key[1]) is None:
         return False
-    return text[key.end()] not in "{["
+    return text[key.end() : key.end() + 1] not in ("{", "[", "")
 
 
 _PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")

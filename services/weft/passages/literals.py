@@ -1,6 +1,7 @@
 """Texts that hold a text of their own, written as a quoted string: JSON within JSON, a program's
 output in a field, the `repr` of an object. What they hold is read as what it says: a line break is
-one, a quote is one, and JSON has its own structure again."""
+one, a quote is one, and JSON has its own structure again. A text that somebody cut off is read as
+far as it goes: its last string ends where the text does."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from functools import lru_cache
 
 import msgspec
 
+from weft.passages.json_repair import repaired
+
 LEAST, LEAST_JSON = 160, 40
 """Characters from which a string is opened; in a shorter one escapes cost little."""
 LEAST_BREAKS = 2
@@ -20,11 +23,13 @@ DEEPEST = 4
 REMEMBERED = 64
 """Decoded texts of the recent items of some sessions."""
 
-_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?')
+_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)(?:"(\s*:)?|\\?\Z)')
 _QUOTED = re.compile(
-    r"(?<![\w\\])(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|\"([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\")(?!\w)"
+    r"(?<![\w\\])(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)(?:'(?!\w)|\\?\Z)"
+    r"|\"([^\"\\\n]*(?:\\.[^\"\\\n]*)*)(?:\"(?!\w)|\\?\Z))"
 )
-"""As most languages write a string on one line; an apostrophe within a word opens none."""
+"""As most languages write a string on one line; an apostrophe within a word opens none. The last
+string of a text may lack its end."""
 _ESCAPE = re.compile(r"\\(?:(r\\n)|(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))|(.))")
 _PLAIN = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 
@@ -45,6 +50,8 @@ class Decoded(msgspec.Struct, frozen=True):
     """`json`, `call` for `name({…})`, or `text`."""
     literals: tuple[Literal, ...] = ()
     """In order, apart from each other; those within them stand in `held`."""
+    is_cut: bool = False
+    """It is the beginning of a JSON text, whose last values have no end."""
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -54,9 +61,9 @@ def decoded(text: str) -> Decoded:
 
 
 def _decoded(text: str, depth: int) -> Decoded:
-    form = _form(text)
+    form, is_cut = _form(text)
     if depth == DEEPEST or ("\\" not in text and form != "text"):
-        return Decoded(text, form)
+        return Decoded(text, form, (), is_cut)
     found = list(_strings(text, form))
     if form == "text" and not _is_wrapped(text, found):
         return Decoded(text)  # a program's own strings stay as they are written
@@ -71,7 +78,7 @@ def _decoded(text: str, depth: int) -> Decoded:
         size += len(held.text)
         at = end
     pieces.append(text[at:])
-    return Decoded("".join(pieces), form, tuple(literals))
+    return Decoded("".join(pieces), form, tuple(literals), is_cut)
 
 
 def _is_wrapped(text: str, found: Sequence[tuple[int, int]]) -> bool:
@@ -80,17 +87,34 @@ def _is_wrapped(text: str, found: Sequence[tuple[int, int]]) -> bool:
     return 2 * inside >= len(text) and text.count("\\n") >= 4 * text.count("\n")
 
 
-def _form(text: str) -> str:
+def _form(text: str) -> tuple[str, bool]:
+    """The form of a text, and whether it is JSON that was cut off."""
     if is_json(text):
-        return "json"
+        return "json", False
     start = text.find("({") + 1
-    return "call" if start and text.endswith("})") and is_json(text[start:-1]) else "text"
+    if start and text.endswith("})") and is_json(text[start:-1]):
+        return "call", False
+    is_cut = _is_cut_json(text)
+    return ("json" if is_cut else "text"), is_cut
 
 
 def is_json(text: str) -> bool:
     """Whether a text is one whole JSON object or array."""
     if text[:1] not in ("{", "[") or text.rstrip()[-1:] not in ("}", "]"):
         return False
+    return _is_valid(text)
+
+
+def _is_cut_json(text: str) -> bool:
+    """Whether a text is the beginning of a JSON object or array, some of it complete."""
+    if text[:1] not in ("{", "[") or len(text) < LEAST:
+        return False
+    completed = repaired(text)
+    # One that ends within the text is no cut one: something else follows it.
+    return completed is not None and not text.startswith(completed) and _is_valid(completed)
+
+
+def _is_valid(text: str) -> bool:
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):

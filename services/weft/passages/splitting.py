@@ -71,9 +71,10 @@ def _prose(told: Decoded) -> Part:
             parts += split_stretch(told.text, at, literal.start - 1)
             at = literal.start - 1
         children = tuple(moved(part, literal.start) for part in _held(literal.held))
-        opening = literal.start - at
-        parts.append(Part(at, literal.end + 1, "text", 1, opening, 1, False, children))
-        at = literal.end + 1
+        end = min(literal.end + 1, len(told.text))  # a text that was cut off ends in its string
+        opening, closing = literal.start - at, end - literal.end
+        parts.append(Part(at, end, "text", 1, opening, closing, False, children))
+        at = end
     parts += split_stretch(told.text, at, len(told.text))
     return Part(0, len(told.text), "text", 1, 0, 0, False, tuple(parts))
 
