@@ -59,6 +59,16 @@ def test_years_and_names_count_only_where_a_phase_says_so() -> None:
     assert without["a"] == pytest.approx(without["b"], abs=0.02)
 
 
+def test_a_sign_counts_less_in_a_long_message_where_one_is_to_be_expected() -> None:
+    signed = f"{TEXT} in 1912 with Marconi"
+    gains = []
+    for more in ("", " and so on" * 200):
+        items = [turn("a", signed + more), turn("b", f"{TEXT} then with somebody{more}")]
+        made = scores(items, emphasis=CUES)
+        gains.append(made["a"] - made["b"])
+    assert gains[0] > 5 * gains[1] > 0
+
+
 def test_what_only_asks_counts_less_where_cues_count() -> None:
     items = [turn("a", "did the ship sail?"), turn("x"), turn("y"), turn("z"), turn("w"), turn("b")]
     made = scores(items, matches={"a": 1.0, "b": 1.0}, emphasis=CUES)

@@ -104,9 +104,10 @@ def relevance_of(
         if sign is _NO_CUES:
             worth += long
         else:
-            worth += DATED * sign.dated + long
+            signed = DATED * sign.dated + long
             if sign.names - people:
-                worth += NAMED
+                signed += NAMED
+            worth += signed * _leaning(row)  # nearly every long message has such signs
         if len(asked) == 1 and author in asked:
             worth *= SPOKEN_BY
         if times:
