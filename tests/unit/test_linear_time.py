@@ -29,8 +29,8 @@ ELSEWHERE = ("weft.cli", "weft.adapters")
 BOUNDED = {
     "weft.audit.grounding._FIELD": "searches the 80 characters before a value",
     "weft.secrets.finding._AFTER_KEY": "searches the 24 bytes before a finding",
-    "weft.passages.json_text._TOKEN": "reads what was decoded as JSON: every string has its end",
-    "weft.passages.json_text._STRING": "the same",
+    "weft.passages.json_text._SIGN": "is matched where the last match ended, never searched for",
+    "weft.passages.json_text._STRING": "reads what was decoded as JSON: every string has its end",
     "weft.passages.literals._STRING": "the same",
     "weft.facts.memory_fact._SIGN": "the same",
     "weft.router.hydration._FORMATS['email']": "matches whole values, of 120 characters at most",

@@ -136,3 +136,26 @@ def test_what_is_unquoted_states_every_value(value: object) -> None:
     for scalar in _scalars(value):
         if isinstance(scalar, str):
             assert msgspec.json.encode(scalar).decode()[1:-1] in shown
+
+
+_SCALARS = st.none() | st.booleans() | st.integers() | st.text('ab,:[]{}"\\\n ', max_size=30)
+_NESTED = st.recursive(
+    _SCALARS,
+    lambda held: st.lists(held, max_size=4) | st.dictionaries(st.sampled_from("abcdefg"), held),
+    max_leaves=40,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(_NESTED, max_size=20), st.sampled_from([None, 1, 4]))
+def test_each_element_of_an_array_is_a_part_or_whole_within_one(
+    values: list[object], indent: int | None
+) -> None:
+    """Also where it has brackets in its strings, or more levels than are passed over at once."""
+    values = ["long enough to be taken apart" * 9, *values]
+    text = json.dumps(values, indent=indent)
+    made = split_json(Decoded(text, "json"), lines)
+    assert made is not None
+    held = [json.loads(f"[{text[part.start : part.end]}]") for part in made.children]
+    assert [value for part in held for value in part] == values
+    assert [len(part) for part in held] == [part.count for part in made.children]

@@ -26,20 +26,33 @@ MOST_IDENTIFIERS = 3
 DEEPEST = 40
 """Levels of nesting that are taken apart."""
 
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],]')
-_CLOSED = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_BETWEEN = r'[^{}\[\]"]*+'
-_FLAT = re.compile(rf"[{{\[]{_BETWEEN}(?:{_CLOSED}{_BETWEEN})*+[}}\]]|{_TOKEN.pattern}")
-"""A container that holds none as one token, too: most are small, and not taken apart."""
+_QUOTED = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+
+
+def _container(nested: str = "") -> str:
+    """A pattern of a container whose containers are as `nested` says."""
+    return rf'[{{\[](?:[^"{{}}\[\]]++|{_QUOTED}{nested})*+[}}\]]'
+
+
+_SMALL = re.compile(_container("|" + _container("|" + _container("|" + _container()))))
+"""A container, with three levels of others within it at most: the usual record."""
+_SIGN = re.compile(rf'(?:[^"{{}}\[\],]++|{_QUOTED})*+([{{}}\[\],])[ \t\n\r]*+')
+"""What comes before the next sign that bounds values, the sign, and the blanks behind it."""
 _KEY = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:\s*')
 _BLANK = " \t\n\r"
 
 
-class _Value(msgspec.Struct):
+class _Value(msgspec.Struct, gc=False):
     """An element of an array or a field of an object while it is read."""
 
+    begin: int
+    """Where its holder's sign before it ends."""
     start: int
+    """Behind the blanks."""
     end: int = -1
+    """Before the blanks at its end."""
+    width: int = 0
+    """With the blanks."""
     members: list[_Value] | None = None
     """Of a container; None for scalars and for containers that are not taken apart."""
     bracket: int = 0
@@ -47,6 +60,13 @@ class _Value(msgspec.Struct):
     is_object: bool = False
     is_closed: bool = True
     """Its end is in the text, which may have been cut off before."""
+
+    def close(self, text: str, end: int) -> None:
+        """It reaches up to `end`, blanks included."""
+        self.width = end - self.begin
+        while end > self.start and text[end - 1] in _BLANK:
+            end -= 1
+        self.end = end
 
 
 Split = Callable[[Decoded], tuple[Part, ...]]
@@ -72,70 +92,61 @@ def split_call(told: Decoded, split: Split) -> Part | None:
 
 
 def _read(told: Decoded) -> _Value:
+    """The values of a JSON text, in one pass. A small container is passed over as a whole."""
     text = told.text
     starts = [literal.start for literal in told.literals]
-    root = _Value(0)
+    root = _Value(0, 0)
     open_values = [root]
-    for at, end in _tokens(told):
+    for at, following in _signs(told, open_values):
         sign = text[at]
-        if sign == '"':
-            continue
         holder = open_values[-1]
-        if end - at > 1:
+        if sign in "{[":
             holder.bracket = at
             holder.is_object = sign == "{"
-        elif sign in "{[":
-            holder.bracket = at
-            holder.is_object = sign == "{"
-            holder.members = [_Value(at + 1)]
+            holder.members = [_Value(at + 1, following)]
             open_values.append(holder.members[0])
         elif sign == ",":
-            holder.end = at
-            more = _Value(at + 1)
+            holder.close(text, at)
+            more = _Value(at + 1, following)
             open_values[-2].members.append(more)  # type: ignore[union-attr]
             open_values[-1] = more
         else:
-            holder.end = at
+            holder.close(text, at)
             open_values.pop()
             closed = open_values[-1]
-            small = at + 1 - closed.bracket <= (RECORD if len(open_values) > 1 else LEAF)
+            is_small = at + 1 - closed.bracket <= _limit(open_values)
             opened = bisect_left(starts, at) - bisect_left(starts, closed.bracket)
-            if (small or len(open_values) > DEEPEST) and not opened:
+            if (is_small or len(open_values) > DEEPEST) and not opened:
                 closed.members = None
     for cut in open_values[1:]:
-        cut.end = len(text)
+        cut.close(text, len(text))
     for holder in open_values[:-1]:
         holder.is_closed = False
-    root.end = len(text)
+    root.close(text, len(text))
     return root
 
 
-def _tokens(told: Decoded) -> Iterator[tuple[int, int]]:
-    """Start and end of what stands outside of the opened strings: strings, single signs, and whole
-    containers that are not taken apart."""
-    at, root = 0, len(told.text) - len(told.text.lstrip())
-    for literal in told.literals:
-        yield from _between(told.text, at, literal.start - 1, root)
-        at = literal.end + 1
-    yield from _between(told.text, at, len(told.text), root)
+def _limit(open_values: list[_Value]) -> int:
+    """Characters up to which the innermost open value is not taken apart."""
+    return RECORD if len(open_values) > 1 else LEAF
 
 
-def _between(text: str, start: int, stop: int, root: int) -> Iterator[tuple[int, int]]:
-    for found in _FLAT.finditer(text, start, stop):
-        at, end = found.span()
-        if text[at] == '"' or (end - at <= RECORD and at != root):
-            yield at, end
-        else:
-            yield from (inner.span() for inner in _TOKEN.finditer(text, at, end))
-
-
-def _trimmed(text: str, value: _Value) -> tuple[int, int]:
-    start, end = value.start, value.end
-    while start < end and text[start] in _BLANK:
-        start += 1
-    while end > start and text[end - 1] in _BLANK:
-        end -= 1
-    return start, end
+def _signs(told: Decoded, open_values: list[_Value]) -> Iterator[tuple[int, int]]:
+    """Each sign outside of the opened strings and of small containers, and where the value behind
+    it starts."""
+    text = told.text
+    find, small = _SIGN.match, _SMALL.match
+    begins = (0, *(literal.end + 1 for literal in told.literals))
+    ends = (*(literal.start - 1 for literal in told.literals), len(text))
+    for at, end in zip(begins, ends, strict=True):
+        while found := find(text, at, end):
+            sign, at = found.start(1), found.end()
+            if text[sign] in "{[":
+                whole = small(text, sign, min(end, sign + _limit(open_values)))
+                if whole is not None:
+                    at = whole.end()
+                    continue
+            yield sign, at
 
 
 class _Splitting:
@@ -148,7 +159,7 @@ class _Splitting:
 
     def container(self, value: _Value, unit: str) -> Part:
         """A container with its members as children; its opening goes up to its bracket."""
-        start, end = _trimmed(self._text, value)
+        start, end = value.start, value.end
         opening = value.bracket + 1 - start
         members = value.members or []
         children = self._fields(members) if value.is_object else self._elements(members)
@@ -157,7 +168,7 @@ class _Splitting:
 
     def _elements(self, members: list[_Value]) -> list[Part]:
         text = self._text
-        records = sum(text[_trimmed(text, one)[0] : one.end][:1] in "{[" for one in members)
+        records = sum(text[one.start : one.start + 1] in ("{", "[") for one in members)
         unit = "record" if 2 * records >= len(members) else "element"
         return self._grouped(members, unit, RECORD if unit == "record" else LEAF)
 
@@ -172,7 +183,7 @@ class _Splitting:
         has_any = unit == "field" and any(_is_identifier(text, one) for one in members)
         is_open = False
         for number, one in enumerate(members):
-            start, end = _trimmed(text, one)
+            start, end = one.start, one.end
             if start == end:
                 continue
             large = self._large(one, start, end, unit)
@@ -221,10 +232,9 @@ class _Splitting:
 
 def _is_identifier(text: str, field: _Value) -> bool:
     """Whether a field's name says that its value tells its record from others."""
-    if field.members is not None or field.end - field.start > IDENTIFIER:
+    if field.members is not None or field.width > IDENTIFIER:
         return False
-    start, _ = _trimmed(text, field)
-    key = _KEY.match(text, start, field.end)
+    key = _KEY.match(text, field.start, field.end)
     if key is None or NAMES.search(key[1]) is None:
         return False
     return text[key.end() : key.end() + 1] not in ("{", "[", "")

@@ -4,7 +4,10 @@ leaves are the smallest stretches that a prompt shows; what is left out is told 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
 
 import msgspec
 
@@ -15,7 +18,7 @@ NAMES = re.compile(
 """Names of the fields that identify a record in most programs' data."""
 
 
-class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
     """A stretch of a text, in characters. Children lie inside it, in order."""
 
     start: int
@@ -40,7 +43,24 @@ class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
         return self.end - self.start
 
 
-class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+class Family(msgspec.Struct, frozen=True):
+    """What is asked of a part's children again and again."""
+
+    firsts: Sequence[int]
+    """Of each child the number of its first leaf, counted in the whole text; then where the next
+    part's leaves begin."""
+    counts: Sequence[int]
+    """How many units the children before each are; then how many all are."""
+    identifying: tuple[int, ...]
+    """Places of the children that identify."""
+    units: frozenset[str]
+
+    def child_of(self, leaf: int) -> int:
+        """The place of the child that holds a leaf."""
+        return bisect_right(self.firsts, leaf) - 1
+
+
+class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, dict=True):
     """A text's parts, and in which notation they are written."""
 
     root: Part
@@ -50,13 +70,48 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     has_literals: bool = False
     """Its places are those of the text with its long strings decoded, see `literals.decoded`."""
 
+    @cached_property
+    def leaves(self) -> tuple[Part, ...]:
+        """The parts without children, in order."""
+        return tuple(leaves(self.root))
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Characters of all leaves before each, and of all."""
+        return list(accumulate((leaf.size for leaf in self.leaves), initial=0))
+
+    @cached_property
+    def families(self) -> dict[int, Family]:
+        """Of each part that has children, by its `id`."""
+        found: dict[int, Family] = {}
+        _add_families(self.root, 0, found)
+        return found
+
+
+def _add_families(part: Part, first: int, found: dict[int, Family]) -> int:
+    """Those of a part whose first leaf has this number; gives the number of the next part's."""
+    firsts, children = [first], part.children
+    for child in children:
+        first = _add_families(child, first, found) if child.children else first + 1
+        firsts.append(first)
+    found[id(part)] = Family(
+        firsts,
+        list(accumulate((child.count for child in children), initial=0)),
+        tuple(at for at, child in enumerate(children) if child.identifies),
+        frozenset(child.unit for child in children),
+    )
+    return first
+
 
 def leaves(part: Part) -> Iterator[Part]:
     """The parts without children, in order."""
-    if not part.children:
-        yield part
-    for child in part.children:
-        yield from leaves(child)
+    waiting = [part]
+    while waiting:
+        one = waiting.pop()
+        if one.children:
+            waiting += one.children[::-1]
+        else:
+            yield one
 
 
 def moved(part: Part, by: int) -> Part:
@@ -68,7 +123,7 @@ def moved(part: Part, by: int) -> Part:
 
 
 def leaf_count(part: Part) -> int:
-    return sum(map(leaf_count, part.children)) if part.children else 1
+    return sum(leaf_count(child) if child.children else 1 for child in part.children) or 1
 
 
 PASSAGE = 600

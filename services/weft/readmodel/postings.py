@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 import struct
+from collections import Counter, defaultdict
 from itertools import groupby
 from math import log2
 
@@ -24,8 +25,6 @@ WIDTH = 4
 MAX_TERM = 40
 """Significant characters of a term; longer words are hashes and base64."""
 
-_ONE_MORE, _MOST_TIMES = 1 << 8, 0xFF << 8
-"""A posting's frequency: one more of it, and the most."""
 _STEPS = 12
 """Steps per doubling of the length scale: a length is kept to within 3 %."""
 LENGTHS = tuple(2 ** (code / _STEPS) for code in range(256))
@@ -51,7 +50,12 @@ def posting(document: int, times: int, length: int) -> int:
     return (document % BLOCK) << 16 | (times if times < 256 else 255) << 8 | length
 
 
+_pack_one = struct.Struct("<I").pack
+
+
 def pack(postings: list[int]) -> bytes:
+    if len(postings) == 1:  # most terms of a text are rare
+        return _pack_one(postings[0])
     return struct.pack(f"<{len(postings)}I", *postings)
 
 
@@ -60,6 +64,8 @@ def halves(entries: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(entries) * 2 // WIDTH}H", entries)
 
 
+Postings = defaultdict[str, list[int]]
+"""Of each term its postings, in order of documents."""
 Document = tuple[int, int, list[str]]
 """Its number, its length code, and a term for each of its words."""
 
@@ -111,23 +117,16 @@ class IndexWriter:
 
     def _seal(self, session: int, documents: list[Document]) -> None:
         """Append the postings of a block's next documents to the rows of their terms."""
-        block, postings = documents[0][0] // BLOCK, dict[str, list[int]]()
+        block, postings = documents[0][0] // BLOCK, Postings(list)
         for document in documents:
             invert(document, postings)
         rows = ((session, term, block, pack(postings[term])) for term in sorted(postings))
         self._db.executemany(_sql.add_postings, rows)
 
 
-def invert(document: Document, postings: dict[str, list[int]]) -> None:
+def invert(document: Document, postings: Postings) -> None:
     """Add a document's postings to those of earlier documents of its block, by term."""
     number, length, terms = document
     once = posting(number, 1, length)
-    place = once >> 16
-    for term in terms:
-        found = postings.get(term)
-        if found is None:
-            postings[term] = [once]
-        elif found[-1] >> 16 != place:
-            found.append(once)
-        elif found[-1] & _MOST_TIMES != _MOST_TIMES:
-            found[-1] += _ONE_MORE
+    for term, times in Counter(terms).items():
+        postings[term].append(once if times == 1 else posting(number, times, length))

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 
 from weft.readmodel.erasure import newest_tombstone
-from weft.readmodel.postings import BLOCK, SEGMENT, invert, posting
+from weft.readmodel.postings import BLOCK, SEGMENT, Postings, invert, posting
 from weft.readmodel.sql import statements
 
 FEW = 8
@@ -38,7 +38,7 @@ class UnsealedPostings:
         self.base = first // BLOCK * BLOCK
         """First document of the block."""
         self._texts: list[tuple[int, int, str]] = []
-        self._postings: dict[str, list[int]] = {}
+        self._postings = Postings(list)
 
     def extend(self, rows: Iterable[tuple[int, int, str]]) -> None:
         """Add the next documents: number, length code, terms by line."""

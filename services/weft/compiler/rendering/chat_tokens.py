@@ -7,7 +7,7 @@ import re
 
 _ANGLED = (
     # Any of the forms <|im_start|>, <|turn>, <turn|> and DeepSeek's with full-width bars.
-    r"<(?=[|\uff5c/])(?=/?[|\uff5c])|(?<=[\w\"][|\uff5c])(?=>)"
+    r"<(?=[|\uff5c/])(?=/?[|\uff5c])|\|(?<=[\w\"].)(?=>)|\uff5c(?<=[\w\"].)(?=>)"
     r"|<(?=/?(?:"
     # Llama 2, Mistral, Gemma, T5, Baichuan, Yi, GLM: beginnings, ends and fillers.
     r"s|bos|eos|pad|unk|mask|sep|cls|sop|eop|eot|eod|eom|BOS_TOKEN|EOS_TOKEN|PAD|CLS|SEP"
@@ -41,7 +41,8 @@ _OTHERS = (
     r"|\](?=~!?b[\[\]]|![pd]~\[)|\[(?=e~\[)"
 )
 _TOKEN = re.compile(f"{_ANGLED}|{_BRACKETED}|{_OTHERS}", re.IGNORECASE)
-"""The place within a token behind which a blank breaks it."""
+"""The sign within a token behind which a blank breaks it. Each branch begins with its sign, so that
+a text is searched for these alone."""
 
 
 def unbroken(text: str) -> str:

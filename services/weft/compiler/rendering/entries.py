@@ -62,7 +62,7 @@ def entry(
         tool_name=_text(named("tool_name")),
         call_id=f"c{row.ordinal}" if row.kind is ItemKind.TOOL_CALL else None,
         # What had to be broken in the text would stand whole in a call.
-        arguments=shown.arguments if unbroken(text) == text else None,
+        arguments=None if shown.arguments is None or unbroken(text) != text else shown.arguments,
         turn_id=_text(named("turn_id")),
         occurred_at=_text(named("occurred_at")) or _published(row.published_ns),
         view=shown.view,

@@ -4,10 +4,11 @@ what is missing and how much of it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
 
 from weft.passages.json_text import unquoted
-from weft.passages.part import Outline, Part, leaf_count, leaves
+from weft.passages.part import Family, Outline, Part, leaves
 
 _NUMBERED = re.compile(r"[ \t]*(\d{1,7})(?=[:|\t \u2192])")
 """A line that begins with its number, as editors and `grep -n` write it."""
@@ -20,16 +21,17 @@ def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
     JSON stands without the quotes that it can do without, see `unquoted`.
     """
     assembling = _Assembling(text, outline, frozenset(chosen))
-    assembling.part(outline.root, 0)
+    assembling.part(outline.root)
     return assembling.text()
 
 
 class _Assembling:
-    def __init__(self, text: str, outline: Outline, chosen: frozenset[int]) -> None:
+    def __init__(self, text: str, outline: Outline, chosen: Collection[int]) -> None:
         self._text = text
         self._is_json = outline.is_json
         self._has_literals = outline.has_literals
-        self._chosen = chosen
+        self._families = outline.families
+        self._chosen = sorted(chosen)
         self._pieces: list[str] = []
         self._missing: list[Part] = []
         """Lines and paragraphs left out since the last piece: one mark tells of all."""
@@ -40,42 +42,36 @@ class _Assembling:
         self._mark()
         return "".join(self._pieces).rstrip(blank)
 
-    def part(self, part: Part, number: int) -> int:
-        """Add what is chosen of a part whose first leaf has this number; gives the next number."""
-        held = range(number, number + leaf_count(part))
-        at_once = not (self._has_literals and part.children)  # its strings may hold another form
-        if at_once and self._chosen.issuperset(held):
+    def part(self, part: Part) -> None:
+        """Add what is chosen of a part that has children."""
+        family = self._families[id(part)]
+        first, last = family.firsts[0], family.firsts[-1]
+        begin, end = bisect_left(self._chosen, first), bisect_left(self._chosen, last)
+        # Its strings may hold another form.
+        if end - begin == last - first and not self._has_literals:
             self._exact(part.start, part.end, part.unit)
-            return held.stop
+            return
         if part.opening:
             self._exact(part.start, part.start + part.opening, part.unit)
-        self._children(part, number)
+        self._children(part.children, family, map(family.child_of, self._chosen[begin:end]))
         if part.closing:
             self._exact(part.end - part.closing, part.end, part.unit)
-        return held.stop
 
-    def _children(self, part: Part, number: int) -> None:
-        gap: list[Part] = []
-        is_first = True
-        total = sum(child.count for child in part.children)
-        for child in part.children:
-            held = range(number, number + (leaf_count(child) if child.children else 1))
-            number = held.stop
-            if not child.identifies and self._chosen.isdisjoint(held):
-                gap.append(child)
-                continue
-            if gap:
-                self._gap(gap, total, is_first)
-                gap, is_first = [], False
-            if child.unit in _JSON_UNITS and not is_first:
+    def _children(self, children: Sequence[Part], family: Family, chosen: Iterable[int]) -> None:
+        following = 0
+        for place in sorted({*family.identifying, *chosen}):
+            child = children[place]
+            if following < place:
+                self._gap(children, family, following, place)
+            if child.unit in _JSON_UNITS and place:
                 self._add(", ")
-            is_first = False
+            following = place + 1
             if child.children:
-                self.part(child, held.start)
+                self.part(child)
             else:
                 self._exact(child.start, child.end, child.unit)
-        if gap:
-            self._gap(gap, total, is_first)
+        if following < len(children):
+            self._gap(children, family, following, len(children))
 
     def _exact(self, start: int, end: int, unit: str) -> None:
         text = self._text[start:end]
@@ -85,14 +81,21 @@ class _Assembling:
         self._mark()
         self._pieces.append(piece)
 
-    def _gap(self, gap: Sequence[Part], total: int, is_first: bool) -> None:
-        if gap[0].unit in _JSON_UNITS:
-            mark = gap_mark(self._text, gap, total)
-            self._add(mark if is_first else f", {mark}")
-        elif gap[0].unit == "row":
-            self._lined(gap_mark(self._text, gap, total), True)
-        else:
+    def _gap(self, children: Sequence[Part], family: Family, start: int, end: int) -> None:
+        """Leave out the children from one place to before another."""
+        unit, gap = children[start].unit, children[start:end]
+        if unit not in _JSON_UNITS and unit != "row":
             self._missing += gap
+            return
+        if family.units == {unit}:
+            count = family.counts[end] - family.counts[start]
+            mark = _mark_of(self._text, gap, count, family.counts[-1])
+        else:
+            mark = gap_mark(self._text, gap, family.counts[-1])
+        if unit == "row":
+            self._lined(mark, True)
+        else:
+            self._add(f", {mark}" if start else mark)
 
     def _mark(self) -> None:
         """Tell of the lines that are missing here."""
@@ -119,11 +122,7 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
     """`… 12 of 14 records …`, `… 2 fields: dob, email …`, `… lines 40-93 …`, `… 3 paragraphs …`."""
     unit = gap[0].unit
     if all(part.unit == unit for part in gap) and unit in (*_JSON_UNITS, "row"):
-        count = sum(part.count for part in gap)
-        if unit == "field":
-            names = _field_names(text, gap)
-            return f"… {count} {_named(unit, count)}{': ' * bool(names)}{', '.join(names)} …"
-        return f"… {count} of {total} {_named(unit, total)} …"
+        return _mark_of(text, gap, sum(part.count for part in gap), total)
     counts: dict[str, int] = {}
     for part in gap:  # of a block or a section, what is in it
         for leaf in leaves(part):
@@ -136,14 +135,23 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
     return f"… {told} …"
 
 
+def _mark_of(text: str, gap: Sequence[Part], count: int, total: int) -> str:
+    """Of records, fields, elements or rows, which are `count`."""
+    unit = gap[0].unit
+    if unit == "field":
+        names = _field_names(text, gap, count)
+        return f"… {count} {_named(unit, count)}{': ' * bool(names)}{', '.join(names)} …"
+    return f"… {count} of {total} {_named(unit, total)} …"
+
+
 _KEY = re.compile(r'\s*"([A-Za-z_][A-Za-z0-9_-]{0,31})"\s*:')
 MOST_NAMED = 8
 """Left-out fields that a mark names: what is not shown can then be asked for."""
 
 
-def _field_names(text: str, gap: Sequence[Part]) -> list[str]:
+def _field_names(text: str, gap: Sequence[Part], count: int) -> list[str]:
     """The names of left-out fields; none where they are many, or one of them is no plain word."""
-    if sum(part.count for part in gap) > min(len(gap), MOST_NAMED):
+    if count > min(len(gap), MOST_NAMED):
         return []
     keys = [_KEY.match(text, part.start) for part in gap]
     names = [key[1] for key in keys if key is not None]

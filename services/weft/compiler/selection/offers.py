@@ -29,7 +29,7 @@ from weft.compiler.profiles import (
 from weft.compiler.ranking.worth import Worth, new_worth, of_lists, worth
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
-from weft.passages.part import Outline, Part, leaf_count, leaves
+from weft.passages.part import Outline, Part, leaf_count
 from weft.readmodel.rows import ItemRow
 from weft.readmodel.terms import words
 from weft_schemas.items import ItemKind
@@ -126,7 +126,7 @@ def _arguments(root: Part) -> list[int]:
     found, number = [], 0
     for child in root.children:
         found.append(number)
-        number += sum(1 for _ in leaves(child))
+        number += leaf_count(child)
     return found
 
 
@@ -140,7 +140,7 @@ def _error_part(text: str, outline: Outline) -> int:
     places = [place for word in _ERRORS if (place := lowered.find(word)) >= 0]
     if not places:
         return 0
-    starts = [leaf.start for leaf in leaves(outline.root)]
+    starts = [leaf.start for leaf in outline.leaves]
     return max(bisect_right(starts, min(places)) - 1, 0)
 
 
@@ -191,7 +191,7 @@ def _offers(
     shares = _shares(row, outline, passages)
     room = OFFERED * budget / density
     if row.size_of_whole <= room:
-        parts = list(enumerate(leaves(outline.root)))
+        parts = list(enumerate(outline.leaves))
     else:
         parts = _telling(outline, passages, room)
         parts.sort(key=lambda one: (-shares(one[0]), one[0]))
@@ -228,22 +228,16 @@ def _telling(
     """Of a text that is far larger than the budget, with their numbers: the parts of the passages
     that answer and of their neighbours, and its first parts, as much of them as could fit."""
     near = {at + by for at in passages for by in (-1, 0, 1)}
-    bounds = (*outline.passages, leaf_count(outline.root))
+    parts = outline.leaves
+    bounds = (*outline.passages, len(parts))
     wanted = {
         number
         for at in near
         if 0 <= at < len(outline.passages)
         for number in range(bounds[at], bounds[at + 1])
     }
-    last = max(wanted, default=-1)
-    found = []
-    for number, part in enumerate(leaves(outline.root)):
-        if number > last and room < 0:
-            break
-        if number in wanted or room >= 0:
-            found.append((number, part))
-        room -= part.size
-    return found
+    first = range(min(bisect_right(outline.sizes, room), len(parts)))
+    return [(number, parts[number]) for number in sorted(wanted.union(first))]
 
 
 MESSAGES = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
