@@ -9,8 +9,8 @@ from weft.compiler.ranking.worth import (
     ASKED_FIELD,
     NEXT,
     STATED,
+    Covered,
     asked_fields,
-    new_worth,
     of_lists,
     worth,
 )
@@ -52,8 +52,12 @@ def test_the_value_of_a_field_that_is_asked_for_counts_more() -> None:
 
 def test_a_value_that_is_stated_already_is_worth_little_more() -> None:
     part = worth("the seat 12A", NOTHING)
-    assert new_worth(part, {}) == part.total > 0
-    assert new_worth(part, {"12A": 2}) < new_worth(part, {"12A": 1}) < part.total / 3
+    covered = Covered([part], {})
+    assert covered.new_worth(part) == part.total > 0
+    once = Covered([part], {"12A": 1}).new_worth(part)
+    assert Covered([part], {"12A": 2}).new_worth(part) < once < part.total / 3
+    covered.state(part)
+    assert covered.new_worth(part) == once
 
 
 def test_what_calls_ask_for_is_kept_where_little_fits() -> None:

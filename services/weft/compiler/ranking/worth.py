@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
+from operator import truediv
 from typing import Any
 
 import msgspec
@@ -133,10 +134,22 @@ def of_lists(text: str, part: Worth, used: Collection[str]) -> Worth:
     return Worth(weighed, sum(weighed.values()))
 
 
-def new_worth(part: Worth, stated: Mapping[str, int]) -> float:
-    """The weight of what is not yet stated."""
-    if stated.keys().isdisjoint(part.values):
-        return part.total
-    return sum(
-        weight / (1 + COVERED * stated.get(value, 0)) for value, weight in part.values.items()
-    )
+class Covered(dict[str, float]):
+    """By what the weight of each value is divided: it rises with every statement of the value."""
+
+    def __init__(self, parts: Iterable[Worth], stated: Mapping[str, int]) -> None:
+        """For the values of all these parts; `stated` counts the statements so far."""
+        values = {value for part in parts for value in part.values}
+        super().__init__((value, 1 + COVERED * stated.get(value, 0)) for value in values)
+
+    def new_worth(self, part: Worth) -> float:
+        """The weight of what is not yet stated."""
+        weights: Iterator[float] = map(
+            truediv, part.values.values(), map(self.__getitem__, part.values)
+        )
+        return sum(weights)
+
+    def state(self, part: Worth) -> None:
+        """What the part says is stated once more."""
+        for value in part.values:
+            self[value] += COVERED

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 from weft.passages.json_text import unquoted
 from weft.passages.part import Family, Outline, Part, leaves
@@ -75,7 +76,9 @@ class _Assembling:
 
     def _exact(self, start: int, end: int, unit: str) -> None:
         text = self._text[start:end]
-        self._add(unquoted(text) if self._is_json and unit in _JSON_PARTS else text)
+        if self._is_json and unit in _JSON_PARTS:
+            text = _unquoted(text) if len(text) <= _SHORT else unquoted(text)
+        self._add(text)
 
     def _add(self, piece: str) -> None:
         self._mark()
@@ -113,6 +116,11 @@ class _Assembling:
             space = "" if before == " " else " "
             self._pieces.append(f"{space}{mark}\n" if has_lines else f"{space}{mark} ")
 
+
+REMEMBERED, _SHORT = 1_024, 1_000
+"""Parts whose unquoted text is kept, and their length: the same ones are put together for every
+size that is tried."""
+_unquoted = lru_cache(maxsize=REMEMBERED)(unquoted)
 
 _JSON_PARTS = frozenset({"record", "field", "element", "call"})
 _JSON_UNITS = frozenset({"record", "field", "element"})

@@ -26,7 +26,7 @@ from weft.compiler.profiles import (
     PASSAGE_FLOOR,
     Wants,
 )
-from weft.compiler.ranking.worth import Worth, new_worth, of_lists, worth
+from weft.compiler.ranking.worth import Covered, Worth, of_lists, worth
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
 from weft.passages.part import Outline, Part, leaf_count
@@ -167,7 +167,7 @@ def order_parts(
                 required = shapes[row.sequence].required
                 found = [offer for offer in found if offer.part not in required]
             offers += found
-    return _greedy(offers, shapes, wants, dict(stated), budget * OVERSHOOT, set(opened))
+    return _greedy(offers, shapes, wants, stated, budget * OVERSHOOT, set(opened))
 
 
 def _offers(
@@ -283,15 +283,16 @@ def _greedy(
     offers: Sequence[Offer],
     shapes: Mapping[int, Shape],
     wants: Wants,
-    stated: dict[str, int],
+    stated: Mapping[str, int],
     limit: float,
     opened: set[int],
 ) -> list[Addition]:
-    """By score and new values per token. `stated` and `opened` are written on."""
+    """By score and new values per token. `opened` is written on."""
+    covered = Covered((offer.worth for offer in offers if offer.worth), stated)
 
     def rate(offer: Offer) -> float:
         cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)
-        gain = 1.0 + (offer.factor * new_worth(offer.worth, stated) if offer.worth else 0.0)
+        gain = 1.0 + (offer.factor * covered.new_worth(offer.worth) if offer.worth else 0.0)
         return float(offer.score * gain / cost**wants.cheap)
 
     additions: list[Addition] = []
@@ -304,8 +305,8 @@ def _greedy(
         opened.add(offer.group.key)
         spent += cost if cost <= limit / OVERSHOOT else 0.0  # what is too large leaves its room
         additions.append(Addition(offer.group, offer.sequence, offer.part, cost))
-        for value in offer.worth.values if offer.worth else ():
-            stated[value] = stated.get(value, 0) + 1
+        if offer.worth:
+            covered.state(offer.worth)
     return additions
 
 
