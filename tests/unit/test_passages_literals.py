@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.compiler.renditions.assembling import assembled
+from weft.passages.json_repair import MAX_CHARS
 from weft.passages.json_text import unquoted
 from weft.passages.literals import DEEPEST, decoded
 from weft.passages.part import leaf_count, leaves
@@ -113,6 +114,13 @@ def test_what_was_cut_off_is_read_as_far_as_it_goes(levels: int, as_repr: bool) 
 def test_what_only_begins_like_json_is_no_cut_json() -> None:
     for text in ("[1] A note, " + "and more of it " * 40, '{"a": 1} and then ' + "words " * 90):
         assert decoded(text).form == "text"
+
+
+def test_a_long_text_that_is_json_only_at_its_beginning_is_read_as_text() -> None:
+    text = json.dumps([FOUND] * 400) + "]]}" + "and more " * 40
+    assert len(text) > MAX_CHARS
+    assert decoded(text).form == "text"
+    assert outline_of(text) is not None
 
 
 texts = st.text(st.sampled_from("ab1 \\\"'{}[]:,/<|n\n\t"), max_size=90)

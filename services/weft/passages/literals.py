@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
-from weft.passages.json_repair import repaired
+from weft.passages.json_repair import MAX_CHARS, repaired
 
 LEAST, LEAST_JSON = 160, 40
 """Characters from which a string is opened; in a shorter one escapes cost little."""
@@ -107,7 +107,7 @@ def is_json(text: str) -> bool:
 
 def _is_cut_json(text: str) -> bool:
     """Whether a text is the beginning of a JSON object or array, some of it complete."""
-    if text[:1] not in ("{", "[") or len(text) < LEAST:
+    if text[:1] not in ("{", "[") or not LEAST <= len(text) <= MAX_CHARS:
         return False
     completed = repaired(text)
     # One that ends within the text is no cut one: something else follows it.
