@@ -1,5 +1,9 @@
 """Which parts are offered, and in which order they are worth their tokens."""
 
+import os
+import subprocess
+import sys
+
 import msgspec
 from tests.choosing import choice_of
 
@@ -66,6 +70,25 @@ def test_of_a_large_item_the_passages_that_answer_are_offered() -> None:
     starts = row.parts.passages
     assert starts[7] <= additions[0].part < starts[8]
     assert sum(parts[one.part].size for one in additions) < OFFERED * 300 * 5
+
+
+def test_how_much_a_part_answers_does_not_depend_on_the_hash_seed() -> None:
+    code = (
+        "from weft.compiler.selection.offers import _answers;"
+        "terms = [f'port{n}' for n in range(40)];"
+        "parts = [(n, ' '.join(terms[n % 3 : n + 7 : 1 + n % 2])) for n in range(33)];"
+        "print(_answers(parts, frozenset(terms)))"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(outputs) == 1
 
 
 def test_a_call_never_stands_without_each_of_its_arguments() -> None:

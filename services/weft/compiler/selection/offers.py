@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from math import log
+from math import fsum, log
 
 import msgspec
 
@@ -217,7 +217,8 @@ def _answers(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[in
     held = {number: terms.intersection(words(text)) for number, text in parts}
     counts = Counter(term for found in held.values() for term in found)
     gains = {term: log(1 + len(parts) / count) for term, count in counts.items()}
-    said = {number: sum(map(gains.__getitem__, found)) for number, found in held.items()}
+    # In whatever order a set gives its terms, the exact sum is the same.
+    said = {number: fsum(map(gains.__getitem__, found)) for number, found in held.items()}
     best = max(said.values(), default=0.0)
     return {number: value / best for number, value in said.items() if value} if best else {}
 
