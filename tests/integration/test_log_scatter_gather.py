@@ -19,14 +19,14 @@ class Named(msgspec.Struct):
 async def test_each_process_answers_and_none_is_waited_for_where_none_listens(log: Connection):
     async with asyncio.timeout(60):
         assert await gather(log, ASKED, 120.0, 0.0) == []
-    listeners = [await answer_each(log, SUBJECT, lambda n=n: Named(n)) for n in ("a", "b")]
+    listeners = [await answer_each(log, SUBJECT, lambda _, n=n: Named(n)) for n in ("a", "b")]
     assert sorted(await gather(log, ASKED, 60.0, 1.0)) == [b'{"name":"a"}', b'{"name":"b"}']
     for listener in listeners:
         await listener.close()
 
 
 async def test_an_answer_is_never_stored_as_an_event(log: Connection):
-    listener = await answer_each(log, SUBJECT, lambda: Named("a"))
+    listener = await answer_each(log, SUBJECT, lambda _: Named("a"))
     for reply in ("weft.acme.s1.out.summary", "weft.rival.s1.in.user_turn"):
         await log.publish(ASKED, b"{}", reply=reply)
     assert await gather(log, ASKED, 60.0, 0.0)  # after it the two above have been answered

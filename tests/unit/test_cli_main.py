@@ -300,6 +300,8 @@ def test_what_is_no_handle_is_said_before_anybody_is_asked(
 WITHOUT_A_SERVER = {
     "weft gateway status",
     "weft gateway approve",
+    "weft gateway login",
+    "weft gateway logout",
     "weft demo",
     "weft eval envelope",
     "weft policy known",

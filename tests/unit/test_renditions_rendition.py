@@ -8,6 +8,7 @@ from tests.session_view import ListView
 from weft.compiler.renditions.rendition import (
     Rendition,
     beginning,
+    compact,
     of_parts,
     part_count,
     places,
@@ -34,6 +35,21 @@ def test_a_result_is_shown_whole_byte_for_byte() -> None:
     text = "def f(x):\n\tif x:\n\t    return 'a  b'\n\n\n"
     shown = whole(row_of(ItemKind.TOOL_RESULT, text))
     assert (shown.view, shown.text) == ("whole", text)
+
+
+def test_a_short_text_within_a_text_is_compact_without_escapes() -> None:
+    said = {"_meta": None, "content": [{"type": "text", "text": 'Created "/root/ppt"'}]}
+    text = f"content=[TextContent(text={json.dumps(said, indent=2)!r})] isError=False"
+    row = row_of(ItemKind.TOOL_RESULT, text)
+    assert row.parts is None
+    shown = compact(row)
+    assert shown.text == (
+        "content=[TextContent(text='{_meta: null, content: [{type: text, text: "
+        '"Created \\"/root/ppt\\""}]}\')] isError=False'
+    )
+    assert reread(row, shown.view, shown.recipe) == shown
+    plain = row_of(ItemKind.TOOL_RESULT, '{"state": "late", "dock": "D25"}')
+    assert compact(plain) == whole(plain)
 
 
 def test_a_masked_secret_stays_masked_in_the_whole() -> None:

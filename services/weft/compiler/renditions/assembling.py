@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from weft.passages.json_text import unquoted
+from weft.passages.literals import Decoded
 from weft.passages.part import Family, Outline, Part, leaves
 
 _NUMBERED = re.compile(r"[ \t]*(\d{1,7})(?=[:|\t \u2192])")
@@ -24,6 +25,20 @@ def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
     assembling = _Assembling(text, outline, frozenset(chosen))
     assembling.part(outline.root)
     return assembling.text()
+
+
+def plain(told: Decoded) -> str:
+    """All of a text that has no outline, with what its strings hold: JSON without the quotes that
+    it can do without."""
+    write = str if told.form == "text" else unquoted
+    pieces: list[str] = []
+    at = 0
+    for literal in told.literals:
+        start, end = literal.start - 1, literal.end + 1  # with its quotes, which stay
+        quote, closing = told.text[start : start + 1], told.text[end - 1 : end]
+        pieces += (write(told.text[at:start]), quote, plain(literal.held), closing)
+        at = end
+    return "".join((*pieces, write(told.text[at:])))
 
 
 class _Assembling:

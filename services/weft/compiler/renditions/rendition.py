@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from weft.compiler.renditions.assembling import assembled
+from weft.compiler.renditions.assembling import assembled, plain
 from weft.compiler.renditions.in_force import in_force
 from weft.passages.json_text import unquoted
+from weft.passages.literals import decoded
 from weft.readmodel.calls import call_arguments
 from weft.readmodel.rows import ItemRow
 from weft.secrets.items import MASKED
@@ -51,12 +52,16 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
 def compact(row: ItemRow) -> Rendition:
     """All that the item says, JSON without the quotes that it can do without, and what its long
     strings hold without escapes."""
+    made = whole(row)
+    if made.view != WHOLE or row.kind is ItemKind.TOOL_CALL:
+        return made
     outline = row.parts
-    if outline is None or row.outdated or row.kind is ItemKind.TOOL_CALL:
-        return whole(row)
+    if outline is None:
+        told = decoded(row.whole)
+        return Rendition(COMPACT, plain(told)) if told.literals else made
     if outline.has_literals:
         return Rendition(COMPACT, assembled(row.readable, outline, range(row.part_count)))
-    return Rendition(COMPACT, unquoted(row.whole)) if outline.is_json else whole(row)
+    return Rendition(COMPACT, unquoted(row.whole)) if outline.is_json else made
 
 
 def part_count(row: ItemRow, redacted: bool = False) -> int:
