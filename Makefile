@@ -1,10 +1,11 @@
-# Each target does its own set-up: a virtual environment with pinned, hashed packages.
+# Each target does its own set-up: a virtual environment with pinned, hashed packages. What is
+# imported of them is compiled then; the rest, a third of the installing, never.
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test integrations chaos gateway soak fuzz bench panel lint clean
+.PHONY: help demo test collected integrations chaos gateway soak fuzz bench panel lint clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,7 +24,7 @@ help:
 $(STAMP): requirements/dev.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "make: no $(PYTHON); install Python 3.11 or set PYTHON=…" >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
@@ -43,10 +44,16 @@ FILES := --dist loadfile --no-loadscope-reorder
 ALONE := tests/integration/test_hostile_load.py
 PROOFS := $(filter-out $(ALONE),tests/crash tests/integration/test_attack.py \
   $(wildcard tests/integration/test_hostile_*.py tests/integration/test_scale_*.py))
-test: $(STAMP) lint
+test: $(STAMP)
+	+$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint collected
 	$(PYTEST) $(ALONE)
 	$(PYTEST) -n 2 $(FILES) $(PROOFS)
 	$(PYTEST) -n 4 $(FILES) $(addprefix --ignore=,$(ALONE) $(PROOFS))
+
+# Every test is imported once beside the checks, on the other core: else each process of the parts
+# above compiles all of them for itself.
+collected: $(STAMP)
+	@$(PYTEST) --collect-only -qq >/dev/null || $(PYTEST) --collect-only -qq
 
 # The frameworks in an environment of their own: 1.3 GB, which is why `make test` leaves them out.
 FRAMEWORKS := .venv-frameworks

@@ -143,10 +143,10 @@ async def test_an_idempotency_key_gives_the_first_answer_again_and_takes_no_othe
 
 async def test_an_idempotency_key_does_not_apply_to_a_compile_as_a_stream(http):
     """As the document says: each is made anew, whatever came under the key before."""
-    await publish(http, "unkeyed", item("m1"))
+    ack = (await publish(http, "unkeyed", item("m1")))["ack"]
     headers = {"Idempotency-Key": "k2", "Accept": "text/event-stream"}
     for query in ("one question", "another question"):
-        asked = {"phase": "answer", "query": query}
+        asked = {"phase": "answer", "query": query, "after": ack["sequence"], "timeout": 30}
         reply = await http.post("/v1/sessions/unkeyed/compile", json=asked, headers=headers)
         assert reply.status_code == 200
         assert "idempotency-replayed" not in reply.headers

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import statistics
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -266,19 +264,3 @@ async def test_without_a_read_model_it_says_what_to_start(tmp_path: Path):
         assert "start `weft work indexer`" in (await compiler.get("/ready"))[1]
         with pytest.raises(WeftError, match="catch up with the log"):
             await Site(log, "acme", compiler).compiled(timeout=0.2)
-
-
-async def test_the_time_of_a_small_compile(site: Site, tell):
-    """Printed, not asserted: it depends on the machine."""
-    [ack] = await site.publish("s1", [TURN])
-    await site.compiled(after=ack.sequence)
-    seconds = []
-    for number in range(200):
-        begun = time.perf_counter()
-        await site.compiled(query=f"invoice {number}")
-        seconds.append(time.perf_counter() - begun)
-    cuts = statistics.quantiles(seconds, n=100)
-    tell(
-        f"compile of one item, audited, n=200: p50 {cuts[49] * 1e3:.1f} ms, "
-        f"p99 {cuts[98] * 1e3:.1f} ms"
-    )

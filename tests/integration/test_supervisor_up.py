@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import statistics
-import time
 from pathlib import Path
 
 import msgspec
@@ -60,7 +58,7 @@ def is_back(up: Up, name: str) -> bool:
     return state.restarts > 0 and state.status == "running"
 
 
-async def test_a_session_goes_through_every_service_and_a_killed_worker(tmp_path: Path, tell):
+async def test_a_session_goes_through_every_service_and_a_killed_worker(tmp_path: Path):
     settings = Settings(data_dir=tmp_path / "data", tenant="acme")
     log_file = tmp_path / "weft.log"
     with log_file.open("ab") as log:
@@ -76,7 +74,7 @@ async def test_a_session_goes_through_every_service_and_a_killed_worker(tmp_path
                     assert pack.pending == ()
                     assert LARGE not in pack.prompt
                     assert pack.stats.prompt_tokens <= pack.stats.budget
-                seconds = await latencies(c)
+                await settled_one_by_one(c)
             await until(lambda: is_back(up, "firewall-1"))
             started = pids(up)
             server = up.server.pid
@@ -84,26 +82,17 @@ async def test_a_session_goes_through_every_service_and_a_killed_worker(tmp_path
     restarts = {state.name: state.restarts for state in up.supervisor.states()}
     assert restarts.pop("firewall-1") == 1
     assert not any(restarts.values()), log_file.read_text()[-4_000:]
-    cuts = statistics.quantiles(seconds, n=100)
-    tell(
-        f"publish to compiled, 1 KB result, n={len(seconds)}: p50 {cuts[49] * 1e3:.1f} ms, "
-        f"p99 {cuts[98] * 1e3:.1f} ms"
-    )
 
 
-async def latencies(client: Client) -> list[float]:
-    """Seconds from publishing a 1 KB result to the pack that holds it, settled."""
-    seconds = []
-    for number in range(60):
+async def settled_one_by_one(client: Client) -> None:
+    """Each pack holds, settled, the 1 KB result that was published just before."""
+    for number in range(20):
         items = turns(1_000 + number, 1)
         items[-1] = msgspec.structs.replace(items[-1], text=f"no fault in {number}. " * 50)
-        begun = time.perf_counter()
         ack = await client.publish("s2", items)
         pack = await client.compile("s2", "interpret", after=ack.sequence, timeout=PATIENCE)
-        seconds.append(time.perf_counter() - begun)
         assert pack.pending == ()
         assert f"no fault in {number}" in pack.prompt
-    return seconds
 
 
 async def test_the_embedded_server_comes_back_with_everything(tmp_path: Path):

@@ -2,8 +2,6 @@
 
 import asyncio
 import signal
-import statistics
-import time
 
 import pytest
 from tests.integration.logged import (
@@ -124,22 +122,3 @@ async def test_without_a_server_it_says_so():
     async with started(ECHO, WEFT_NATS_URL="nats://127.0.0.1:9") as worker:
         assert await worker.gone() == 3
     assert "no nats-server answers" in worker.log[-1]["error"]
-
-
-async def test_the_time_from_a_publish_to_its_derived_event(server, log: Connection, tell):
-    """Printed, not asserted: it depends on the machine."""
-    seconds = []
-    subscription = await log.subscribe("weft.*.*.out.>")
-    async with started(*WORKER, WEFT_NATS_URL=server.url) as worker:
-        await worker.until_ready()
-        for number in range(100):
-            begun = time.perf_counter()
-            await publish(log, "s1", [result(f"i{number}", "x" * 1_000)])
-            await subscription.next_msg(timeout=PATIENCE)
-            seconds.append(time.perf_counter() - begun)
-    await subscription.unsubscribe()
-    cuts = statistics.quantiles(seconds, n=100)
-    tell(
-        f"publish to envelope, 1 KB, n=100: p50 {cuts[49] * 1e3:.1f} ms, "
-        f"p99 {cuts[98] * 1e3:.1f} ms"
-    )
