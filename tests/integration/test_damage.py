@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import re
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,6 +25,8 @@ from weft_schemas.items import ContextItem, ItemKind
 SESSIONS = 20
 REPLICA = ("--firewall", "0", *COMPILES)
 """Nothing but a user's turns is published: an indexer and a compiler have all the work."""
+PAIR = re.compile(rb"(?=([0-9a-f]{8} [0-9a-f]{8}))")
+"""Any two words of a text."""
 
 
 class Filled(NamedTuple):
@@ -105,16 +108,15 @@ def damage(path: Path, *, traceless: bool = False) -> None:
 def falsify(path: Path) -> bool:
     """Other words in the texts, as no error of SQLite or of a decoder would ever tell; false where
     they do not stand in the file yet, but beside it in the log of its writes."""
-    content = was = path.read_bytes()
-    for number in range(SESSIONS):
-        for item in turns(number):
-            told = item.text[:17].encode()
-            content = content.replace(told, told[:-8] + b"deadbeef")
-    if content == was:
-        return False
-    with path.open("r+b") as file:
-        file.write(content)
-    return True
+    texts = {item.text[:17].encode() for number in range(SESSIONS) for item in turns(number)}
+    content = bytearray(path.read_bytes())
+    places = [found.start() for found in PAIR.finditer(content) if found[1] in texts]
+    for at in places:
+        content[at + 9 : at + 17] = b"deadbeef"
+    if places:
+        with path.open("r+b") as file:
+            file.write(content)
+    return bool(places)
 
 
 async def until_as_before(client: library.Client, before: list[str]) -> None:
