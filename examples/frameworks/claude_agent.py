@@ -16,8 +16,6 @@ import os
 import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import scenario
@@ -30,6 +28,7 @@ from claude_agent_sdk import (
     tool,
 )
 from claude_agent_sdk.testing import run_session_store_conformance
+from scripted_endpoint import ScriptedEndpoint
 
 import weft
 from weft.integrations.claude_agent_sdk import BEFORE, WeftClaude
@@ -38,51 +37,13 @@ MCP = "mcp__shop__"
 SESSION = os.environ.get("SESSION", "claude")
 
 
-class ScriptedModel:
-    """`with ScriptedModel() as model:`, an endpoint of Anthropic's Messages API at `model.url`."""
+class ScriptedModel(ScriptedEndpoint):
+    """Speaks Anthropic's Messages API."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.read: list[str] = []
         """What was sent with each request, as one text: prompts, results and the system's words."""
-        self.faults: list[str] = []
-        held = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                try:
-                    status, said = 200, held.answer(request)
-                except AssertionError as error:
-                    held.faults.append(str(error))
-                    failed = {"type": "invalid_request_error", "message": str(error)}
-                    status, said = 400, {"type": "error", "error": failed}
-                is_streamed = status == 200 and request.get("stream")
-                body = "".join(_events(said)) if is_streamed else json.dumps(said)
-                self.send_response(status)
-                kind = "text/event-stream" if is_streamed else "application/json"
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(body.encode())))
-                self.end_headers()
-                self.wfile.write(body.encode())
-
-            def do_HEAD(self) -> None:
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> ScriptedModel:
-        Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        assert not self.faults, self.faults
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """A message that says and calls what comes next."""
@@ -104,6 +65,12 @@ class ScriptedModel:
             "stop_sequence": None,
             "usage": {"input_tokens": 1, "output_tokens": 1},
         }
+
+    def failure(self, message: str) -> dict[str, Any]:
+        return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+
+    def streamed(self, said: dict[str, Any]) -> str:
+        return "".join(_events(said))
 
     def next(self, step: int, sent: str) -> tuple[str, list[scenario.Call]]:
         """What the script says after so many answers; `sent` is what people and tools said."""

@@ -22,16 +22,15 @@ import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socket import socket
-from threading import Thread
 from typing import Any
 
 import scenario
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessageParam
 from pydantic import TypeAdapter
+from scripted_endpoint import ScriptedEndpoint
 
 SESSION = os.environ.get("SESSION", "litellm")
 MESSAGES = TypeAdapter(list[ChatCompletionMessageParam])
@@ -50,45 +49,12 @@ litellm_settings:
 """
 
 
-class ScriptedProvider:
-    """`with ScriptedProvider() as url:`, an OpenAI-compatible endpoint. Each model of it begins the
-    script by itself."""
+class ScriptedProvider(ScriptedEndpoint):
+    """Speaks OpenAI's API. Each model of it begins the script by itself."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.steps: Counter[str] = Counter()
-        self.faults: list[str] = []
-        held = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                try:
-                    status, said = 200, held.answer(request)
-                except AssertionError as error:
-                    held.faults.append(str(error))
-                    status, said = 400, {"error": {"message": str(error)}}
-                is_streamed = status == 200 and request.get("stream")
-                body = _streamed(said) if is_streamed else json.dumps(said)
-                self.send_response(status)
-                kind = "text/event-stream" if is_streamed else "application/json"
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body.encode())
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-    def __enter__(self) -> str:
-        Thread(target=self._server.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        assert not self.faults, self.faults
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """A completion that says what the script says next."""
@@ -120,6 +86,12 @@ class ScriptedProvider:
             "choices": [choice | {"finish_reason": "tool_calls" if made else "stop"}],
             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
         }
+
+    def failure(self, message: str) -> dict[str, Any]:
+        return {"error": {"message": message}}
+
+    def streamed(self, said: dict[str, Any]) -> str:
+        return _streamed(said)
 
 
 def _streamed(said: dict[str, Any]) -> str:
@@ -157,14 +129,14 @@ def valid(messages: list[Any]) -> None:
 
 
 @contextmanager
-def proxy(provider: str, hooks: str = HOOKS, config: str = CONFIG) -> Iterator[str]:
+def proxy(provider: ScriptedProvider, hooks: str = HOOKS, config: str = CONFIG) -> Iterator[str]:
     """LiteLLM's proxy, as its users start it; gives its address when it is ready."""
     with socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "weft_hooks.py").write_text(hooks)
-        Path(folder, "config.yaml").write_text(f"{_models(provider)}{config}")
+        Path(folder, "config.yaml").write_text(f"{_models(provider.url)}{config}")
         command = [
             str(Path(sys.executable).with_name("litellm")),
             *("--config", f"{folder}/config.yaml"),
@@ -186,7 +158,7 @@ def _models(provider: str) -> str:
   - model_name: {name}
     litellm_params:
       model: openai/{name}
-      api_base: {provider}
+      api_base: {provider}/v1
       api_key: none"""
         for name in names
     ]

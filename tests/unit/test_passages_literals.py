@@ -29,18 +29,24 @@ def wrapped(text: str, levels: int) -> str:
     return text
 
 
+def one_harbour_of(text: str) -> str:
+    """What is shown of it for the leaves that tell of the second harbour."""
+    made = outline_of(text)
+    assert made is not None
+    written = readable(text, made)
+    chosen = [
+        number
+        for number, leaf in enumerate(leaves(made.root))
+        if "Harbour 2" in written[leaf.start : leaf.end]
+    ]
+    return assembled(written, made, chosen)
+
+
 @pytest.mark.parametrize("levels", [1, 2, 3])
 def test_json_within_json_has_its_records_again(levels: int) -> None:
     text = wrapped(json.dumps(FOUND), levels)
     assert unquoted(json.dumps(FOUND)) in all_of(text)
-    made = outline_of(text)
-    assert made is not None
-    third = [
-        number
-        for number, leaf in enumerate(leaves(made.root))
-        if "Harbour 2" in readable(text, made)[leaf.start : leaf.end]
-    ]
-    shown = assembled(readable(text, made), made, third)
+    shown = one_harbour_of(text)
     assert "title: Harbour 2" in shown
     assert "\u2026 2 of 5 records \u2026" in shown
     assert "\\" not in shown
@@ -97,14 +103,7 @@ def test_what_was_cut_off_is_read_as_far_as_it_goes(levels: int, as_repr: bool) 
     text = wrapped(json.dumps(FOUND), levels)
     text = f"Result(text={text!r})" if as_repr else text
     cut = text[: text.index("Harbour 3") + 60]
-    made = outline_of(cut)
-    assert made is not None
-    third = [
-        number
-        for number, leaf in enumerate(leaves(made.root))
-        if "Harbour 2" in readable(cut, made)[leaf.start : leaf.end]
-    ]
-    shown = assembled(readable(cut, made), made, third)
+    shown = one_harbour_of(cut)
     assert "title: Harbour 2" in shown
     assert "\u2026 2 of 4 records \u2026" in shown
     assert "\\" not in shown
