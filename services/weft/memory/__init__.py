@@ -1,6 +1,6 @@
 """The memory-updater: facts and episodes that outlive the prompt they were learned in.
 
-The stores that they end up in are read through `FactStore` and `EpisodicStore`.
+They are read through `FactStore` and `EpisodicStore`.
 """
 
 from weft.readmodel.rows import EpisodicStore as EpisodicStore

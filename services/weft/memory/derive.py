@@ -1,5 +1,7 @@
-"""What the memory-updater derives, as functions over values. Nothing is overwritten: of one scope
-and key the value with the newest source sequence is in force, decided where the log is folded.
+"""What the memory-updater derives, as pure functions.
+
+Nothing is overwritten. Of all values for one scope and key, the one with the newest source sequence
+is in force. That is decided where the log is folded.
 """
 
 from __future__ import annotations
@@ -24,15 +26,15 @@ WORKER = "memory"
 VERSION = "3"
 
 _ANYONE = ("", "user", "human", "customer")
-"""Authors that mean the one user of the session."""
+"""Authors that stand for the one user of the session."""
 
 
 def facts_of_item(
     session: str, item: ContextItem, text: str, origin: Origin, languages: Languages | None = None
 ) -> FactsEvent | None:
-    """Facts of a user turn or a memory_fact; of other kinds none.
+    """The facts of a user turn or a memory_fact. Other kinds have none.
 
-    `text` is the whole text (fetched, where the item holds a BodyRef); `languages` as for
+    `text` is the whole text, fetched if the item holds a BodyRef. `languages` is as for
     `facts_said`.
     """
     if item.kind is ItemKind.USER_TURN:
@@ -48,11 +50,10 @@ def facts_of_item(
 def facts_of_envelope(
     session: str, item: ContextItem, event: EnvelopeEvent, origin: Origin, rules: MemoryRules
 ) -> FactsEvent | None:
-    """Facts of a tool result, through its envelope alone, where the rules let this tool teach;
-    `item` is the enveloped one.
+    """The facts of a tool result, read from its envelope alone, if the rules let this tool teach.
 
-    `origin` must name the item's sequence and the envelope's run, so that a repeated envelope
-    changes nothing and a re-derived one supersedes.
+    `item` is the result itself. `origin` must name the item's sequence and the envelope's run: then
+    a repeated envelope changes nothing, and a newly derived one replaces the facts of the old one.
     """
     tool = item.reserved.tool_name
     pairs = facts_of_profile(tool, event.envelope) if tool and teaches(rules, tool) else []
@@ -61,7 +62,7 @@ def facts_of_envelope(
 
 
 def episode_of(session: str, summary: SummaryEvent, origin: Origin) -> EpisodeEvent | None:
-    """The episode that a session's summary makes; None for an item's summary."""
+    """The episode made from a session's summary. None for the summary of an item."""
     if summary.origin.item_id or not summary.text:
         return None
     return EpisodeEvent(
@@ -79,8 +80,8 @@ def episode_of(session: str, summary: SummaryEvent, origin: Origin) -> EpisodeEv
 
 
 def _episode_id(session: str, summary: SummaryEvent) -> str:
-    """By the last item that it tells of, which is another in every stretch: a sequence number would
-    meet those of other episodes in a log that this session is copied to."""
+    """Made of the last item that the episode covers, which differs from stretch to stretch. A
+    sequence number could clash with another episode's in a log that the session is copied to."""
     last = summary.sources[-1] if summary.sources else summary.origin.sequence
     return f"{session}:{last}"
 
@@ -92,7 +93,7 @@ def _facts(
     sensitivity: Sensitivity,
     origin: Origin,
 ) -> FactsEvent | None:
-    """None for nothing, unless a re-derivation must withdraw what an earlier run found."""
+    """None if there are no pairs, unless this run must withdraw what an earlier one found."""
     if not pairs and not origin.run:
         return None
     return FactsEvent(

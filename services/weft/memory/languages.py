@@ -1,8 +1,8 @@
-"""What people say of themselves in other languages than English, as phrases in data: who reads a
-language can add to it, or replace it, without code.
+"""What people say about themselves in languages other than English.
 
-A phrase counts where it begins a clause of a sentence that says nothing else before it but a
-greeting or another such phrase: nobody reports it, supposes it or asks.
+The phrases are data: somebody who knows a language can add it or replace it without writing code. A
+phrase counts only at the beginning of a clause, and only if nothing but a greeting or another such
+phrase comes before it in its sentence. Then nobody reports it, supposes it or asks about it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import msgspec
 from weft_schemas.errors import ConfigurationError
 
 PLACE = "…"
-"""Where in a phrase the value stands."""
+"""Stands for the value in a phrase."""
 _MOST_WORDS = 8
-"""Of a value. A longer one is a sentence."""
+"""Of a value: anything longer is a sentence."""
 _MOST_CHARACTERS = 80
 _BETWEEN_CLAUSES = re.compile(r"[,;，、]+|(?<![.。!！])[.。!！]+(?=\s|$|[^\x00-\x7f])")  # noqa: RUF001
 _SENTENCE = re.compile(r"[^。！？?!]+[。！？?!]*")  # noqa: RUF001
@@ -28,22 +28,22 @@ _ASKED = re.compile(r"[?？؟¿]")  # noqa: RUF001
 _QUOTED = re.compile(r"[“”„«»‹›「」『』《》\"‚]|(?<!\w)[‘'’]|[:：]")  # noqa: RUF001
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _PROPER = frozenset({"name", "location", "employer", "timezone"})
-"""Keys of which a value begins with a capital letter, where the script has any."""
+"""Keys whose values begin with a capital letter, in scripts that have capitals."""
 
 
 class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """One language. All is matched without regard to case."""
+    """One language. Case does not matter in any match."""
 
     says: Mapping[str, tuple[str, ...]]
-    """Key → phrases, `…` where the value stands: `me llamo …`."""
+    """Key → phrases, with `…` for the value: `me llamo …`."""
     before: tuple[str, ...] = ()
-    """What may stand before a phrase in its clause, or make a clause of its own: greetings."""
+    """What may come before a phrase in its clause, or form a clause of its own: greetings."""
     joins: tuple[str, ...] = ()
-    """Words at which a clause ends, as commas do."""
+    """Words that end a clause, as a comma does."""
     imagines: tuple[str, ...] = ()
-    """What makes a supposition or a question of the sentence that holds it."""
+    """Words that turn their sentence into a supposition or a question."""
     is_spaced: bool = True
-    """Whether words stand apart."""
+    """Whether there are spaces between words."""
 
     @cached_property
     def _phrases(self) -> list[tuple[str, re.Pattern[str]]]:
@@ -67,7 +67,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @cached_property
     def _known(self) -> re.Pattern[str]:
-        """What every sentence holds that has a phrase."""
+        """Words of which every sentence with a phrase holds at least one."""
         words = {
             max(phrase.split(PLACE), key=len).split()[0]
             for phrases in self.says.values()
@@ -76,7 +76,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
         return _any_of(tuple(words), self.is_spaced)
 
     def said(self, sentence: str) -> Iterator[tuple[str, str]]:
-        """Keys and values that a sentence states of the speaker."""
+        """Keys and values that a sentence states about its speaker."""
         if not self._known.search(sentence) or self._supposed.search(sentence):
             return
         for part in _BETWEEN_CLAUSES.split(sentence):
@@ -107,8 +107,8 @@ Languages = Mapping[str, Language]
 
 
 def said_in(sentence: str, languages: Languages) -> Iterator[tuple[str, str]]:
-    """Keys and values that a sentence states of the speaker in one of these languages, in order.
-    What is quoted, introduced or asked states nothing."""
+    """Keys and values that a sentence states about its speaker in any of these languages, in order.
+    A quotation, something that a colon introduces, and a question state nothing."""
     if _QUOTED.search(sentence):
         return
     for found in _SENTENCE.finditer(sentence):
@@ -119,13 +119,16 @@ def said_in(sentence: str, languages: Languages) -> Iterator[tuple[str, str]]:
 
 @cache
 def own_languages() -> Languages:
-    """Those that weft brings."""
+    """The languages that come with weft."""
     return _read((files("weft.memory") / "languages.json").read_bytes())
 
 
 def languages_with(path: Path | None) -> Languages:
-    """Those that weft brings and those of a file in the same form, which replaces what it names; an
-    empty object there takes a language away. Raises `ConfigurationError`."""
+    """The languages that come with weft and those of a file in the same form.
+
+    A language in the file replaces weft's own of that name. An empty object removes it. Raises
+    `ConfigurationError`.
+    """
     if path is None:
         return own_languages()
     try:
@@ -150,7 +153,7 @@ def _read(data: bytes) -> dict[str, Language]:
 
 
 def _open(is_spaced: bool, phrase: str) -> str:
-    """A phrase as a pattern: any blanks between its words."""
+    """A phrase as a pattern, with any white space between its words."""
     before, _, after = phrase.partition(PLACE)
     words = [r"\s+".join(map(re.escape, part.split())) for part in (before, after)]
     gap = r"\s+" if is_spaced else r"\s*"
@@ -160,7 +163,7 @@ def _open(is_spaced: bool, phrase: str) -> str:
 
 
 def _any_of(words: tuple[str, ...], is_spaced: bool) -> re.Pattern[str]:
-    """Any of the words; what matches nothing where there are none."""
+    """Matches any of the words, or nothing if there are none."""
     if not words:
         return re.compile(r"(?!)")
     either = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
@@ -169,7 +172,7 @@ def _any_of(words: tuple[str, ...], is_spaced: bool) -> re.Pattern[str]:
 
 
 def _value(key: str, text: str) -> str:
-    """The value in a phrase's place, empty where it can be none."""
+    """The value that stands at a phrase's `…`, empty if the text cannot be a value."""
     value = text.strip(" .!。！*`()")  # noqa: RUF001
     if key == "email":
         found = _EMAIL.fullmatch(value)

@@ -1,5 +1,7 @@
-"""What a tool's result says about the user: only plain attributes of a profile, each by a strict
-form, and under the tool's name, so that it never passes for the user's word nor replaces it.
+"""What a tool's result says about the user.
+
+Only plain attributes of a profile count, and each value must have a strict form. Their keys begin
+with the tool's name, so they never pass for the user's own words and never replace them.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _FORMS = {
     "membership_level": _WORD,
     "tier": _WORD,
 }
-"""Attribute → the whole form of its value. No form has room for a sentence."""
+"""Attribute → pattern of its whole value. None has room for a sentence."""
 
 _ALIASES = {"time_zone": "timezone", "email_address": "email", "user_name": "username"}
 _OWNER = re.compile(r"(?:^|_)(?:user|profile|customer|account|me|owner|whoami)(?:$|_)")
@@ -37,7 +39,7 @@ _INDEXED = re.compile(r"\[\d*\*?\]|\*")
 
 
 def facts_of_profile(tool: str, envelope: ResultEnvelope) -> list[tuple[str, str]]:
-    """`get_user.email=mia@example.org` and its like; nothing of a result that a guard suspects."""
+    """Pairs such as `get_user.email=mia@example.org`; none if a guard suspects the result."""
     suspect = any(signal.kind in ("injection", "secret") for signal in envelope.signals)
     if suspect or envelope.status is not ResultStatus.SUCCESS:
         return []
@@ -50,9 +52,9 @@ def facts_of_profile(tool: str, envelope: ResultEnvelope) -> list[tuple[str, str
 
 
 def _attribute(tool: str, path: str) -> str:
-    """The profile attribute that a path ends in, where tool or path say whose it is."""
+    """The profile attribute at the end of a path, if the tool or the path says whose it is."""
     if _INDEXED.search(path):
-        return ""  # one of a list is somebody, not the user
+        return ""  # an entry of a list may be anybody, not the user
     parts = [key_from(part) for part in path.strip("$.").split(".")]
     attribute = _ALIASES.get(parts[-1], parts[-1])
     owners = [key_from(_snake(tool)), *parts[:-1]]

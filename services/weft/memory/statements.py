@@ -1,9 +1,9 @@
-"""What a user says about themselves, as key and value: `my timezone is UTC` → `user_timezone=UTC`.
+"""What users say about themselves, as key and value: `my timezone is UTC` → `user_timezone=UTC`.
 
-Only what a person says of himself in the indicative counts. What may be somebody else's words
-teaches nothing: what is quoted in any script's marks, reported, introduced by a colon, or stands on
-several lines, as what is pasted does; and neither do questions, suppositions and orders. What is to
-be remembered all the same is published as a `memory_fact`.
+Only plain statements about oneself count. Words that may be somebody else's teach nothing:
+quotations in the marks of any script, reports, whatever follows a colon, and text of several
+lines, which was probably pasted. Questions, suppositions and orders teach nothing either. To have
+something remembered all the same, publish it as a `memory_fact`.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
 from weft.memory.languages import Languages, own_languages, said_in
 
 _MOST_TEXT = 1_000
-"""Characters: people state facts briefly; what is longer was pasted."""
+"""Characters. People state facts briefly; a longer text was pasted."""
 _MOST_FACTS = 20
 _MOST_WORDS = 8
-"""Of a value. A longer one is a sentence."""
+"""Of a value: anything longer is a sentence."""
 
 _NOT_TYPED = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|```|^\s*(?:[>|{\[<]|\s{4})|<[/\w]")
-"""Lines, code, quotations, markup, tables and JSON: no message that somebody typed for himself."""
+"""Several lines, code, quotations, markup, tables and JSON: nothing that somebody just typed."""
 _OPENING = "“”„«»‹「『《〈〝\"‘‚'"  # noqa: RUF001
 _CLOSED = ("”", "”", "“”", "»", "«", "›", "」", "』", "》", "〉", "〞〟", '"', "’", "‘’", "'")  # noqa: RUF001
 _CLOSING = dict(zip(_OPENING, _CLOSED, strict=True))
-"""Opening quotation mark → what closes it."""
+"""Opening quotation mark → the marks that close it."""
 _QUOTE = re.compile(r"[“”„«»‹「『《〈〝\"‚]|(?<!\w)[‘'](?=\w)")  # noqa: RUF001
-"""Single ones open before a word alone: within one they are apostrophes."""
+"""A single mark opens a quotation only before a word. Within a word it is an apostrophe."""
 _SENTENCE = re.compile(r"(?<=[.!?;。！？؟])\s+")  # noqa: RUF001
 _IMAGINED = re.compile(
     r"\b(if|whether|unless|suppose|assuming|imagine|pretend|wish|example(?!\.\w))\b", re.I
 )
-"""Of these, what makes a supposition of all that stands in its sentence; of what follows, too,
-where it begins a sentence."""
+"""These words turn their whole sentence into a supposition. At the beginning of a sentence they do
+the same to everything after it."""
 _INTRODUCES = re.compile(r"\w\s*[:：](?:\s|$)")  # noqa: RUF001
-"""A colon gives the word to somebody else."""
+"""After a colon, somebody else may be speaking."""
 _BEFORE = re.compile(
     r"\W*(?:(?:now|actually|currently|still|just|also|simply|I think|you can|please)\s+)*", re.I
 )
-"""What may stand in a clause before what is said of oneself. Anything else may report it."""
+"""What may come before a statement in its clause. Anything else may make it a report."""
 _OWN = re.compile(r"\W*(?:I|my)\b", re.I)
 _ASIDE = 3
-"""Words of a clause that may stand before a comma, such as `by the way`."""
+"""Most words of a clause before a comma that reports nothing, such as `by the way`."""
 _CLAUSE = re.compile(r"[,:—–]\s|\s-\s|\b(?P<joined>and|but)\s", re.I)  # noqa: RUF001
 _VALUE_END = re.compile(
     r"[,;!?？؟。]|\.\s|\.?\Z|\s[-—–]\s"  # noqa: RUF001
@@ -72,7 +72,7 @@ _NAMED_THING = re.compile(
     r"|platform|branch|repo|repository|project|deadline|plan|hotel|wife|husband|partner|spouse"
     r"|daughter|son|dog|cat"
 )
-"""Attributes of which people say all kinds of things: only a name or a number is a value."""
+"""People say all kinds of things about these: only a name or a number counts as their value."""
 _SPECIFIC = re.compile(r"[A-Z\d_@]|\w[.-]\w")
 
 _MINE = re.compile(
@@ -108,7 +108,7 @@ _REMEMBER = re.compile(
     r"(?P<value>(?:my|I|I'm|I'd)\s\S.*)",
     re.I,
 )
-"""Only what is said of oneself: an order to remember something else may be anybody's."""
+"""Only statements about oneself: an order to remember anything else may come from anybody."""
 
 
 _MY = re.compile(r"my\s(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<value>\S.*)", re.I)
@@ -117,10 +117,10 @@ _MY = re.compile(r"my\s(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<va
 def facts_said(
     text: str, who: str = "user", languages: Languages | None = None
 ) -> list[tuple[str, str]]:
-    """Keys and values that a user turn states, in order; of one key the last.
+    """Keys and values that a user turn states, in order; of one key, only the last.
 
-    `who` begins the keys of what belongs to the speaker, `languages` are those besides English,
-    by default those that weft brings.
+    Keys begin with `who`, the speaker. `languages` are those besides English; by default the ones
+    that come with weft.
     """
     others = own_languages() if languages is None else languages
     typed = text.strip("\r\n") if len(text) < 2 * _MOST_TEXT else ""
@@ -143,7 +143,7 @@ def facts_said(
 
 
 def _quoted(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches within quotation marks of any script. One that nothing closes holds the rest."""
+    """Stretches within quotation marks of any script. One that is not closed takes the rest."""
     start = 0
     while opening := _QUOTE.search(text, start):
         closing = _CLOSING[opening.group()]
@@ -172,8 +172,8 @@ def _facts_of(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str
 
 
 def _is_said(sentence: str, match: re.Match[str], quoted: Spans) -> bool:
-    """Whether the speaker says it himself: it begins its clause, and no clause before it may be one
-    that reports it."""
+    """Whether it is the speaker's own statement: it begins its clause, and no clause before it
+    could be reporting it."""
     before = sentence[: match.start()]
     if _INTRODUCES.search(before) or _is_within(match.start(), quoted):
         return False
@@ -191,7 +191,7 @@ def _is_within(place: int, spans: Spans) -> bool:
 
 
 def _stated(key: str, value: str, who: str) -> tuple[str, str]:
-    """A preference is keyed by what it is about, so that window seats replace aisle seats."""
+    """The key of a preference names its topic, so that window seats replace aisle seats."""
     if key == "preference" and value:
         topic = re.split(r"\s(?:over|to|rather|than|instead)\s", value)[0]
         return f"{who}_{key}_{key_from(topic).split('_')[-1]}", value
@@ -199,7 +199,7 @@ def _stated(key: str, value: str, who: str) -> tuple[str, str]:
 
 
 def _attributed(attribute: str, value: str, who: str) -> tuple[str, str]:
-    """`my home time zone` → `user_home_timezone`; an empty key where it is no known attribute."""
+    """`my home time zone` → `user_home_timezone`; an empty key if the attribute is unknown."""
     words = key_from(attribute.replace("'s", "")).replace("time_zone", "timezone")
     words = words.replace("e_mail", "email").removesuffix("_address" if "mail" in words else "")
     parts = words.split("_")
@@ -214,7 +214,7 @@ def _attributed(attribute: str, value: str, who: str) -> tuple[str, str]:
 
 
 def _identifier(value: str) -> str:
-    """The part of the value that can be one: digits in it, or a single word."""
+    """The part of the value that can be an identifier: words with digits, or a single word."""
     if " " not in value:
         return value
     telling = [word for word in value.split() if any(letter.isdigit() for letter in word)]
@@ -222,7 +222,7 @@ def _identifier(value: str) -> str:
 
 
 def _remembered(remark: str, who: str) -> tuple[str, str]:
-    """What somebody wants to be remembered of himself."""
+    """Something that the speaker wants remembered about himself."""
     clause = re.match(
         r"my\s(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<value>\S.*)", remark, re.I
     )
@@ -234,7 +234,7 @@ def _remembered(remark: str, who: str) -> tuple[str, str]:
 
 
 def _value(rest: str) -> str:
-    """The value at the start of `rest`, empty where it is none."""
+    """The value at the start of `rest`, empty if there is none."""
     rest = _HEDGE.sub("", rest.strip())
     end = _VALUE_END.search(rest)
     value = rest[: end.start() if end else MAX_VALUE].strip(" .!\"'`*()")

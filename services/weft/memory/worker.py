@@ -1,5 +1,5 @@
-"""The memory-updater as a worker: user turns, envelopes and sessions' summaries become facts and
-episodes."""
+"""The memory-updater as a worker: it derives facts and episodes from user turns, envelopes and
+summaries of sessions."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ async def service(process: Process) -> None:
 
 
 def memory(log: EventLog, languages: Languages | None = None) -> Deriver:
-    """The worker; it alone reports malformed `out` events. `languages` are those in which facts are
-    recognised, besides English; by default those that weft brings."""
+    """The worker. No other one reports malformed `out` events. It recognises facts in English and in
+    `languages`, by default the ones that come with weft."""
     worker = Deriver(WORKER, VERSION, reports="out")
 
     async def of_envelope(source: Source) -> FactsEvent | None:
         return await _of_envelope(log, source)
 
-    # Kinds that can state a fact in their own words.
+    # The kinds whose own text can state a fact.
     worker.of(ItemKind.USER_TURN, ItemKind.MEMORY_FACT, when=_is_heard)(
         partial(_of_item, languages=languages)
     )
@@ -44,7 +44,7 @@ def memory(log: EventLog, languages: Languages | None = None) -> Deriver:
 
 
 def _is_heard(source: Source) -> bool:
-    """What the policy distrusts speaks through its envelope alone."""
+    """An item that the policy distrusts is heard only through its envelope."""
     return not source.is_untrusted
 
 
@@ -53,7 +53,7 @@ def _of_item(source: Source, *, languages: Languages | None) -> FactsEvent | Non
 
 
 def _tells(source: Source) -> bool:
-    """Whether it has facts, or may take back those of an earlier run."""
+    """Whether the envelope has facts, or may take back those of an earlier run."""
     event = source.event
     return isinstance(event, EnvelopeEvent) and bool(event.envelope.facts or event.origin.run)
 
