@@ -1,5 +1,6 @@
-"""Recorded compiles of one session again, under the policy they had and under another: a pure
-function of the session's records, so any process can take any session."""
+"""Compiles the recorded requests of one session again, under the policy they had and under another.
+
+It is a pure function of the session's records, so any process can take any session."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from weft_schemas.policy import ContextPolicy, Phase
 
 
 class Tally(msgspec.Struct):
-    """What compiles came to; sums, so that sessions add up."""
+    """Results of compiles, as sums, so that those of several sessions can be added."""
 
     compiles: int = 0
     tokens: int = 0
@@ -32,23 +33,23 @@ class Tally(msgspec.Struct):
     dropped: dict[str, int] = {}
     """Reason → items."""
     values: int = 0
-    """Argument values of next calls that the session had stated before."""
+    """Argument values of the next calls, as far as the session had stated them before."""
     grounded: int = 0
-    """Of these, how many stood in the context."""
+    """How many of these values the context showed."""
     followed: int = 0
-    """Compiles that came after another one of their session and phase."""
+    """Compiles that followed another one of the same session and phase."""
     stability: float = 0.0
-    """Sum over these: the share of the prompt before that is the beginning of this one."""
+    """Sum over these compiles: the share of the earlier prompt with which the later one begins."""
 
     def add(self, other: Tally) -> None:
-        """Count another tally in."""
+        """Add another tally to this one."""
         for name in ("compiles", "tokens", "included", "values", "grounded", "followed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.stability += other.stability
         self.dropped = dict(Counter(self.dropped) + Counter(other.dropped))
 
     def summary(self) -> dict[str, Any]:
-        """The sums as shares and means; null where nothing was counted."""
+        """The sums as shares and means; null if nothing was counted."""
         return {
             "compiles": self.compiles,
             "tokens": self.tokens,
@@ -62,7 +63,7 @@ class Tally(msgspec.Struct):
 
 
 class Altered(msgspec.Struct, frozen=True):
-    """One compile that the other policy answers otherwise."""
+    """One compile whose result differs under the other policy."""
 
     id: str
     phase: str
@@ -81,10 +82,10 @@ class SessionResult(msgspec.Struct):
     proposed: Tally
     altered: list[Altered]
     unlike: list[str]
-    """Ids of compiles that this release, under their own policy, selects otherwise than was
-    recorded by the same code version: their comparison starts from what it selects now."""
+    """Ids of compiles that now select something else than was recorded, although policy and code
+    version are the same. They are compared with what is selected now."""
     missing: int = 0
-    """Compiles that found no item, since the log was trimmed."""
+    """Compiles that found no item because the log was trimmed."""
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -92,9 +93,9 @@ class Task(msgspec.Struct, frozen=True):
 
     session: str
     audits: tuple[CompileAudit, ...]
-    """In order of recording, of one tenant."""
+    """Of one tenant, in the order in which they were recorded."""
     records: tuple[LogRecord, ...]
-    """All that its compiles could read, in order, and the session's later items."""
+    """Everything that its compiles could read, and the session's later items, in order."""
     policy: ContextPolicy
     key: bytes
     through: int
@@ -103,7 +104,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 def backtest(task: Task) -> SessionResult:
-    """Compile every recorded compile of the task under its own and under the other policy."""
+    """Compile every recorded request of the task under its own policy and under the other one."""
     result = SessionResult(task.session, Tally(), Tally(), [], [])
     bases = _Bases({audit.id: audit for audit in (*task.bases, *task.audits)}, {})
     items = items_of(task.session, task.records)
@@ -122,8 +123,8 @@ def backtest(task: Task) -> SessionResult:
 
 
 class _Bases(msgspec.Struct):
-    """Compiles by recorded id, for `stable_from`: as they were, and as the other policy made them,
-    so that each way goes on from its own prompts."""
+    """Compiles by recorded id, for `stable_from`: as they were, and as the other policy made them.
+    So each policy continues from its own prompts."""
 
     recorded: dict[str, CompileAudit]
     proposed: dict[str, CompileAudit]
@@ -175,8 +176,8 @@ def _tally(
 
 
 def _grounding(pack: ContextPack, items: Sequence[tuple[int, ContextItem]]) -> tuple[int, int]:
-    """Values of the next call and how many of them stand in the context; (0, 0) where the compile
-    was not for a call, or none came."""
+    """The number of values in the next call, and how many of them the context shows; (0, 0) if the
+    compile was not for a call, or no call followed."""
     if pack.phase is not Phase.CALL:
         return 0, 0
     position = sum(sequence <= pack.sequence for sequence, _ in items)
@@ -187,7 +188,7 @@ def _grounding(pack: ContextPack, items: Sequence[tuple[int, ContextItem]]) -> t
 
 
 def _next_arguments(later: Iterable[ContextItem]) -> Iterable[Any]:
-    """Arguments of the calls that come next, before anybody else speaks."""
+    """Arguments of the calls that follow, up to the first item of another kind."""
     for item in later:
         if item.kind is not ItemKind.TOOL_CALL:
             return
@@ -205,7 +206,8 @@ def _altered(id: str, own: ContextPack, proposed: ContextPack, view: SessionView
 
 
 def items_of(session: str, records: Iterable[LogRecord]) -> list[tuple[int, ContextItem]]:
-    """A session's items with their sequences, the first of each id, as agents published them."""
+    """A session's items as agents published them, each with its sequence. If an id occurs more than
+    once, the first item counts."""
     found: dict[str, tuple[int, ContextItem]] = {}
     for record in records:
         if not record.subject.startswith("w.in."):
@@ -220,8 +222,8 @@ def items_of(session: str, records: Iterable[LogRecord]) -> list[tuple[int, Cont
 
 
 def prefix_share(previous: str, following: str) -> float:
-    """The share of a prompt's characters with which the next one begins: what a provider's cache
-    can use again."""
+    """The share of a prompt with which the next one begins, in characters: what a provider's cache
+    can reuse."""
     if not previous:
         return 1.0
     most = min(len(previous), len(following))

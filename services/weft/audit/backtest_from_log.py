@@ -1,5 +1,5 @@
-"""Backtesting on a real log: recorded compiles read from the audit stream, their sessions handed to
-processes one at a time, results added up."""
+"""Backtesting on a real log: reads the recorded compiles from the audit stream, hands sessions to
+processes one at a time, and adds up the results."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.policy import ContextPolicy
 
 AHEAD = 2
-"""Sessions per process that are read from the log before a process is free for them."""
+"""Sessions per process that are read from the log before a process is free to take them."""
 
 START_SECONDS = 60.0
-"""Until all processes must have started."""
+"""Time in which all processes must have started."""
 
 Progress = Callable[[int, int], None]
-"""Called with the compiles done and how many there are."""
+"""Called with the number of compiles done and the number of all."""
 
 _Timed = tuple[SessionResult, int, float]
 
@@ -46,15 +46,15 @@ class Backtest(msgspec.Struct):
     proposed: Tally
     sessions: list[SessionResult]
     skipped: dict[str, int]
-    """Compiles that could not be made again, by reason."""
+    """Reason → number of compiles that could not be made again."""
     processes: int
     seconds: float
-    """From the first session read to the last result; starting the processes is not in it."""
+    """From the first session read to the last result, without the start of the processes."""
     busy: dict[int, float] = {}
-    """Processor seconds of each process that worked, by its id."""
+    """Process id → processor seconds, of each process that worked."""
 
     def add(self, result: SessionResult, process: int, seconds: float) -> None:
-        """One session, done by a process in so many processor seconds."""
+        """Add the result of one session, and the processor seconds that its process took."""
         self.busy[process] = self.busy.get(process, 0.0) + seconds
         self.recorded.add(result.recorded)
         self.proposed.add(result.proposed)
@@ -99,9 +99,9 @@ async def backtest_policy(
     since_ns: int = 0,
     progress: Progress = lambda done, all: None,
 ) -> Backtest:
-    """Compile again what a tenant's agents had compiled since a time, under `policy`.
+    """Compile again, under `policy`, everything that a tenant's agents had compiled since a time.
 
-    Raises `NotFound` where nothing was compiled, and `Unavailable` where a process was lost.
+    Raises `NotFound` if nothing was compiled, and `Unavailable` if a process was lost.
     """
     compiles = await all_compiles(connection, tenant)
     by_session: dict[str, list[CompileAudit]] = {}
@@ -144,8 +144,8 @@ async def _tasks(
     key: bytes,
     skipped: dict[str, int],
 ) -> AsyncIterator[Task]:
-    """One for each session that the log still holds; those with most compiles first, so that no
-    process is left alone with one at the end."""
+    """One task for each session that the log still holds. Those with the most compiles come first,
+    so that no long one is left for a single process at the end."""
     through = await last_sequence(connection)
     histories = Histories(connection, tenant, through)
     tenants = await histories.tenants()
@@ -162,7 +162,7 @@ async def _tasks(
 async def _results(
     pool: ProcessPoolExecutor, tasks: AsyncIterator[Task], most: int
 ) -> AsyncIterator[_Timed]:
-    """Results as they come, with at most so many tasks out."""
+    """Results as they come, with at most `most` tasks in flight."""
     loop = asyncio.get_running_loop()
     out: set[asyncio.Future[_Timed]] = set()
     async for task in tasks:
@@ -176,7 +176,7 @@ async def _results(
 
 
 def _timed(task: Task) -> _Timed:
-    """A session's result, the process that made it, and the processor seconds that it took."""
+    """A session's result, the id of the process that made it, and the processor seconds it took."""
     begun = process_time()
     return backtest(task), os.getpid(), process_time() - begun
 
@@ -188,7 +188,8 @@ async def _started(pool: ProcessPoolExecutor, processes: int) -> None:
 
 
 def _warm(ready: Barrier) -> None:
-    """Load the tokenizer, and wait for the others: else the first would take their first tasks."""
+    """Load the tokenizer and wait for the other processes. Otherwise the first one to start would
+    take the tasks meant for them."""
     tokens.counter(tokens.DEFAULT_ENCODING)
     ready.wait(START_SECONDS)
 

@@ -1,5 +1,6 @@
-"""What can be wrong between the log, what was derived from it and what was folded of it, found by
-pure functions; each finding says what to do about it."""
+"""Checks of the log, of the events derived from it, and of the rows folded from it.
+
+They are pure functions. Each finding says what to do about it."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ from weft.readmodel.store import get_meta, snapshot
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import ErasureReceiptEvent
 
-# An absolute name takes the place of the read model's own folder.
+# An absolute path replaces the read model's own folder.
 _sql = statements(str(Path(__file__).with_name("checks")))
 
 _LISTED = 5
-"""Sequences or items named in one finding."""
+"""Most sequences or items that one finding names."""
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -35,36 +36,36 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     tenant: str = ""
     session: str = ""
     sequence: int = 0
-    """Of the event that it is about, 0 where it is about none."""
+    """Of the event that the finding is about, 0 if it is about none."""
     item_id: str = ""
     note: bool = False
-    """Worth knowing, and no fault."""
+    """Worth knowing, but no fault."""
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What a read model says, in digests."""
+    """The content of a read model, in digests."""
 
     sequence: int
-    """Everything up to here is folded."""
+    """Everything up to this sequence is folded."""
     digest: str
     sessions: dict[tuple[str, str], str]
     """(tenant, session) → digest."""
 
 
 def look_at(db: sqlite3.Connection) -> Look:
-    """The state of a read model, all of one commit."""
+    """The state of a read model after one commit."""
     with snapshot(db):
         sessions = {(tenant, session): value for tenant, session, value in session_digests(db)}
         return Look(int(get_meta(db, "checkpoint") or 0), content_digest(db), sessions)
 
 
 def content_findings(db: sqlite3.Connection) -> list[Finding]:
-    """What a fresh fold of the log shows of events: unsettled, orphaned, malformed."""
+    """What a fresh fold of the log says about its events: unsettled, orphaned, malformed ones."""
     return [*waiting(db), *_orphans(db), *_faults(db), *_parked(db), *_conflicts(db)]
 
 
 def waiting(db: sqlite3.Connection) -> list[Finding]:
-    """Untrusted items that have neither an envelope nor a place among the parked."""
+    """Untrusted items that have no envelope and are not parked."""
     return [
         Finding(
             "waiting",
@@ -113,9 +114,9 @@ def _faults(db: sqlite3.Connection) -> Iterator[Finding]:
 
 
 class Sources:
-    """Tells derived events without a source that are a fault from those that had to come: workers
-    work on every item that comes, also on one that is stored twice and counts once, and on one
-    that is erased meanwhile. Fed in order of their sequences."""
+    """Some derived events without a source are faults; others are to be expected. This tells them
+    apart. A worker takes every item, even one that is stored twice and counts once, or one that is
+    erased meanwhile. Findings must be given in the order of their sequences."""
 
     def __init__(self, db: sqlite3.Connection, deleted: Iterable[int]) -> None:
         self._uncounted = {sequence for (sequence,) in db.execute(_sql.uncounted)}
@@ -123,11 +124,11 @@ class Sources:
         self._buried = {tenant for (tenant,) in db.execute(_sql.buried)}
 
     def judged(self, finding: Finding, source: int) -> Finding:
-        """The finding about an event of unknown source, a note where that is explained."""
+        """The finding about an event of unknown source, turned into a note if there is a reason."""
         replace = msgspec.structs.replace
         nothing = "nothing: the fold ignores it"
         if source in self._uncounted:
-            # What is derived of this one is no more counted than it is.
+            # An event derived from this one does not count either.
             self._uncounted.add(finding.sequence)
             what = f"it is derived of event {source}, whose item was published before and counts"
             return replace(finding, kind="uncounted_source", what=what, mend=nothing, note=True)
@@ -167,14 +168,14 @@ _envelope = msgspec.json.Decoder(_Envelope)
 
 
 class Doubles:
-    """Finds items that were enveloped twice in one run; fed with envelope events in order."""
+    """Finds items with two envelopes of one run. Takes the envelope events in order."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str, int, str], int] = {}
         self.findings: list[Finding] = []
 
     def take(self, record: LogRecord) -> None:
-        """Look at one envelope event."""
+        """Check one envelope event."""
         try:
             origin = _envelope.decode(record.payload).origin
             address = record.address()
@@ -196,7 +197,7 @@ class Doubles:
 
 
 def gaps(db: sqlite3.Connection, deleted: Sequence[int], trimmed_before: int) -> list[Finding]:
-    """Whether erasures and trimming explain every message that the log does not hold any more."""
+    """Whether erasures and trimming explain every message that is no longer in the log."""
     missing = [sequence for sequence in deleted if sequence >= trimmed_before]
     receipts = [
         msgspec.json.decode(body, type=ErasureReceiptEvent) for (body,) in db.execute(_sql.receipts)
@@ -226,14 +227,14 @@ def bodies(
     db: sqlite3.Connection, trimmed_before: int
 ) -> list[tuple[str, str, int, str, str, int]]:
     """Tenant, session, sequence, item, SHA-256 and size of every body that should be in the object
-    store: those of trimmed items went with them."""
+    store. The bodies of trimmed items are gone with them."""
     return db.execute(_sql.bodies, (trimmed_before,)).fetchall()
 
 
 def comparison(
     live: Look, fresh: Look, live_db: sqlite3.Connection, fresh_db: sqlite3.Connection
 ) -> list[Finding]:
-    """Where two read models that stand at the same sequence say different things."""
+    """Where two read models at the same sequence differ."""
     if live.digest == fresh.digest:
         return []
     names = sorted({*live.sessions, *fresh.sessions})
@@ -251,7 +252,7 @@ def comparison(
 def _differing(
     name: tuple[str, str], through: int, live: sqlite3.Connection, fresh: sqlite3.Connection
 ) -> str:
-    """In words: items that one of the two does not have, or that they are not the same."""
+    """The difference in words: items that only one of the two has, or else rows that differ."""
     held, logged = (set(db.execute(_sql.items, (*name, through))) for db in (live, fresh))
     lacking, surplus = sorted(logged - held), sorted(held - logged)
     if lacking:

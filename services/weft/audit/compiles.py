@@ -1,4 +1,4 @@
-"""The record of compiles: finding one by its id, or all of a time."""
+"""The record of compiles: finds one by its id, or all of a tenant."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Logged(msgspec.Struct, frozen=True):
 
     audit: CompileAudit
     published_ns: int
-    """When, nanoseconds since 1970 UTC."""
+    """Nanoseconds since 1970, UTC."""
 
 
 async def find_compile(connection: Connection, tenant: str, compile_id: str) -> CompileAudit:
@@ -33,7 +33,7 @@ async def find_compile(connection: Connection, tenant: str, compile_id: str) -> 
 
 
 async def all_compiles(connection: Connection, tenant: str) -> list[Logged]:
-    """Every recorded compile of a tenant, each once, in order of recording."""
+    """Every recorded compile of a tenant, once each, in the order in which they were recorded."""
     found: dict[str, Logged] = {}
     async for record in read_matching(connection, _subjects(tenant), stream=AUDIT_STREAM):
         if record.message_id not in found:

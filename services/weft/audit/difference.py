@@ -1,4 +1,4 @@
-"""Two compiles of a session side by side: what came, what went, what reads otherwise, and why."""
+"""Compares two compiles of a session: what came, what went, what changed, and why."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ HEADER = "header"
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One block that the two prompts do not share."""
+    """One block that differs between the two prompts."""
 
     item_id: str
-    """Of a header or the tools: the block's name."""
+    """For a header or the tools, the name of the block."""
     change: str
     """`came`, `went` or `changed`."""
     why: str
     before: str = ""
-    """View in the first prompt, empty where it does not stand there."""
+    """View in the first prompt, empty if it is not there."""
     after: str = ""
 
 
 class Side(msgspec.Struct, frozen=True):
-    """One of the two compiles, in short."""
+    """A short account of one of the two compiles."""
 
     id: str
     sequence: int
@@ -45,16 +45,16 @@ class Difference(msgspec.Struct, frozen=True):
     before: Side
     after: Side
     same: int
-    """Blocks that read the same in both."""
+    """Number of blocks with the same text in both."""
     changes: tuple[Change, ...]
-    """In the order of the prompts: what is in the second, then what only the first had."""
+    """In the order of the prompts: blocks of the second, then those that only the first had."""
 
 
 def difference(
     before: ContextPack, after: ContextPack, was: SessionView, now: SessionView
 ) -> Difference:
-    """What the second pack shows otherwise than the first; `was` and `now` are the views that the
-    two were compiled over."""
+    """How the second pack differs from the first. `was` and `now` are the views from which the two
+    were compiled."""
     shown, earlier = _by_name(after.entries), _by_name(before.entries)
     changes = []
     for name, entry in shown.items():
@@ -75,7 +75,7 @@ def difference(
 
 
 def _by_name(entries: Iterable[PackEntry]) -> dict[str, PackEntry]:
-    """A header's view also names what it shows: that is no part of its name."""
+    """The view of a header also lists its content, which is not part of its name."""
     return {entry.item_id or entry.view.partition(" ")[0]: entry for entry in entries}
 
 
@@ -141,7 +141,7 @@ def _why_changed(old: PackEntry, new: PackEntry, was: SessionView, now: SessionV
 
 
 def _remembers(header: PackEntry, view: SessionView) -> bool:
-    """Whether there is any fact, or episode, for this header."""
+    """Whether there is any fact or episode for this header."""
     if header.view.startswith(FACTS):
         return any(fact.value for fact in view.facts(view.scopes()))
     return bool(view.episodes(view.scopes(), 1))

@@ -1,5 +1,5 @@
-"""Comparing two compiles on a real log; both are selected by this release, over fresh read models,
-so that the difference is that of their inputs."""
+"""Compares two compiles on a real log. This release compiles both, from a fresh read model, so that
+only their inputs can make a difference."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from weft_schemas.errors import InvalidInput, NotFound
 
 
 class Input(msgspec.Struct, frozen=True):
-    """What one of the two is compiled from."""
+    """The input of one of the two compiles."""
 
     session: str
     request: CompileRequest
     sequence: int | None = None
-    """Null: where the log ends now."""
+    """None stands for the end of the log."""
     encoding: str = tokens.DEFAULT_ENCODING
     base: CompileAudit | None = None
 
 
 async def logged_input(connection: Connection, tenant: str, compile_id: str) -> Input:
-    """That of a recorded compile. Raises `NotFound`."""
+    """The input of a recorded compile. Raises `NotFound`."""
     audit = await find_compile(connection, tenant, compile_id)
     base = await base_of(connection, audit)
     return Input(audit.session, audit.request, audit.sequence, audit.encoding, base)
@@ -41,7 +41,7 @@ async def compare(
 ) -> Difference:
     """Compile both and say how they differ.
 
-    Raises `InvalidInput` for two sessions, and `NotFound` where the log holds nothing to compile.
+    Raises `InvalidInput` for two sessions, and `NotFound` if there is nothing to compile.
     """
     if before.session != after.session:
         raise InvalidInput(

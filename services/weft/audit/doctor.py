@@ -1,5 +1,6 @@
-"""What could keep weft from working on this machine and with this server, looked at without
-changing anything: each check says what it found, and what weft would do or what is to be done."""
+"""Looks for anything that could keep weft from working on this machine and with this server.
+
+Nothing is changed. Each check says what it found, and what weft would do or what you should do."""
 
 from __future__ import annotations
 
@@ -36,14 +37,15 @@ from weft_schemas.subjects import STREAM
 
 PYTHON = (3, 11)
 SERVER = (2, 12)
-"""Below it a server knows no atomic batches."""
+"""An older server has no atomic batches."""
 FAST_SERVER = (2, 14)
-"""From which on publishing in bulk goes by fast ingest."""
+"""From this version on, bulk publishing uses fast ingest."""
 LITTLE_BYTES = 1 << 30
 LITTLE_SHARE = 0.1
-"""Of the disk: less that is free is told; less than `LITTLE_BYTES` is a fault."""
+"""Share of the disk. Less free space gets a note; less than `LITTLE_BYTES` is a fault."""
 SKEW_SECONDS = 2.0
-"""Between this clock and the server's: idle closing and times in logs go by the clocks."""
+"""Most difference to the server's clock. Times in logs and the closing of idle sessions depend on
+the clocks."""
 PORT = 4222
 SECONDS_PER_DAY = 86_400.0
 
@@ -51,20 +53,23 @@ State = Literal["ok", "note", "fault"]
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One thing that was looked at."""
+    """The outcome of one check."""
 
     name: str
     state: State
     found: str
     do: str = ""
-    """What weft would do, or what is to be done; empty where nothing is."""
+    """What weft would do, or what you should do; empty if there is nothing to do."""
 
 
 async def examine(
     settings: Settings, server_is_named: bool, permissions: Path | None = None
 ) -> list[Check]:
-    """All checks. `server_is_named`: whether somebody said which server to use; else `weft up`
-    would start one. `permissions`: nats-server's file of a tenant, or the folder of such files."""
+    """Make all checks.
+
+    `server_is_named` says whether a server was chosen; if not, `weft up` would start one.
+    `permissions` is a tenant's file for nats-server, or a folder of such files.
+    """
     checks = [*_versions(), *_folder(settings.data_dir), *_disk(settings.data_dir)]
     checks += _permission_files(permissions) if permissions is not None else ()
     checks += await _read_model(settings)
@@ -232,7 +237,7 @@ async def _log(log: Connection, settings: Settings) -> list[Check]:
 
 
 async def _scopes(log: Connection, settings: Settings) -> list[Check]:
-    """Whose memory may be used: who cannot see the log cannot see what is granted either."""
+    """Whose memory may be used. Nobody sees the grants who cannot see the log."""
     try:
         sequence, granted = await grants_in_force(log, settings.tenant)
     except (NotFound, Forbidden):

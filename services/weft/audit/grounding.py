@@ -1,5 +1,7 @@
-"""Of the values that a step needs, those that the session has already stated, and whether the
-block of an item that states them shows each beside its field or in its sentence."""
+"""Which of the values that a step needs does a prompt show?
+
+Only values that the session has already stated count. A value is shown if the block of an item that
+stated it has it beside its field or in its sentence."""
 
 from __future__ import annotations
 
@@ -13,28 +15,28 @@ from weft.leaves import field_of, leaves
 from weft_schemas.items import ContextItem, ItemKind
 
 SHORTEST = 2
-"""Characters of a value that is looked for: single digits and letters stand everywhere."""
+"""Least characters of a value to look for: single digits and letters occur everywhere."""
 NEAR = 80
 """Characters before a value within which its field name must stand."""
 PROSE = 60
-"""Characters from which a JSON string is prose, so that its sentence counts and not its field."""
+"""Characters from which on a JSON string is prose: then its sentence counts, not its field."""
 
 Sources = dict[str, list[ContextItem]]
-"""Of each value that a step needs, the items that stated it before."""
+"""Value that a step needs → the earlier items that stated it."""
 
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n|\\n")
 _FIELD = re.compile(r"(\w[\w.-]*)[\"']?\s*[:=]\s*[\"'(\[]*$")
 """A field name right before its value."""
 _NAME = re.compile(r"(?:^|\W)(\w[\w-]*)\W*$")
-"""The name at the end of a header's cell, or of a path in it."""
+"""The name at the end of a header cell, or of a path in the cell."""
 _SPACE = re.compile(r"[\s…\\\\]+")
 _ESCAPED = re.compile(r"(?<!\\)\\\\+([nrt\"'])")
-"""Escapes of text that stands quoted inside JSON or a Python literal, at any depth."""
+"""Escapes in text that is quoted inside JSON or a Python literal, at any depth."""
 _ESCAPES = {"n": "\n", "r": "", "t": " "}
 
 
 def sources_of(earlier: Sequence[ContextItem], arguments: Sequence[Any]) -> Sources:
-    """The values of the next calls' arguments that earlier items stated, with those items."""
+    """Values in the arguments of the next calls that earlier items stated, with those items."""
     return {
         value: found
         for value in stated_values(arguments)
@@ -43,7 +45,7 @@ def sources_of(earlier: Sequence[ContextItem], arguments: Sequence[Any]) -> Sour
 
 
 def grounded(sources: Sources, blocks: Mapping[str, str]) -> set[str]:
-    """The values that stand in the block of an item that states them, in their place."""
+    """The values that are in their place in the block of an item that states them."""
     return {
         value
         for value, items in sources.items()
@@ -53,7 +55,7 @@ def grounded(sources: Sources, blocks: Mapping[str, str]) -> set[str]:
 
 
 def stated_values(arguments: Sequence[Any]) -> list[str]:
-    """Distinct leaves of the arguments as text; booleans and nulls carry no value."""
+    """Distinct leaves of the arguments, as text. Booleans and nulls do not count."""
     return list(
         dict.fromkeys(
             text for _, leaf in leaves(list(arguments)) if len(text := str(leaf)) >= SHORTEST
@@ -76,7 +78,7 @@ def in_place(value: str, item: ContextItem, block: str) -> bool:
 
 
 def contexts(value: str, item: ContextItem) -> Iterator[tuple[str, str]]:
-    """(field, "") or ("", sentence) for each place where the item states the value."""
+    """`(field, "")` or `("", sentence)` for each place in which the item states the value."""
     structure = _structure(item)
     if structure is None:
         yield from _written(value, item.text)
@@ -94,7 +96,7 @@ def contexts(value: str, item: ContextItem) -> Iterator[tuple[str, str]]:
 
 
 def _written(value: str, text: str) -> Iterator[tuple[str, str]]:
-    """In text, a value may still follow its field: `key: value`, `"key": "value"`, `key=value`."""
+    """Plain text may also name a field: `key: value`, `"key": "value"`, `key=value`."""
     text = _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text)
     for place in _places(value, text):
         label = _FIELD.search(text[max(0, place - NEAR) : place])
@@ -131,14 +133,14 @@ def _sentences(value: str, text: str) -> Iterator[str]:
 
 
 def _beside(value: str, field: str, block: str) -> bool:
-    """Whether the field's name stands right before the value, or heads its column."""
+    """Whether the name of the field is right before the value, or at the head of its column."""
     return any(
         field in block[max(0, place - NEAR - len(field)) : place] for place in _places(value, block)
     ) or _in_column(value, field, block)
 
 
 def _in_column(value: str, field: str, block: str) -> bool:
-    """Whether a row holds the value in the column that a header line above it names."""
+    """Whether a row has the value in a column that a header line above it names."""
     for separator in (" | ", ","):
         rows = [_cells(line, separator) for line in block.splitlines()]
         column = None
@@ -152,7 +154,7 @@ def _in_column(value: str, field: str, block: str) -> bool:
 
 
 def _cells(line: str, separator: str) -> list[str]:
-    """A line's cells; a cell of a list with commas may be quoted, a table may have outer bars."""
+    """The cells of a line. Cells between commas may be quoted; a table may have outer bars."""
     if separator == ",":
         return next(csv.reader([line]), [])
     return line.strip().strip("|").split(separator)
@@ -163,7 +165,7 @@ def _at(cells: Sequence[str], column: int) -> str:
 
 
 def _names(cell: str, field: str) -> bool:
-    """Whether a header's cell ends with the field's name: `number`, `flights[].number`."""
+    """Whether a header cell ends with the name of the field: `number`, `flights[].number`."""
     found = _NAME.search(cell)
     return found is not None and found[1] == field
 
@@ -182,5 +184,5 @@ def _joins(neighbour: str, edge: str) -> bool:
 
 
 def _flat(text: str) -> str:
-    """Compared without white space, marks of omission and levels of escaping."""
+    """The text without white space, marks of omission and escapes, for comparison."""
     return _SPACE.sub("", _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text))

@@ -1,5 +1,5 @@
-"""What one session's compiles could read, straight from the log: its own records, its tenant's, and
-those of sessions that taught a scope which it shares."""
+"""Everything that the compiles of one session could read, straight from the log: its own records,
+its tenant's, and those of sessions that share a scope with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MEMORIES = ("fact", "episode")
 
 
 class _Scoped(msgspec.Struct):
-    """The scope of an item, a fact or an episode; nothing else of it is looked at."""
+    """The scope of an item, a fact or an episode. The rest of it is not decoded."""
 
     scope: str = ""
     metadata: _Named | None = None
@@ -34,7 +34,7 @@ _decode = msgspec.json.Decoder(_Scoped).decode
 
 
 class Histories:
-    """Of the sessions of one tenant, up to one sequence. What they share is read once."""
+    """The histories of one tenant's sessions, up to one sequence. Shared records are read once."""
 
     def __init__(self, connection: Connection, tenant: str, through: int) -> None:
         self.tenant = tenant
@@ -51,18 +51,18 @@ class Histories:
         return self._tenants
 
     async def own(self, session: str) -> list[LogRecord]:
-        """What stands under the session itself, in and out."""
+        """The session's own records, of both directions."""
         return [record async for record in self._session(session)]
 
     async def beside(self, session: str, own: Iterable[LogRecord]) -> list[LogRecord]:
-        """Records of other sessions that taught what this one may remember."""
+        """Records of other sessions whose facts and episodes this one may remember."""
         await self.tenants()
         scopes = {f"session:{session}", *(scope for scope in map(scope_of, own) if scope)}
         teachers = {one for scope in scopes for one in self._taught.get(scope, ())} - {session}
         return [record for one in sorted(teachers) async for record in self._session(one)]
 
     async def of(self, session: str) -> list[LogRecord]:
-        """All that a compile of the session could read, in order of sequence."""
+        """Everything that a compile of the session could read, in order of sequence."""
         own = await self.own(session)
         records = [*await self.tenants(), *own, *await self.beside(session, own)]
         return sorted(records, key=lambda record: record.sequence)
@@ -71,7 +71,7 @@ class Histories:
         return read_session(self._connection, self.tenant, session, through=self.through)
 
     async def _teachers(self) -> dict[str, set[str]]:
-        """Scope → sessions in which something was learned for it."""
+        """Scope → sessions that gave it a fact or an episode."""
         found: dict[str, set[str]] = {}
         for event in _MEMORIES:
             subjects = stored_filter(self.tenant, direction="out", event=event)
@@ -82,7 +82,7 @@ class Histories:
 
 
 def scope_of(record: LogRecord) -> str:
-    """The scope that a record names, empty where it names none or cannot be read."""
+    """The scope that a record names, empty if it names none or cannot be read."""
     try:
         found = _decode(record.payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -91,12 +91,12 @@ def scope_of(record: LogRecord) -> str:
 
 
 def fresh_model(records: Iterable[LogRecord], through: int, encoding: str) -> ReadModel:
-    """Records folded into a read model of their own, in memory, that stands at `through`."""
+    """A read model in memory, folded from the records, that stands at `through`."""
     return ReadModel.in_memory(records, encoding, through)
 
 
 def tombstone_of(records: Iterable[LogRecord], session: str) -> int:
-    """Sequence of the event that erased a session, or its whole tenant; 0 where it stands."""
+    """Sequence of the event that erased a session or its whole tenant; 0 if none did."""
     for record in records:
         if not record.subject.startswith("w.out.") or not record.subject.endswith(".erased"):
             continue  # an agent publishes `in`, and erases nothing

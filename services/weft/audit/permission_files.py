@@ -1,6 +1,7 @@
-"""A tenant's permission file of nats-server beside what this release wants of one: a file that was
-copied from an earlier `deploy/nats/tenants/acme.conf` grants what it should not, or lacks what was
-added since."""
+"""Compares a tenant's permission file for nats-server with what this release needs.
+
+A copy of an earlier `deploy/nats/tenants/acme.conf` may grant too much, or lack what was added
+since."""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ OPERATOR = "@operator"
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that is not as this release wants it."""
+    """One right that is not as this release wants it."""
 
     file: str
     user: str
     is_too_much: bool
-    """Somebody may do what he should not; else he may not do what he could."""
+    """True if the user may do something that he should not; false if a right is missing."""
     what: str
     do: str
 
@@ -39,16 +40,16 @@ class _User(msgspec.Struct, frozen=True):
     deny: frozenset[str]
 
     def may(self, subject: str) -> bool:
-        """Whether a subject, or what a pattern stands for at most, can be published."""
+        """Whether the user may publish to a subject, or to any that a pattern matches."""
         return any(_covers(one, subject) for one in self.allow) and not any(
             _covers(one, subject) for one in self.deny
         )
 
 
 def findings_in(path: Path) -> list[Finding]:
-    """What is not as it should be in a tenant's file, or in every one of a folder.
+    """What is wrong in a tenant's file, or in every file of a folder.
 
-    Raises `InvalidInput` where none is there that names a tenant.
+    Raises `InvalidInput` if none of them names a tenant.
     """
     files = sorted(path.rglob("*.conf")) if path.is_dir() else [path]
     found, named = list[Finding](), 0
@@ -70,8 +71,8 @@ def findings_in(path: Path) -> list[Finding]:
 
 
 def _users(text: str) -> Iterator[_User]:
-    """The users of a configuration, with what they may publish. Its parts stand one after the
-    other, so that a user's rights are those up to the next user."""
+    """The users of a configuration, and what they may publish. A user's rights follow his name, up
+    to the name of the next user."""
     text = _COMMENT.sub("", text)
     starts = [*_USER.finditer(text)]
     ends = [*(one.start() for one in starts[1:]), len(text)]
@@ -84,7 +85,7 @@ def _users(text: str) -> Iterator[_User]:
 
 
 def _tenant(user: _User) -> str | None:
-    """The one tenant that a user's rights name."""
+    """The tenant that a user's rights name, None if they name none or several."""
     names = {found[1] for subject in user.allow if (found := _TENANT.match(subject))}
     return names.pop() if len(names) == 1 else None
 
@@ -108,7 +109,7 @@ def _wrong(file: str, user: _User, tenant: str) -> Iterator[Finding]:
 
 
 Right = tuple[str, str]
-"""A subject in session `s`, and what it is published for."""
+"""A subject in session `s`, and what publishing to it does."""
 
 
 def _too_much(tenant: str, publishes: bool, pinned: list[str], operates: bool) -> Iterator[Right]:
@@ -140,7 +141,7 @@ def _too_little(tenant: str, publishes: bool, pinned: list[str], operates: bool)
 
 
 def _covers(pattern: str, subject: str) -> bool:
-    """Whether a pattern of NATS matches a subject."""
+    """Whether a NATS pattern matches a subject."""
     wanted, given = pattern.split("."), subject.split(".")
     for at, token in enumerate(wanted):
         if token == ">":

@@ -1,5 +1,7 @@
-"""A past prompt, rendered again: its manifest says which version of which item stood in which view,
-and a fresh read model at the same sequence gives the text. No stored prompt is looked at.
+"""Renders a past prompt again.
+
+The manifest says which version of which item it showed, and in which view. A fresh read model at
+the same sequence gives the texts. No stored prompt is read.
 """
 
 from __future__ import annotations
@@ -25,23 +27,23 @@ SAME, OTHER, NOT_RUN = "same", "other", "not run"
 
 
 class Gone(msgspec.Struct, frozen=True):
-    """What of the log is not there any more."""
+    """What is no longer in the log."""
 
     tombstone: int = 0
-    """Sequence of the event that erased the session, 0 for none."""
+    """Sequence of the event that erased the session, 0 if none did."""
     before: int = 0
-    """The log's sessions begin here since it was trimmed; 0 for a whole log."""
+    """First sequence of the trimmed log; 0 if the log is whole."""
 
 
 class Reproduction(msgspec.Struct, frozen=True):
-    """What came of rendering a compile again."""
+    """The result of rendering a compile again."""
 
     id: str
     session: str
     sequence: int
-    """The read model's when it was compiled."""
+    """Of the read model, at the time of the compile."""
     identical: bool
-    """The prompt is byte for byte the one that was given out."""
+    """Whether the prompt is, byte for byte, the one that was returned then."""
     recorded_digest: str
     digest: str
     """SHA-256 of the prompt rendered now, in hex."""
@@ -49,8 +51,8 @@ class Reproduction(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
     """Why it is not identical."""
     selection: str = NOT_RUN
-    """`same`: run again, the selection chose the same items in the same views; `other`; `not run`,
-    since another release selected."""
+    """`same` if the selection, run again, chose the same items in the same views, else `other`;
+    `not run` if another release made the selection."""
     selection_reasons: tuple[str, ...] = ()
 
 
@@ -62,10 +64,10 @@ def reproduce(
     base: CompileAudit | None = None,
     gone: Gone | None = None,
 ) -> Reproduction:
-    """Render a recorded compile again, over a view at its sequence, and run its selection again
-    where this is the release that made it.
+    """Render a recorded compile again from a view at its sequence. Run its selection again as well,
+    if this release made it.
 
-    `key` and `base` as for `compile_pack`; `gone` explains what the log does not hold any more.
+    `key` and `base` are as for `compile_pack`. `gone` says what is no longer in the log.
     """
     gone = gone or Gone()
     if gone.tombstone:
@@ -93,7 +95,7 @@ def reproduce(
 
 
 def _erased(audit: CompileAudit, gone: Gone) -> Reproduction:
-    """What was erased is not shown again, even where its bytes are still being removed."""
+    """Nothing erased is shown again, even while its bytes are still being removed."""
     reason = f"session {audit.session!r} was erased by event {gone.tombstone}"
     return Reproduction(
         id=audit.id,
@@ -115,10 +117,10 @@ def _entries(
     key: bytes,
     gone: Gone,
 ) -> tuple[list[PackEntry], list[str]]:
-    """The entries that the manifest names, in its order, and why some are missing."""
+    """The entries that the manifest names, in its order, and the reasons why some are missing."""
     rows = {row.sequence: row for row in view.rows(one.sequence for one in audit.manifest)}
     _, policy = view.policy() if audit.request.policy is None else (0, audit.request.policy)
-    # The header's view names its facts and episodes; the tools come from the request alone.
+    # The view of a header names its facts and episodes. The tools come from the request alone.
     remembered = frozen_header(view, audit, policy) or []
     above = {made.view: made for made in (*again.pack.entries, *remembered) if not made.item_id}
     heads: list[PackEntry] = []
@@ -162,7 +164,7 @@ def _row(one: ManifestEntry, rows: dict[int, ItemRow], gone: Gone) -> ItemRow:
 
 
 def why_gone(one: ManifestEntry, gone: Gone) -> str:
-    """Why the log does not hold an item's event any more."""
+    """Why an item's event is no longer in the log."""
     if one.sequence < gone.before:
         return f"the log was trimmed and begins at {gone.before}; look into a snapshot"
     return "the log does not hold it any more: somebody deleted it"
@@ -199,7 +201,7 @@ def _differing(manifest: Sequence[ManifestEntry], entries: Sequence[PackEntry]) 
 
 
 def _selection(audit: CompileAudit, again: Compilation) -> tuple[str, tuple[str, ...]]:
-    """Whether this release selects the same, and what it selects otherwise."""
+    """Whether this release makes the same selection, and where it differs."""
     if audit.code_version != CODE_VERSION:
         reason = f"it was selected by code {audit.code_version}, this release is {CODE_VERSION}"
         return NOT_RUN, (reason,)

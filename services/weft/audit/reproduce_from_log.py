@@ -1,5 +1,5 @@
-"""Reproducing on a real log: the record of the compile, a fresh read model of what it could read,
-and what of that is gone."""
+"""Reproduces a compile on a real log: finds its record, folds a fresh read model of everything that
+it could read, and finds out what of that is gone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from weft_schemas.ids import TENANT_SESSION
 async def reproduce_compile(
     connection: Connection, tenant: str, compile_id: str, key: bytes
 ) -> Reproduction:
-    """Render a compile again from the log. Raises `NotFound` where no such compile is recorded."""
+    """Render a compile again from the log. Raises `NotFound` if no such compile is recorded."""
     audit = await find_compile(connection, tenant, compile_id)
     base = await base_of(connection, audit)
     model = await model_at(connection, audit)
@@ -31,13 +31,13 @@ async def reproduce_compile(
 
 
 async def model_at(connection: Connection, audit: CompileAudit) -> ReadModel:
-    """A fresh read model of all that a compile could read, standing where it read."""
+    """A fresh read model of everything that a compile could read, at its sequence."""
     records = await Histories(connection, audit.tenant, audit.sequence).of(audit.session)
     return fresh_model(records, audit.sequence, audit.encoding)
 
 
 async def base_of(connection: Connection, audit: CompileAudit) -> CompileAudit | None:
-    """The record of the pack that a compile was to keep as its prefix, None without one."""
+    """The record of the pack that a compile was to keep as its prefix; None if there is none."""
     if audit.request.stable_from is None:
         return None
     try:

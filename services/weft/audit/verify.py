@@ -1,5 +1,5 @@
-"""The auditor: folds the whole log anew, beside the read model that serves, and looks for whatever
-the two, the derived events and the bodies do not agree on. It changes nothing.
+"""The auditor. It folds the whole log anew, beside the read model that is in use, and compares the
+two, the derived events and the bodies. It changes nothing.
 """
 
 from __future__ import annotations
@@ -43,30 +43,30 @@ from weft_schemas.items import BodyRef
 from weft_schemas.subjects import STREAM, stored_filter
 
 SETTLE_SECONDS = 5.0
-"""What was published just now may be on its way: so long envelopes, and a replica that is behind,
-are waited for."""
+"""Time to wait for envelopes, and for a replica that is behind: events that were just published may
+still be on their way."""
 _LOOK_SECONDS = 0.2
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is, and how much there is."""
+"""Called with the name of the step, how much of it is done, and how much there is."""
 
 
 class Verification(msgspec.Struct):
-    """What an audit found."""
+    """The result of an audit."""
 
     sequence: int = 0
-    """The log was looked at up to here."""
+    """The log was checked up to this sequence."""
     compared: int = 0
-    """The read model was compared at this sequence; 0 where it was not."""
+    """Sequence at which the read model was compared; 0 if it was not."""
     digest: str = ""
-    """Content digest of the log there."""
+    """Content digest of the log at that sequence."""
     bodies: int = 0
-    """Bodies in the object store that were hashed."""
+    """Number of bodies in the object store that were hashed."""
     findings: list[Finding] = []
 
     @property
     def faults(self) -> list[Finding]:
-        """The findings that are no mere notes."""
+        """The findings that are more than notes."""
         return [finding for finding in self.findings if not finding.note]
 
 
@@ -76,9 +76,9 @@ async def verify(
     encoding: str,
     progress: Progress = lambda what, done, all: None,
 ) -> Verification:
-    """Audit the log of all tenants, and the replica on `data_dir` where there is one.
+    """Audit the log of all tenants, and the replica on `data_dir` if there is one.
 
-    Raises `Unavailable`, also for a read model that cannot be read, and `ConfigurationError` where
+    Raises `Unavailable` if the server or the read model cannot be read, and `ConfigurationError` if
     the log was trimmed and no snapshot fits.
     """
     done = Verification()
@@ -111,9 +111,9 @@ async def verify(
 
 @contextmanager
 def _replica(data_dir: Path) -> Iterator[ReadModel | None]:
-    """The read model that serves on a data folder, None where there is none.
+    """The read model in use on a data folder, None if there is none.
 
-    Raises `Unavailable` where it cannot be read.
+    Raises `Unavailable` if it cannot be read.
     """
     if not (data_dir / "replica" / "current").exists():
         yield None
@@ -130,7 +130,7 @@ async def _compare(
     db: Database,
     progress: Progress,
 ) -> None:
-    """Bring the fresh read model to where the live one stands, and compare."""
+    """Fold the fresh read model up to the sequence of the live one, and compare the two."""
     if live is None:
         what = "there is no read model in this data folder"
         done.findings.append(Finding("not_compared", what, "name it with --data", note=True))
@@ -157,7 +157,7 @@ async def _compare(
 
 
 async def _check_identity(connection: Connection, live: ReadModel) -> None:
-    """Raises `Corrupt` where the read model is not of this log, or ahead of it."""
+    """Raises `Corrupt` if the read model is of another log, or ahead of this one."""
     known = get_meta(live.db, "identity")
     if known:
         stored = msgspec.json.decode(str(known), type=StreamIdentity)
@@ -170,7 +170,7 @@ async def _check_identity(connection: Connection, live: ReadModel) -> None:
 
 
 async def _reaching(live: ReadModel, sequence: int) -> Look:
-    """The live read model as soon as it has reached a sequence, or after `SETTLE_SECONDS`."""
+    """The live read model once it has reached a sequence, or after `SETTLE_SECONDS`."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + SETTLE_SECONDS
     while live.watermark() < sequence and clock() < deadline:
@@ -179,7 +179,7 @@ async def _reaching(live: ReadModel, sequence: int) -> Look:
 
 
 async def _settled(connection: Connection, fresh: Writer, db: Database, progress: Progress) -> None:
-    """Follow the log to its end, and on for a moment while something waits for its envelope."""
+    """Follow the log to its end, and a little longer if items still wait for their envelopes."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + SETTLE_SECONDS
     await _fold(connection, fresh, await reading.last_sequence(connection), progress)
@@ -197,7 +197,7 @@ async def _fold(connection: Connection, fresh: Writer, target: int, progress: Pr
 async def _judged(
     connection: Connection, findings: list[Finding], sources: Sources
 ) -> list[Finding]:
-    """The findings, with those about sources told apart by what the log says of them."""
+    """The findings; those about unknown sources are judged by what the log says about them."""
     judged = []
     for finding in findings:
         if finding.kind == "unknown_source":
@@ -208,7 +208,7 @@ async def _judged(
 
 
 async def _origin(connection: Connection, sequence: int) -> int:
-    """The source that an event names; 0 where it is gone, or names none."""
+    """The sequence that an event names as its source; 0 if the event is gone, or names none."""
     try:
         event = (await reading.read(connection, sequence)).event()
     except (NotFound, InvalidInput):
@@ -226,7 +226,7 @@ async def _doubles(connection: Connection, through: int) -> list[Finding]:
 
 
 async def _deleted(connection: Connection) -> list[int]:
-    """Sequences that the stream does not hold any more, less those that left it by age."""
+    """Sequences that are no longer in the stream, without those that left it by age."""
     info = await call(connection, f"STREAM.INFO.{STREAM}", {"deleted_details": True})
     state = info["state"]
     before = () if info["config"].get("max_age") else range(1, state["first_seq"])
@@ -239,7 +239,7 @@ async def _bodies(
     found: list[tuple[str, str, int, str, str, int]],
     progress: Progress,
 ) -> None:
-    """Every body in the object store is there, with the bytes that its name promises."""
+    """Check that every body is in the object store, with the bytes that its name promises."""
     async with Publisher(connection) as publisher:
         hashed: dict[tuple[str, str], Finding | None] = {}
         for number, (tenant, session, sequence, item_id, sha256, size) in enumerate(found, 1):

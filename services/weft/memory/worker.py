@@ -27,8 +27,8 @@ async def service(process: Process) -> None:
 
 
 def memory(log: EventLog, languages: Languages | None = None) -> Deriver:
-    """The worker. No other one reports malformed `out` events. It recognises facts in English and in
-    `languages`, by default the ones that come with weft."""
+    """The worker. No other one reports malformed `out` events. It recognises facts in English and
+    in `languages`, by default the ones that come with weft."""
     worker = Deriver(WORKER, VERSION, reports="out")
 
     async def of_envelope(source: Source) -> FactsEvent | None:
