@@ -264,13 +264,19 @@ def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> N
 def logout(server: str, file: Path, data_dir: Path | None) -> None:
     """Forget the tokens of SERVER. The authorization server is not told."""
     needed()
+    from weft.gateway.sign_in_file import locked
     from weft.gateway.state import Folder
 
     spec = _at_address(server, file)
     path = Folder(_folder(data_dir)).sign_in(spec.name, spec.url)
     if not path.exists():
         raise NotFound(f"nobody is signed in to {server!r}")
-    path.unlink()
+
+    async def forget() -> None:
+        async with locked(path):  # a gateway that renews it now would write it again
+            path.unlink(missing_ok=True)
+
+    asyncio.run(forget())
     click.echo(f"signed out of {server}")
 
 

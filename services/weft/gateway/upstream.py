@@ -22,7 +22,7 @@ from weft.gateway.hearing import Hearing, is_modern
 from weft.gateway.http import http_server
 from weft.gateway.manifest import Manifest, learned
 from weft.gateway.stdio import StdioServer
-from weft.gateway.wire import Wire, is_forgotten, own_error
+from weft.gateway.wire import Wire, is_forgotten, is_status, own_error
 from weft.secrets.scanning import without_secrets
 from weft_schemas.errors import Unavailable
 
@@ -143,6 +143,10 @@ class Upstream:
             if is_forgotten(error):
                 await self._ended()
                 return await work(await self.client())
+            fault = self._wire.fault if self._wire is not None else ""
+            if fault and is_status(error):
+                self.last_error = fault
+                raise Unavailable(f"server {self.name!r} did not take the call: {fault}") from None
             own = own_error(error)
             if own is not None:
                 raise own from None

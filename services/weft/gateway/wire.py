@@ -13,13 +13,22 @@ import msgspec
 from mcp import MCPError
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
-from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT, JSONRPCError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    REQUEST_TIMEOUT,
+    JSONRPCError,
+)
 
 _SHARED_CODES = (CONNECTION_CLOSED, REQUEST_TIMEOUT)
 _LOST = "SSE stream "
 """With this the SDK's transport begins what it says for a server whose answer never came."""
 _FORGOTTEN = "Session terminated"
 """What the SDK's transport says of a server that does not know the session any more."""
+
+_NO_ANSWER = "Server returned an error response"
+"""What the SDK's transport says of a server that answered with an HTTP status alone."""
 
 
 class Own(msgspec.Struct, frozen=True):
@@ -62,6 +71,11 @@ def own_error(error: MCPError) -> MCPError | None:
 def is_forgotten(error: MCPError) -> bool:
     """Whether the server did not look at the request, since it does not know the session."""
     return error.code == INVALID_REQUEST and error.message == _FORGOTTEN
+
+
+def is_status(error: MCPError) -> bool:
+    """Whether the server answered with an HTTP status in the place of an answer."""
+    return error.code == INTERNAL_ERROR and error.message == _NO_ANSWER
 
 
 class _Heard:
