@@ -60,6 +60,8 @@ def tools() -> list[dict[str, Any]]:
         found.append(tool("watched", "Says what is subscribed to."))
     if "changes" in sys.argv and Path("changed").exists():
         found[0] = tool("big", "Returns many orders, and more.")
+    if "reads" in sys.argv:
+        found.append(tool("reads", "Reads a file.", annotations={"readOnlyHint": True}))
     if "marked" in sys.argv:
         found.append(tool("noted", f"Not {KEY}.", _meta={"key": KEY}))
     if "poisoned" in sys.argv:
@@ -150,6 +152,8 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
         case "counts":
             COUNTED.append(1)
             return said(str(len(COUNTED)))
+        case "reads":
+            return said(Path(arguments["path"]).read_text(encoding="utf-8"))
         case "removes":
             return said("removed")
         case "echo":
