@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
@@ -22,6 +23,7 @@ from weft.gateway.hearing import Hearing, is_modern
 from weft.gateway.http import http_server
 from weft.gateway.manifest import Manifest, learned
 from weft.gateway.stdio import StdioServer
+from weft.gateway.task_protocol import TaskExtension
 from weft.gateway.wire import Wire, is_forgotten, is_status, own_error
 from weft.secrets.scanning import without_secrets
 from weft_schemas.errors import Unavailable
@@ -85,6 +87,8 @@ class Upstream:
         """Calls on the way."""
         self._last_used = 0.0
         self._hearing = Hearing()
+        self._tasks: dict[str, float] = {}
+        """Of tasks that it works on, until when they are good."""
 
     @property
     def name(self) -> str:
@@ -159,6 +163,15 @@ class Upstream:
                 ) from None
             await self._ended()
             raise Unavailable(self._gone()) from None
+
+    def keep_for(self, task: str, ttl_ms: int | None) -> None:
+        """It is not idle while it works on a task, which is good for so long."""
+        now = asyncio.get_running_loop().time()
+        self._tasks[task] = math.inf if ttl_ms is None else now + ttl_ms / 1_000
+
+    def keep_no_more(self, task: str) -> None:
+        """The task has ended."""
+        self._tasks.pop(task, None)
 
     async def _ended(self) -> None:
         """Wait until a connection that carries nothing any more is put away."""
@@ -242,6 +255,7 @@ class Upstream:
             message_handler=heard,
             log_level="info",
             client_info=types.Implementation(name="weft-gateway", version="1"),
+            extensions=[TaskExtension()],
             cache=None,
         )
 
@@ -289,9 +303,11 @@ class Upstream:
         most = self.spec.limits.idle_seconds
         if not most:
             return None
-        if self._working or self._hearing.resources:
+        now = asyncio.get_running_loop().time()
+        works = self._working or any(until > now for until in self._tasks.values())
+        if works or self._hearing.resources:
             return most
-        return max(0.0, self._last_used + most - asyncio.get_running_loop().time())
+        return max(0.0, self._last_used + most - now)
 
     async def _learn(self, manifest: Manifest) -> None:
         if manifest != self.manifest:

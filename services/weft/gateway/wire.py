@@ -19,6 +19,7 @@ from mcp_types import (
     INVALID_REQUEST,
     REQUEST_TIMEOUT,
     JSONRPCError,
+    JSONRPCResponse,
 )
 
 _SHARED_CODES = (CONNECTION_CLOSED, REQUEST_TIMEOUT)
@@ -96,6 +97,8 @@ class _Heard:
             self._ended.set()
             raise
         message = held.message if isinstance(held, SessionMessage) else None
+        if isinstance(message, JSONRPCResponse) and isinstance(held, SessionMessage):
+            return SessionMessage(_opened(message), held.metadata)
         if not isinstance(message, JSONRPCError) or not isinstance(held, SessionMessage):
             return held
         if is_forgotten(MCPError(message.error.code, message.error.message)):
@@ -124,6 +127,14 @@ class _Heard:
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+
+def _opened(message: JSONRPCResponse) -> JSONRPCResponse:
+    """A task of 2025-11-25 as a result that the SDK lets through, which knows none."""
+    result = message.result
+    if not isinstance(result.get("task"), dict) or "content" in result:
+        return message
+    return message.model_copy(update={"result": {**result, "content": []}})
 
 
 def _marked(message: JSONRPCError) -> JSONRPCError:
