@@ -100,8 +100,8 @@ async def features(client: Client, prefix: str, uri: str) -> dict[str, Any]:
         result = await client.call_tool(prefix + name, arguments, progress_callback=report)
         key = f"{name} {arguments}"
         found[key] = (result.content, result.structured_content, result.is_error)
+    given = {"url": "https://example.com/y", "errorPath": True, "elicitationId": "e2"}
     with pytest.raises(MCPError) as refused:
-        given = {"url": "https://example.com/y", "errorPath": True, "elicitationId": "e2"}
         await client.call_tool(f"{prefix}trigger-url-elicitation", given)
     found["refused"] = (refused.value.code, refused.value.message, refused.value.error.data)
     await asyncio.sleep(0)
@@ -116,8 +116,8 @@ async def features(client: Client, prefix: str, uri: str) -> dict[str, Any]:
         (prompt.name.removeprefix(prefix), prompt.description, prompt.arguments)
         for prompt in (await client.list_prompts()).prompts
     ]
-    for name, given in PROMPTS.items():
-        prompt = await client.get_prompt(prefix + name, given)
+    for name, values in PROMPTS.items():
+        prompt = await client.get_prompt(prefix + name, values)
         found[name] = (prompt.description, prompt.messages)
     reference = PromptReference(name=f"{prefix}completable-prompt")
     argument = {"name": "department", "value": "E"}
