@@ -93,7 +93,23 @@ async def test_weft_as_a_server_remembers_from_session_to_session(tmp_path: Path
                         ("correct", "preferred airport", "HAM"),
                     ):
                         await client.call_tool(tool, {"key": key, "value": value})
-                    await client.call_tool("forget", {"key": "seat"})
+                    told = text_of(await client.call_tool("forget", {"key": "Seat"}))
+                    assert told == "forgotten for user:ada: seat"
+                    # At once, without what was withdrawn, and each fact once.
+                    told = await recalled(client)
+                    assert told.count("preferred_airport=HAM") == 1
+                    assert "seat" not in told
+                    told = text_of(await client.call_tool("forget", {"key": "meal"}))
+                    assert "nothing was remembered for user:ada under meal" in told
+                    assert "preferred_airport=HAM" in told
+                    secret = {"key": "bank password", "value": "swordfish"}
+                    kept = await client.call_tool("remember", secret)
+                    assert kept.is_error
+                    assert "not remembered" in text_of(kept)
+                    long = {"key": "diary", "value": "day " * 100}
+                    told = text_of(await client.call_tool("remember", long))
+                    assert "cut" in told
+                    assert len(told) < 400
                     said = {"text": "The harbour opens at six.", "kind": "user_turn"}
                     assert "sequence" in text_of(await client.call_tool("publish", said))
                     compiled = await client.call_tool("compile", {"query": "harbour"})
@@ -139,3 +155,26 @@ async def test_it_ends_when_it_is_told_to_though_its_host_keeps_stdin_open(
         assert b'"protocolVersion"' in await process.stdout.readline()
         process.send_signal(number)
         assert await process.wait() == 0
+
+
+async def test_the_status_tells_the_address_that_was_taken(tmp_path: Path) -> None:
+    config = tmp_path / "mcp.json"
+    config.write_text('{"mcpServers": {}}')
+    data = str(tmp_path / "data")
+    environ = {key: value for key, value in os.environ.items() if key != "WEFT_NATS_URL"}
+    process = await asyncio.create_subprocess_exec(
+        *_WEFT, "gateway", "--config", "mcp.json", "--data", data, "--http", "0",
+        env=environ, cwd=tmp_path, stdout=-3, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    served = ""
+    with anyio.fail_after(60):
+        while "serving" not in served:
+            served = (await process.stderr.readline()).decode()
+        (address,) = re.findall(r"http://127\.0\.0\.1:\d+/mcp", served)
+        while True:
+            (one,) = (await weft("gateway", "status", "--json", "--data", data)).json["gateways"]
+            if one["address"] == address:
+                break
+        process.send_signal(signal.SIGTERM)
+        await process.wait()
+    assert one["config"] == str(config)

@@ -91,7 +91,7 @@ def serve(
             "send as a bearer token"
         )
     config = read_config(file)
-    serving = (config, str(file), port, host, token, mode, limit, session)
+    serving = (config, str(file.absolute()), port, host, token, mode, limit, session)
     asyncio.run(_serve(located(settings, data_dir), named, *serving))
 
 
@@ -124,10 +124,7 @@ async def _serve(
         hint(f"left out: {left_out}")
     behind = GatewayDeployment(settings, named=named)
     folder = Folder(settings.data_dir)
-    address = f"http://{host}:{port}/mcp" if port is not None else ""
-    async with Gateway(
-        config, behind, folder, session=session, source=source, address=address
-    ) as running:
+    async with Gateway(config, behind, folder, session=session, source=source) as running:
         if port is None:
             if sys.stdin.isatty():
                 hint(
@@ -138,6 +135,7 @@ async def _serve(
         else:
             stop = _told_to_stop()
             async with serving_http(running, host, port, token) as taken:
+                running.address = f"http://{host}:{taken}/mcp"
                 hint(f"serving http://{host}:{taken}/mcp, data in {settings.data_dir}")
                 await stop.wait()
 
