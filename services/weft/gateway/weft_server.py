@@ -250,7 +250,7 @@ class WeftServer:
 
 
 def _agrees(text: str, written: dict[str, str]) -> bool:
-    """Whether what is remembered is as new as what was written: facts are derived a moment later."""
+    """Whether memory is as new as what was written: facts are derived a moment later."""
     return all(
         f"{key}={value}" in text if value else f"{key}=" not in text
         for key, value in written.items()
