@@ -28,6 +28,7 @@ from tests.people import People, registered
 
 CLIENT, SECRET = "weft", "s3cret-of-the-tests"
 TOKENS: set[str] = set()
+WAITING: list[str] = []
 OUT_OF_ORDER: list[int] = []
 """What the authorization server answers next in the place of a token."""
 
@@ -91,6 +92,23 @@ def process() -> str:
 def refuses(code: int) -> str:
     """Refuse with a code."""
     raise MCPError(code, "the quota is used up")
+
+
+@served.tool()
+async def waits() -> str:
+    """Wait until it is cancelled."""
+    WAITING.append("waits")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        WAITING.append("was cancelled")
+    return "never"
+
+
+@served.tool()
+def waited() -> list[str]:
+    """Tell what became of those who wait."""
+    return WAITING
 
 
 @served.tool()

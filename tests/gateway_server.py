@@ -45,6 +45,7 @@ TOOLS = [
     tool("spins", "Works without end."),
     tool("hoards", "Takes memory without end."),
     tool("counts", "Says how often it was called."),
+    tool("environ", "Says which variables it was given.", annotations={"readOnlyHint": True}),
     tool("removes", "Removes things.", annotations={"destructiveHint": True}),
     tool("echo", "Gives back.", inputSchema=TEXTS, annotations={"readOnlyHint": True}),
     tool("shaped", "Returns rows.", outputSchema=ROWS),
@@ -152,6 +153,8 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
         case "counts":
             COUNTED.append(1)
             return said(str(len(COUNTED)))
+        case "environ":
+            return said(json.dumps(dict(os.environ)))
         case "reads":
             return said(Path(arguments["path"]).read_text(encoding="utf-8"))
         case "removes":

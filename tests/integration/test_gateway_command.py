@@ -16,7 +16,9 @@ from tests.integration.command_line import weft
 
 from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.weft_server import WeftServer
+from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
 from weft.runtime.settings import Settings
 from weft.runtime.up import running
 
@@ -178,3 +180,20 @@ async def test_the_status_tells_the_address_that_was_taken(tmp_path: Path) -> No
         process.send_signal(signal.SIGTERM)
         await process.wait()
     assert one["config"] == str(config)
+
+
+async def test_a_weft_on_the_usual_port_is_used_and_another_nats_server_is_not(
+    tmp_path: Path,
+) -> None:
+    async with EmbeddedServer(tmp_path / "nats") as server:
+        settings = Settings(
+            nats_url=server.url, data_dir=tmp_path / "data", fingerprint_key="k" * 16
+        )
+        async with GatewayDeployment(settings, named=False) as own:  # that server has no weft's log
+            assert own.is_own
+            assert own.settings.nats_url != server.url
+        connection = await connect(server.url)
+        await provision(connection)
+        await connection.close()
+        async with GatewayDeployment(settings, named=False) as found:
+            assert (found.is_own, found.settings.nats_url) == (False, server.url)

@@ -269,3 +269,37 @@ async def test_long_lists_come_in_pages(
             if cursor is None:
                 break
     assert len(names) == len(set(names)) == len(TOOLS) + 1
+
+
+@pytest.mark.parametrize("protocol", ["legacy", "2026-07-28"])
+async def test_a_list_that_changes_is_told_and_the_searching_hosts_list_stays_as_it_was(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, protocol: str
+) -> None:
+    heard: list[Any] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(message)
+
+    odd = odd_server("odd", "changes", cwd=str(tmp_path))
+    async with (
+        gateway(server.url, tmp_path / "w", odd) as running,
+        host(running, protocol, message_handler=hear) as client,
+        anyio.create_task_group() as tasks,
+    ):
+        before = (await client.list_tools()).tools
+        if protocol != "legacy":
+
+            async def listen() -> None:
+                async with client.listen(tools_list_changed=True) as events:
+                    async for event in events:
+                        heard.append(event)
+
+            tasks.start_soon(listen)
+            await asyncio.sleep(0.3)
+        (tmp_path / "changed").touch()
+        await called(client, "odd:counts")  # whose server then says that its list has changed
+        with anyio.fail_after(20):
+            while not re.search("tools/?_?list_?changed", repr(heard), re.IGNORECASE):
+                await asyncio.sleep(0.05)
+        assert (await client.list_tools()).tools == before
+        tasks.cancel_scope.cancel()
