@@ -45,6 +45,8 @@ TOOLS = [
     tool("spins", "Works without end."),
     tool("hoards", "Takes memory without end."),
     tool("counts", "Says how often it was called."),
+    tool("halves", "Cuts a text within a character."),
+    tool("odd#1 of: two", "Has a name that few have."),
     tool("environ", "Says which variables it was given.", annotations={"readOnlyHint": True}),
     tool("removes", "Removes things.", annotations={"destructiveHint": True}),
     tool("echo", "Gives back.", inputSchema=TEXTS, annotations={"readOnlyHint": True}),
@@ -153,6 +155,10 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
         case "counts":
             COUNTED.append(1)
             return said(str(len(COUNTED)))
+        case "halves":
+            return said("a\\\ud83d, \ud83d\ude00, b\ud83d")
+        case "odd#1 of: two":
+            return said("called")
         case "environ":
             return said(json.dumps(dict(os.environ)))
         case "reads":

@@ -118,6 +118,34 @@ async def test_a_whole_result_goes_to_another_tool_by_its_handle(
     assert len(echoed[0].text) > 100_000
 
 
+async def test_a_text_that_was_cut_within_a_character_costs_that_character_alone(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    """As programs do that count a character outside of the basic plane as two."""
+    async with gateway(server.url, tmp_path, odd_server()) as running, host(running) as client:
+        assert text_of(await called(client, "odd:halves")) == "a\\\ufffd, 😀, b\ufffd"
+        assert running.upstreams["odd"].failures == 0
+
+
+@pytest.mark.parametrize("mode", ["pass", "search"])
+async def test_a_tool_is_called_whatever_signs_its_name_has(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, mode: str
+) -> None:
+    rare = "odd:odd#1 of: two"
+    async with (
+        gateway(server.url, tmp_path, odd_server(), mode=mode) as running,
+        host(running) as client,
+    ):
+        digits = running.catalogue.tools[rare].hash
+        listed = next(name for name, one in running.catalogue.names.items() if one == rare)
+        for name in (rare, f"{rare}#{digits}", listed, f"{listed}#{digits}"):
+            if mode == "search":
+                told = await called(client, name)
+            else:
+                told = await client.call_tool(name, {})
+            assert text_of(told) == "called"
+
+
 async def test_a_tool_that_takes_no_handles_is_given_none(
     log: Connection, server: EmbeddedServer, tmp_path: Path
 ) -> None:

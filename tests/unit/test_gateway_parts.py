@@ -23,7 +23,7 @@ from weft.gateway.results import logged_text, passed
 from weft.gateway.rules import rule_of
 from weft.gateway.tool_listing import opened_schema
 from weft.gateway.tools import MOST_NAME, gateway_tool, passed_names
-from weft.gateway.trust import Pin, approved, judge
+from weft.gateway.trust import Pin, Quarantined, approved, judge
 from weft.log.record import LogRecord
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import ErasedEvent, encode_event
@@ -99,6 +99,26 @@ def test_a_rule_counts_before_what_a_tool_says_of_itself() -> None:
     assert rule_of("git:reset", Effect.DESTROYS, rules, False) == "ask"
     assert rule_of("git:reset", Effect.DESTROYS, rules, True) == "allow"
     assert rule_of("git:log", Effect.UNKNOWN, rules, False) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "let"),
+    [
+        ("s:a", ["s:a"]),
+        ("s:*", ["s:a", "s:a#b"]),
+        ("s:a#00000001", ["s:a"]),
+        ("s:a#00000002", []),
+        ("s:a#b", ["s:a#b"]),
+        ("s:a#b#00000002", ["s:a#b"]),
+    ],
+)
+def test_what_is_approved_is_what_the_pattern_says(pattern: str, let: list[str]) -> None:
+    apart = {
+        "1": Quarantined("s:a", "00000001", "changed"),
+        "2": Quarantined("s:a#b", "00000002", "changed"),
+    }
+    pins, found = approved(pattern, apart, {})
+    assert [one.id for one in found] == list(pins) == let
 
 
 def test_a_hash_changes_with_all_that_a_model_is_told() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -15,7 +16,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.client._transport import TransportStreams
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
+from mcp_types import JSONRPCMessage, JSONRPCRequest, jsonrpc_message_adapter
 
 from weft.gateway.config import ServerSpec
 from weft.gateway.process_limits import limited_command
@@ -92,10 +93,7 @@ class StdioServer:
                     if line.strip():  # a print that has no business there
                         self._said.append(line.decode("utf-8", "replace")[:_TOLD_BYTES])
                     continue
-                try:
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError:
-                    raise Broken("it sent what is no JSON-RPC message") from None
+                message = _message(line)
                 if isinstance(message, JSONRPCRequest):
                     self._asked(message)
                 await to_client.send(SessionMessage(message))
@@ -166,6 +164,22 @@ class StdioServer:
         assert self._process is not None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+def _message(line: bytes) -> JSONRPCMessage:
+    """Raises `Broken`. Half a character, as of a text that was cut within one, becomes the sign for
+    a lost one: JSON may carry it, and no text can."""
+    for attempt in (line, _HALF.sub(lambda found: found[1] or rb"\ufffd", line)):
+        with contextlib.suppress(ValueError):
+            return jsonrpc_message_adapter.validate_json(attempt, by_name=False)
+    raise Broken("it sent what is no JSON-RPC message")
+
+
+_HALF = re.compile(
+    rb"(\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+"""A surrogate that stands alone; backslashes and whole pairs are passed over."""
 
 
 async def _lines(stream: asyncio.StreamReader, most: int) -> AsyncIterator[bytes]:
