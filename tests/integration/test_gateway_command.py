@@ -15,6 +15,7 @@ from tests.gateway import called, odd_server, text_of
 from tests.integration.command_line import weft
 
 from weft.gateway.deployment import GatewayDeployment
+from weft.gateway.state import Folder
 from weft.gateway.weft_server import WeftServer
 from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
@@ -71,6 +72,36 @@ async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_pa
         url = (data / "gateway" / "address").read_text()
         events = await weft("events", "--session", "first", "--json", url=url)
         assert '"tool_name":"odd:big"' in events.out
+
+
+async def test_a_gateway_that_is_killed_takes_nothing_with_it(tmp_path: Path) -> None:
+    """Its weft is taken over by the other gateway of the folder, with all that it had taken."""
+    odd = odd_server()
+    config, data = tmp_path / "mcp.json", tmp_path / "data"
+    entry = {"command": odd.command, "args": list(odd.args)}
+    config.write_text(json.dumps({"mcpServers": {"odd": entry}}))
+    made, leave = asyncio.get_running_loop().create_future(), asyncio.Event()
+
+    async def first() -> None:
+        async with host(data, config, "--session", "first") as client:
+            made.set_result(text_of(await called(client, "odd:big")))
+            await leave.wait()
+
+    started = asyncio.create_task(first())
+    handle = HANDLE.search(await made).group()
+    (state,) = Folder(data).running()
+    async with host(data, config, "--session", "second") as client:
+        assert text_of(await called(client, "odd:echo", text="x")) == '{"text": "x"}'
+        os.kill(state.pid, signal.SIGKILL)
+        part = {"$weft": handle, "path": "orders[1999]"}
+        with anyio.fail_after(120):
+            while '"id": "o1999"' not in text_of(await called(client, "odd:echo", value=part)):
+                await asyncio.sleep(0.2)
+        url = (data / "gateway" / "address").read_text()
+        events = await weft("events", "--session", "first", "--json", url=url)
+        assert '"tool_name":"odd:big"' in events.out
+    leave.set()
+    await asyncio.gather(started, return_exceptions=True)
 
 
 async def test_weft_as_a_server_remembers_from_session_to_session(tmp_path: Path) -> None:
