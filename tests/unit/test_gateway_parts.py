@@ -15,6 +15,7 @@ from weft.gateway.argument_validation import faults
 from weft.gateway.arguments import Reference, filled, part_of, references
 from weft.gateway.config import config_from, read_config
 from weft.gateway.erasures import Erasures
+from weft.gateway.half_characters import without_halves
 from weft.gateway.masking import Guard, safe_value
 from weft.gateway.recording import call_item, result_item
 from weft.gateway.resource_names import named, split, with_names
@@ -119,6 +120,22 @@ def test_what_is_approved_is_what_the_pattern_says(pattern: str, let: list[str])
     }
     pins, found = approved(pattern, apart, {})
     assert [one.id for one in found] == list(pins) == let
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (r'"a\ud83d"', "a\ufffd"),
+        (r'"\uDE00a"', "\ufffda"),
+        (r'"\ud83d\ude00"', "😀"),
+        (r'"\ud83d\ud83d\ude00"', "\ufffd😀"),
+        (r'"\\ud83d"', r"\ud83d"),
+        (r'"\\\ud83d"', "\\\ufffd"),
+        (r'"\u00e9"', "é"),
+    ],
+)
+def test_half_a_character_is_told_as_lost_and_nothing_else_changes(written: str, told: str) -> None:
+    assert msgspec.json.decode(without_halves(written.encode())) == told
 
 
 def test_a_hash_changes_with_all_that_a_model_is_told() -> None:

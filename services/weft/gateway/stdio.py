@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import signal
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -19,6 +18,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCRequest, jsonrpc_message_adapter
 
 from weft.gateway.config import ServerSpec
+from weft.gateway.half_characters import without_halves
 from weft.gateway.process_limits import limited_command
 
 STOP_SECONDS = 2.0
@@ -167,19 +167,11 @@ class StdioServer:
 
 
 def _message(line: bytes) -> JSONRPCMessage:
-    """Raises `Broken`. Half a character, as of a text that was cut within one, becomes the sign for
-    a lost one: JSON may carry it, and no text can."""
-    for attempt in (line, _HALF.sub(lambda found: found[1] or rb"\ufffd", line)):
-        with contextlib.suppress(ValueError):
-            return jsonrpc_message_adapter.validate_json(attempt, by_name=False)
-    raise Broken("it sent what is no JSON-RPC message")
-
-
-_HALF = re.compile(
-    rb"(\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
-    rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
-)
-"""A surrogate that stands alone; backslashes and whole pairs are passed over."""
+    """Raises `Broken`."""
+    try:
+        return jsonrpc_message_adapter.validate_json(without_halves(line), by_name=False)
+    except ValueError:
+        raise Broken("it sent what is no JSON-RPC message") from None
 
 
 async def _lines(stream: asyncio.StreamReader, most: int) -> AsyncIterator[bytes]:
