@@ -19,7 +19,7 @@ from tests.gateway_http_server import CLIENT, SECRET, at_port
 from tests.integration.command_line import weft
 from tests.integration.test_gateway_address import small
 
-from weft.gateway.config import config_from
+from weft.gateway.config_file import config_from
 from weft.gateway.sign_in_file import read_kept
 from weft.gateway.signed_in import SignedIn
 from weft.gateway.state import Folder

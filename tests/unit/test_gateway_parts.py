@@ -13,7 +13,7 @@ from tests.gateway_server import KEY
 from weft import tokens
 from weft.gateway.argument_validation import faults
 from weft.gateway.arguments import Reference, filled, part_of, references
-from weft.gateway.config import config_from, read_config
+from weft.gateway.config_file import config_from, read_config
 from weft.gateway.erasures import Erasures
 from weft.gateway.half_characters import without_halves
 from weft.gateway.masking import Guard, safe_value
