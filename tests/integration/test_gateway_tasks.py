@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import mcp_types as types
+import msgspec
 import pytest
 from mcp import Client, MCPError
 from mcp.client.extension import advertise
@@ -113,6 +114,21 @@ async def test_a_host_that_takes_tasks_gets_a_handle_and_looks_for_the_result(
     items = [i for i in await logged(log) if i.metadata.get("tool_name") == "long:counts"]
     assert [item.kind.value for item in items] == ["tool_call", "tool_result"]
     assert items[1].parent_id == items[0].id
+
+
+async def test_a_server_is_not_idle_while_it_works_on_a_task(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, port: int
+) -> None:
+    limits = msgspec.structs.replace(QUICK, idle_seconds=0.3)
+    spec = msgspec.structs.replace(long(port), limits=limits)
+    async with gateway(server.url, tmp_path, spec) as running, tasking(running) as client:
+        task = (await begun(client, "long:endless")).task_id
+        await asyncio.sleep(1.0)
+        assert running.upstreams["long"].state == "called"
+        await cancel(client, task)
+        async with asyncio.timeout(20):
+            while running.upstreams["long"].state != "known":
+                await asyncio.sleep(0.02)
 
 
 async def test_what_a_task_asks_and_how_it_fails_reach_the_host_without_secrets(

@@ -88,7 +88,7 @@ class TaskCalls:
         if len(self._calls) >= _MOST_REMEMBERED:
             del self._calls[next(iter(self._calls))]
         self._calls[logged.id] = logged
-        self._upstreams[tool.server].keep_for(task.task_id, task.ttl_ms)
+        self._upstreams[tool.server].idleness.keep_for(task.task_id, task.ttl_ms)
         return {"resultType": "task", **_told(task, handle_of(running, guard), guard)}
 
     async def get(self, call: HostCall, handle: str, limit: int | None) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class TaskCalls:
             return told
         if state.status not in ("completed", "failed", "cancelled"):
             return told
-        upstream.keep_no_more(running.task)
+        upstream.idleness.keep_no_more(running.task)
         logged = self._logged(running, host)
         if result is not None:
             named = with_names(result, tool.server)
@@ -145,7 +145,7 @@ class TaskCalls:
         running, tool, host, _ = await self._of(call, handle)
         upstream = self._upstreams[tool.server]
         await upstream.use(lambda client: cancel(client, running.task))
-        upstream.keep_no_more(running.task)
+        upstream.idleness.keep_no_more(running.task)
         item = refusal_item(self._logged(running, host), "cancelled by the host")
         await self._log.publish(host, _with_id(item, _item_id("cancelled", running)))
         return types.EmptyResult()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import math
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
@@ -21,6 +20,7 @@ from weft.gateway.authorization import authorization
 from weft.gateway.config import ServerSpec
 from weft.gateway.hearing import Hearing, is_modern
 from weft.gateway.http import http_server
+from weft.gateway.idleness import Idleness
 from weft.gateway.manifest import Manifest, learned
 from weft.gateway.stdio import StdioServer
 from weft.gateway.task_protocol import TaskExtension
@@ -83,12 +83,8 @@ class Upstream:
         self._stdio: StdioServer | None = None
         self._wire: Wire | None = None
         self._next_start = 0.0
-        self._working = 0
-        """Calls on the way."""
-        self._last_used = 0.0
         self._hearing = Hearing()
-        self._tasks: dict[str, float] = {}
-        """Of tasks that it works on, until when they are good."""
+        self.idleness = Idleness(spec.limits.idle_seconds)
 
     @property
     def name(self) -> str:
@@ -131,12 +127,8 @@ class Upstream:
     async def use(self, work: Callable[[Client], Awaitable[T]]) -> T:
         """`work` with the client. Raises `Unavailable` where the server ends or gives no answer in
         time, and `MCPError` with what it refuses."""
-        self._working += 1
-        try:
+        with self.idleness.at_work():
             return await self._used(work)
-        finally:
-            self._working -= 1
-            self._last_used = asyncio.get_running_loop().time()
 
     async def _used(self, work: Callable[[Client], Awaitable[T]]) -> T:
         client = await self.client()
@@ -163,15 +155,6 @@ class Upstream:
                 ) from None
             await self._ended()
             raise Unavailable(self._gone()) from None
-
-    def keep_for(self, task: str, ttl_ms: int | None) -> None:
-        """It is not idle while it works on a task, which is good for so long."""
-        now = asyncio.get_running_loop().time()
-        self._tasks[task] = math.inf if ttl_ms is None else now + ttl_ms / 1_000
-
-    def keep_no_more(self, task: str) -> None:
-        """The task has ended."""
-        self._tasks.pop(task, None)
 
     async def _ended(self) -> None:
         """Wait until a connection that carries nothing any more is put away."""
@@ -275,7 +258,7 @@ class Upstream:
             events.append(self._stdio.ended)
         async with self._hearing.listening(client):
             self._in_a_row = 0
-            self._last_used = asyncio.get_running_loop().time()
+            self.idleness.begin()
             while True:
                 waits = [asyncio.create_task(event.wait()) for event in events]
                 try:
@@ -299,15 +282,12 @@ class Upstream:
                     await self._learn(await learned(client, self.spec))
 
     def _left(self) -> float | None:
-        """Seconds until it has been idle for so long that it is ended; None where it never is."""
-        most = self.spec.limits.idle_seconds
-        if not most:
-            return None
-        now = asyncio.get_running_loop().time()
-        works = self._working or any(until > now for until in self._tasks.values())
-        if works or self._hearing.resources:
-            return most
-        return max(0.0, self._last_used + most - now)
+        """Seconds until it is ended as idle, which it is not while hosts hear of its resources;
+        None where it never is."""
+        left = self.idleness.left()
+        return (
+            self.spec.limits.idle_seconds if left is not None and self._hearing.resources else left
+        )
 
     async def _learn(self, manifest: Manifest) -> None:
         if manifest != self.manifest:
