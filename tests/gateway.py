@@ -47,9 +47,10 @@ def odd_server(name: str = "odd", *args: str, **more: Any) -> ServerSpec:
 
 @asynccontextmanager
 async def gateway(
-    url: str, folder: Path, *servers: ServerSpec, **options: Any
+    url: str, folder: Path, *servers: ServerSpec, is_learned: bool = True, **options: Any
 ) -> AsyncIterator[Gateway]:
-    """A gateway that writes as session `s` of tenant `t`."""
+    """A gateway that writes as session `s` of tenant `t`, once it has learned what its servers are;
+    or at once."""
     options.setdefault("mode", "search")
     settings = Settings(nats_url=url, tenant=TENANT, data_dir=folder, fingerprint_key="k" * 16)
     config = GatewayConfig(servers={one.name: one for one in servers}, options=Options(**options))
@@ -57,7 +58,8 @@ async def gateway(
     behind.is_own = True  # no firewall runs here that could tell a handle
     async with Gateway(config, behind, Folder(folder), session=SESSION) as made:
         await made.log.deployment()
-        await made.catalogue.known()
+        if is_learned:
+            await made.catalogue.known()
         yield made
 
 

@@ -1,7 +1,8 @@
 """A server at an address, of the SDK's own making: `-m tests.gateway_http_server PORT [how]`.
 With `handshake` it does not know the current protocol, with `oauth` it takes only callers with a
 token of its own authorization server, with `sign-in` only persons that were sent there by a browser
-(`refuses` refuses them). Started again it knows no earlier session and no token."""
+(`refuses` refuses them, `thinks` takes its time to renew a token). Started again it knows no
+earlier session and no token."""
 
 import asyncio
 import base64
@@ -27,6 +28,9 @@ from tests.people import People, registered
 
 CLIENT, SECRET = "weft", "s3cret-of-the-tests"
 TOKENS: set[str] = set()
+WAITING: list[str] = []
+OUT_OF_ORDER: list[int] = []
+"""What the authorization server answers next in the place of a token."""
 
 
 class Issued(TokenVerifier):
@@ -72,7 +76,7 @@ def _auth() -> dict[str, Any]:
     return protection() if "oauth" in sys.argv else {}
 
 
-PEOPLE = People("refuses" in sys.argv, lasting=2 if "short" in sys.argv else 3_600)
+PEOPLE = People("refuses" in sys.argv, 3_600, thinking=0.5 if "thinks" in sys.argv else 0.0)
 if "static" in sys.argv:
     PEOPLE.clients[CLIENT] = registered(CLIENT, SECRET, f"http://127.0.0.1:{sys.argv[-1]}/callback")
 served: MCPServer[Any] = MCPServer("small", **_auth())
@@ -88,6 +92,23 @@ def process() -> str:
 def refuses(code: int) -> str:
     """Refuse with a code."""
     raise MCPError(code, "the quota is used up")
+
+
+@served.tool()
+async def waits() -> str:
+    """Wait until it is cancelled."""
+    WAITING.append("waits")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        WAITING.append("was cancelled")
+    return "never"
+
+
+@served.tool()
+def waited() -> list[str]:
+    """Tell what became of those who wait."""
+    return WAITING
 
 
 @served.tool()
@@ -108,6 +129,13 @@ def revoke() -> str:
 def renewed() -> str:
     """Tell how often a token was renewed."""
     return str(PEOPLE.renewals)
+
+
+@served.tool()
+def breaks(times: int) -> str:
+    """Take every token back, and renew none the next times that it is asked."""
+    OUT_OF_ORDER.extend([503] * times)
+    return revoke()
 
 
 @served.tool()
@@ -187,10 +215,23 @@ def handshake_only(app: Any) -> Any:
     return answer
 
 
+def often_broken(app: Any) -> Any:
+    """As an authorization server that is down for a while."""
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if scope.get("path") == "/token" and OUT_OF_ORDER:
+            await send({"type": "http.response.start", "status": OUT_OF_ORDER.pop(), "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await app(scope, receive, send)
+
+    return answer
+
+
 if __name__ == "__main__":
     app = served.streamable_http_app()
     if "oauth" in sys.argv:
         app.add_route("/.well-known/oauth-authorization-server", metadata)
         app.add_route("/token", token, methods=["POST"])
     made = handshake_only(app) if "handshake" in sys.argv else app
-    uvicorn.run(made, port=PORT, log_level="error")
+    uvicorn.run(often_broken(made), port=PORT, log_level="error")

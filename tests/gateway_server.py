@@ -45,6 +45,9 @@ TOOLS = [
     tool("spins", "Works without end."),
     tool("hoards", "Takes memory without end."),
     tool("counts", "Says how often it was called."),
+    tool("halves", "Cuts a text within a character."),
+    tool("odd#1 of: two", "Has a name that few have."),
+    tool("environ", "Says which variables it was given.", annotations={"readOnlyHint": True}),
     tool("removes", "Removes things.", annotations={"destructiveHint": True}),
     tool("echo", "Gives back.", inputSchema=TEXTS, annotations={"readOnlyHint": True}),
     tool("shaped", "Returns rows.", outputSchema=ROWS),
@@ -60,6 +63,8 @@ def tools() -> list[dict[str, Any]]:
         found.append(tool("watched", "Says what is subscribed to."))
     if "changes" in sys.argv and Path("changed").exists():
         found[0] = tool("big", "Returns many orders, and more.")
+    if "reads" in sys.argv:
+        found.append(tool("reads", "Reads a file.", annotations={"readOnlyHint": True}))
     if "marked" in sys.argv:
         found.append(tool("noted", f"Not {KEY}.", _meta={"key": KEY}))
     if "poisoned" in sys.argv:
@@ -150,6 +155,14 @@ def called(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[s
         case "counts":
             COUNTED.append(1)
             return said(str(len(COUNTED)))
+        case "halves":
+            return said("a\\\ud83d, \ud83d\ude00, b\ud83d")
+        case "odd#1 of: two":
+            return said("called")
+        case "environ":
+            return said(json.dumps(dict(os.environ)))
+        case "reads":
+            return said(Path(arguments["path"]).read_text(encoding="utf-8"))
         case "removes":
             return said("removed")
         case "echo":

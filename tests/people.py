@@ -1,6 +1,7 @@
 """An authorization server's people and clients, for the SDK's own authorization server: whoever is
 sent to it by a browser signs in, or refuses."""
 
+import asyncio
 import secrets
 import time
 from typing import Any
@@ -28,17 +29,21 @@ def registered(client_id: str, secret: str, redirect: str) -> OAuthClientInforma
 
 
 class People(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
-    """Refresh tokens are good once."""
+    """Refresh tokens are good once: whoever shows one again is taken for a thief, and nothing that
+    was given is good any more (RFC 9700, section 4.14.2)."""
 
-    def __init__(self, refuse: bool, lasting: int) -> None:
-        """`lasting` is how many seconds a token is good for."""
+    def __init__(self, refuse: bool, lasting: int, thinking: float = 0.0) -> None:
+        """`lasting` is how many seconds a token is good for, `thinking` how long it takes to give
+        another one for it."""
         self.clients: dict[str, OAuthClientInformationFull] = {}
         self.tokens: dict[str, AccessToken] = {}
         self.refresh_tokens: dict[str, RefreshToken] = {}
         self.renewals = 0
+        self._spent: set[str] = set()
         self._codes: dict[str, AuthorizationCode] = {}
         self._refuse = refuse
         self._lasting = lasting
+        self._thinking = thinking
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
         return self.clients.get(client_id)
@@ -79,14 +84,20 @@ class People(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, A
     async def load_refresh_token(
         self, client: OAuthClientInformationFull, refresh_token: str
     ) -> RefreshToken | None:
+        if refresh_token in self._spent:
+            self.tokens.clear()
+            self.refresh_tokens.clear()
         return self.refresh_tokens.get(refresh_token)
 
     async def exchange_refresh_token(
         self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
     ) -> OAuthToken:
         del self.refresh_tokens[refresh_token.token]
+        self._spent.add(refresh_token.token)
         self.renewals += 1
-        return self._token(client, refresh_token)
+        token = self._token(client, refresh_token)
+        await asyncio.sleep(self._thinking)
+        return token
 
     def _token(self, client: OAuthClientInformationFull, given: Any) -> OAuthToken:
         end = int(time.time()) + self._lasting

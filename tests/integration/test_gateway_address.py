@@ -1,10 +1,12 @@
 """Servers at an address that refuse, end in a call and come back: clear errors, and the gateway
 connects again by itself."""
 
+import asyncio
 import contextlib
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 import pytest
 from tests.gateway import QUICK, called, gateway, host, text_of
@@ -129,3 +131,25 @@ async def test_without_credentials_it_says_what_is_missing(
     async with at_port(port, "oauth"), gateway(server.url, tmp_path, small(port)) as running:
         with pytest.raises(Unavailable, match=r"not let this gateway in \(HTTP 401\); sign in"):
             await running.upstreams["small"].client()
+
+
+@pytest.mark.parametrize("era", ["current", "handshake"])
+@pytest.mark.parametrize("protocol", ["legacy", "2026-07-28"])
+async def test_what_a_host_cancels_is_cancelled_at_the_server(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, era: str, protocol: str
+) -> None:
+    port = Port().number
+    async with (
+        at_port(port, era),
+        gateway(server.url, tmp_path, small(port)) as running,
+        host(running, protocol) as client,
+    ):
+        call = asyncio.create_task(called(client, "small:waits"))
+        with anyio.fail_after(20):
+            while "waits" not in text_of(await called(client, "small:waited")):
+                await asyncio.sleep(0.02)
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+            while "was cancelled" not in text_of(await called(client, "small:waited")):
+                await asyncio.sleep(0.02)
+        assert running.upstreams["small"].failures == 0

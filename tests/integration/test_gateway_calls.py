@@ -118,6 +118,69 @@ async def test_a_whole_result_goes_to_another_tool_by_its_handle(
     assert len(echoed[0].text) > 100_000
 
 
+async def test_a_text_that_was_cut_within_a_character_costs_that_character_alone(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    """As programs do that count a character outside of the basic plane as two."""
+    async with gateway(server.url, tmp_path, odd_server()) as running, host(running) as client:
+        assert text_of(await called(client, "odd:halves")) == "a\\\ufffd, 😀, b\ufffd"
+        assert running.upstreams["odd"].failures == 0
+
+
+@pytest.mark.parametrize("mode", ["pass", "search"])
+async def test_a_tool_is_called_whatever_signs_its_name_has(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, mode: str
+) -> None:
+    rare = "odd:odd#1 of: two"
+    async with (
+        gateway(server.url, tmp_path, odd_server(), mode=mode) as running,
+        host(running) as client,
+    ):
+        digits = running.catalogue.tools[rare].hash
+        listed = next(name for name, one in running.catalogue.names.items() if one == rare)
+        for name in (rare, f"{rare}#{digits}", listed, f"{listed}#{digits}"):
+            if mode == "search":
+                told = await called(client, name)
+            else:
+                told = await client.call_tool(name, {})
+            assert text_of(told) == "called"
+
+
+async def test_a_tool_that_takes_no_handles_is_given_none(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    closed = {"odd:e*": False}
+    async with (
+        gateway(server.url, tmp_path, odd_server(), handles=closed) as running,
+        host(running) as client,
+    ):
+        handle = HANDLE.search(text_of(await called(client, "odd:big"))).group()
+        refused = await called(client, "odd:echo", text={"$weft": handle})
+        assert refused.is_error
+        assert "odd:echo takes no handles by this gateway's rules" in text_of(refused)
+    sent = [item.metadata.get("arguments") for item in await logged(log)]
+    assert {"text": {"$weft": handle}} in sent  # and what was refused is in the log
+
+
+@pytest.mark.parametrize("mode", ["pass", "search"])
+async def test_a_host_says_how_much_of_a_result_it_wants(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, mode: str
+) -> None:
+    async with (
+        gateway(server.url, tmp_path, odd_server(), mode=mode) as running,
+        host(running) as client,
+    ):
+        counts = []
+        for limit in (300, 1_200, 1_000_000):
+            name = "call_tool" if mode == "search" else "odd__big"
+            arguments = {"tool": "odd:big"} if mode == "search" else {}
+            shown = await client.call_tool(name, arguments, meta={"weft/limit": limit})
+            counts.append(tokens.count(text_of(shown)))
+            assert counts[-1] <= limit
+    assert 200 < counts[0] < counts[1]
+    assert "tokens are shown" not in text_of(shown)  # all of it is within the last
+
+
 async def test_arguments_that_do_not_fit_are_told_with_the_schema(
     log: Connection, server: EmbeddedServer, tmp_path: Path
 ) -> None:

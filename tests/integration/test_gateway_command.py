@@ -15,8 +15,11 @@ from tests.gateway import called, odd_server, text_of
 from tests.integration.command_line import weft
 
 from weft.gateway.deployment import GatewayDeployment
+from weft.gateway.state import Folder
 from weft.gateway.weft_server import WeftServer
+from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
+from weft.log.topology import provision
 from weft.runtime.settings import Settings
 from weft.runtime.up import running
 
@@ -71,6 +74,36 @@ async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_pa
         assert '"tool_name":"odd:big"' in events.out
 
 
+async def test_a_gateway_that_is_killed_takes_nothing_with_it(tmp_path: Path) -> None:
+    """Its weft is taken over by the other gateway of the folder, with all that it had taken."""
+    odd = odd_server()
+    config, data = tmp_path / "mcp.json", tmp_path / "data"
+    entry = {"command": odd.command, "args": list(odd.args)}
+    config.write_text(json.dumps({"mcpServers": {"odd": entry}}))
+    made, leave = asyncio.get_running_loop().create_future(), asyncio.Event()
+
+    async def first() -> None:
+        async with host(data, config, "--session", "first") as client:
+            made.set_result(text_of(await called(client, "odd:big")))
+            await leave.wait()
+
+    started = asyncio.create_task(first())
+    handle = HANDLE.search(await made).group()
+    (state,) = Folder(data).running()
+    async with host(data, config, "--session", "second") as client:
+        assert text_of(await called(client, "odd:echo", text="x")) == '{"text": "x"}'
+        os.kill(state.pid, signal.SIGKILL)
+        part = {"$weft": handle, "path": "orders[1999]"}
+        with anyio.fail_after(120):
+            while '"id": "o1999"' not in text_of(await called(client, "odd:echo", value=part)):
+                await asyncio.sleep(0.2)
+        url = (data / "gateway" / "address").read_text()
+        events = await weft("events", "--session", "first", "--json", url=url)
+        assert '"tool_name":"odd:big"' in events.out
+    leave.set()
+    await asyncio.gather(started, return_exceptions=True)
+
+
 async def test_weft_as_a_server_remembers_from_session_to_session(tmp_path: Path) -> None:
     async with EmbeddedServer(tmp_path / "nats") as server:
         settings = Settings(
@@ -93,7 +126,23 @@ async def test_weft_as_a_server_remembers_from_session_to_session(tmp_path: Path
                         ("correct", "preferred airport", "HAM"),
                     ):
                         await client.call_tool(tool, {"key": key, "value": value})
-                    await client.call_tool("forget", {"key": "seat"})
+                    told = text_of(await client.call_tool("forget", {"key": "Seat"}))
+                    assert told == "forgotten for user:ada: seat"
+                    # At once, without what was withdrawn, and each fact once.
+                    told = await recalled(client)
+                    assert told.count("preferred_airport=HAM") == 1
+                    assert "seat" not in told
+                    told = text_of(await client.call_tool("forget", {"key": "meal"}))
+                    assert "nothing was remembered for user:ada under meal" in told
+                    assert "preferred_airport=HAM" in told
+                    secret = {"key": "bank password", "value": "swordfish"}
+                    kept = await client.call_tool("remember", secret)
+                    assert kept.is_error
+                    assert "not remembered" in text_of(kept)
+                    long = {"key": "diary", "value": "day " * 100}
+                    told = text_of(await client.call_tool("remember", long))
+                    assert "cut" in told
+                    assert len(told) < 400
                     said = {"text": "The harbour opens at six.", "kind": "user_turn"}
                     assert "sequence" in text_of(await client.call_tool("publish", said))
                     compiled = await client.call_tool("compile", {"query": "harbour"})
@@ -139,3 +188,43 @@ async def test_it_ends_when_it_is_told_to_though_its_host_keeps_stdin_open(
         assert b'"protocolVersion"' in await process.stdout.readline()
         process.send_signal(number)
         assert await process.wait() == 0
+
+
+async def test_the_status_tells_the_address_that_was_taken(tmp_path: Path) -> None:
+    config = tmp_path / "mcp.json"
+    config.write_text('{"mcpServers": {}}')
+    data = str(tmp_path / "data")
+    environ = {key: value for key, value in os.environ.items() if key != "WEFT_NATS_URL"}
+    process = await asyncio.create_subprocess_exec(
+        *_WEFT, "gateway", "--config", "mcp.json", "--data", data, "--http", "0",
+        env=environ, cwd=tmp_path, stdout=-3, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    served = ""
+    with anyio.fail_after(60):
+        while "serving" not in served:
+            served = (await process.stderr.readline()).decode()
+        (address,) = re.findall(r"http://127\.0\.0\.1:\d+/mcp", served)
+        while True:
+            (one,) = (await weft("gateway", "status", "--json", "--data", data)).json["gateways"]
+            if one["address"] == address:
+                break
+        process.send_signal(signal.SIGTERM)
+        await process.wait()
+    assert one["config"] == str(config)
+
+
+async def test_a_weft_on_the_usual_port_is_used_and_another_nats_server_is_not(
+    tmp_path: Path,
+) -> None:
+    async with EmbeddedServer(tmp_path / "nats") as server:
+        settings = Settings(
+            nats_url=server.url, data_dir=tmp_path / "data", fingerprint_key="k" * 16
+        )
+        async with GatewayDeployment(settings, named=False) as own:  # that server has no weft's log
+            assert own.is_own
+            assert own.settings.nats_url != server.url
+        connection = await connect(server.url)
+        await provision(connection)
+        await connection.close()
+        async with GatewayDeployment(settings, named=False) as found:
+            assert (found.is_own, found.settings.nats_url) == (False, server.url)

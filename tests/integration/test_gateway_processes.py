@@ -2,6 +2,7 @@
 memory, processor and files hold from its first instruction on."""
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ import anyio
 import msgspec
 import pytest
 from tests.gateway import QUICK, called, gateway, host, json_of, odd_server, text_of
+from tests.gateway_server import TOOLS
 
 from weft.gateway.config import Limits
 from weft.gateway.gateway import Gateway
+from weft.gateway.manifest import spec_digest
+from weft.gateway.state import Folder
 from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer
 from weft_schemas.errors import Unavailable
@@ -44,6 +48,43 @@ async def test_an_idle_server_ends_and_the_next_call_starts_it_again(
         assert sorted(map(text_of, both)) == ["1", "2"]  # in one process
         assert text_of(await called(client, "kept:counts")) == "3"
         assert running.upstreams["idle"].failures == 0
+
+
+async def test_a_server_gets_the_environment_of_the_file_alone(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_TOKEN", "the gateway's")
+    monkeypatch.setenv("OTHER_SECRET", "the user's")
+    odd = odd_server(env={"GIVEN": "the file's"})
+    async with gateway(server.url, tmp_path, odd) as running, host(running) as client:
+        told = json_of(await called(client, "odd:environ"))
+    assert told["GIVEN"] == "the file's"
+    assert not told.keys() & {"WEFT_TOKEN", "OTHER_SECRET", "WEFT_FINGERPRINT_KEY"}
+
+
+async def test_hundreds_of_servers_are_offered_and_one_is_started(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    """From what was learned before; what becomes of each is told apart."""
+    many = [odd_server(f"odd{number:03}") for number in range(300)]
+    folder = Folder(tmp_path)
+    async with gateway(server.url, tmp_path / "learned", odd_server()) as running:
+        manifest = running.upstreams["odd"].manifest
+        assert manifest is not None
+    for spec in many[:-1]:
+        learned = msgspec.structs.replace(manifest, spec=spec_digest(spec), name=spec.name)
+        folder.keep_manifest(spec.name, learned)
+    mute = odd_server("mute", "mute", limits=limits(start_seconds=60))
+    servers = [*many[:-1], mute]
+    starting = gateway(server.url, tmp_path, *servers, collisions="allow", is_learned=False)
+    async with starting as running, host(running) as client:
+        assert len(running.catalogue.tools) == 299 * len(TOOLS)
+        assert text_of(await called(client, "odd123:echo", text="x")) == '{"text": "x"}'
+        await running.upstreams["odd007"].client()
+        states = Counter(one.state for one in running.upstreams.values())
+        assert states == {"known": 297, "called": 1, "started": 1, "configured": 1}
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+        assert listed == ["find_tools", "call_tool", "look_into_result"]
 
 
 async def test_calls_at_the_moment_of_its_end_are_answered(

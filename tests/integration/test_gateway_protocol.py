@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import (
     CreateMessageResult,
@@ -34,6 +34,7 @@ from weft.log.ports import Port
 from weft.log.server import EmbeddedServer
 
 NAME = "everything"
+DATA_URI = "data:text/plain;base64,aGFyYm91cg=="
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("echo", {"message": "hi"}),
     ("get-sum", {"a": 2, "b": 3}),
@@ -46,7 +47,18 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("trigger-elicitation-request", {}),
     ("trigger-sampling-request", {"prompt": "Say yes.", "maxTokens": 10}),
     ("get-roots-list", {}),
+    ("get-env", {}),
+    ("gzip-file-as-resource", {"name": "a.gz", "data": DATA_URI, "outputType": "resource"}),
+    ("gzip-file-as-resource", {"name": "b.gz", "data": DATA_URI, "outputType": "resourceLink"}),
+    ("trigger-url-elicitation", {"url": "https://example.com/x", "elicitationId": "e1"}),
 ]
+
+PROMPTS = {
+    "simple-prompt": {},
+    "args-prompt": {"city": "Hamburg", "state": "HH"},
+    "completable-prompt": {"department": "Sales", "name": "David"},
+    "resource-prompt": {"resourceType": "Text", "resourceId": "1"},
+}
 
 
 async def sample(context: Any, params: Any) -> CreateMessageResult:
@@ -86,21 +98,27 @@ async def features(client: Client, prefix: str, uri: str) -> dict[str, Any]:
 
     for name, arguments in CALLS:
         result = await client.call_tool(prefix + name, arguments, progress_callback=report)
-        found[name] = (result.content, result.structured_content, result.is_error)
+        key = f"{name} {arguments}"
+        found[key] = (result.content, result.structured_content, result.is_error)
+    given = {"url": "https://example.com/y", "errorPath": True, "elicitationId": "e2"}
+    with pytest.raises(MCPError) as refused:
+        await client.call_tool(f"{prefix}trigger-url-elicitation", given)
+    found["refused"] = (refused.value.code, refused.value.message, refused.value.error.data)
     await asyncio.sleep(0)
     found["progress"] = progress
     found["resources"] = (await client.list_resources()).resources
-    first = found["resources"][0].uri
     found["templates"] = (await client.list_resource_templates()).resource_templates
-    found["read"] = (await client.read_resource(first)).contents
+    uris = [one.uri for one in found["resources"]]
+    found["read"] = [(await client.read_resource(uri)).contents for uri in uris]
     dynamic = (await client.read_resource(f"{uri}demo://resource/dynamic/blob/2")).contents[0]
     found["dynamic"] = (dynamic.uri, dynamic.mime_type)  # its content is the time
     found["prompts"] = [
         (prompt.name.removeprefix(prefix), prompt.description, prompt.arguments)
         for prompt in (await client.list_prompts()).prompts
     ]
-    given = {"city": "Hamburg", "state": "HH"}
-    found["prompt"] = (await client.get_prompt(f"{prefix}args-prompt", given)).messages
+    for name, values in PROMPTS.items():
+        prompt = await client.get_prompt(prefix + name, values)
+        found[name] = (prompt.description, prompt.messages)
     reference = PromptReference(name=f"{prefix}completable-prompt")
     argument = {"name": "department", "value": "E"}
     found["completion"] = (await client.complete(reference, argument)).completion
@@ -111,8 +129,9 @@ async def features(client: Client, prefix: str, uri: str) -> dict[str, Any]:
 
 
 def plain(found: Any) -> str:
-    """To compare: without the gateway's addresses, and times that differ."""
+    """To compare: without the gateway's addresses, times and random ids that differ."""
     text = re.sub(r"weft://everything/", "", repr(found))
+    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID", text)
     return re.sub(r"\d{1,2}:\d\d:\d\d( [AP]M)?", "TIME", text)
 
 
@@ -131,10 +150,7 @@ async def test_every_feature_gives_through_the_gateway_what_it_gives_without(
     assert expected["progress"]
     for feature, value in expected.items():
         if feature == "tools":
-            names = set(value) - {"simulate-research-query"}  # a task, which hosts here cannot run
-            assert names <= set(got[feature])
-            for name in names:
-                assert got[feature][name] == value[name]
+            assert got[feature] == value
         else:
             assert plain(got[feature]) == plain(value), feature
 
@@ -253,3 +269,37 @@ async def test_long_lists_come_in_pages(
             if cursor is None:
                 break
     assert len(names) == len(set(names)) == len(TOOLS) + 1
+
+
+@pytest.mark.parametrize("protocol", ["legacy", "2026-07-28"])
+async def test_a_list_that_changes_is_told_and_the_searching_hosts_list_stays_as_it_was(
+    log: Connection, server: EmbeddedServer, tmp_path: Path, protocol: str
+) -> None:
+    heard: list[Any] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(message)
+
+    odd = odd_server("odd", "changes", cwd=str(tmp_path))
+    async with (
+        gateway(server.url, tmp_path / "w", odd) as running,
+        host(running, protocol, message_handler=hear) as client,
+        anyio.create_task_group() as tasks,
+    ):
+        before = (await client.list_tools()).tools
+        if protocol != "legacy":
+
+            async def listen() -> None:
+                async with client.listen(tools_list_changed=True) as events:
+                    async for event in events:
+                        heard.append(event)
+
+            tasks.start_soon(listen)
+            await asyncio.sleep(0.3)
+        (tmp_path / "changed").touch()
+        await called(client, "odd:counts")  # whose server then says that its list has changed
+        with anyio.fail_after(20):
+            while not re.search("tools/?_?list_?changed", repr(heard), re.IGNORECASE):
+                await asyncio.sleep(0.05)
+        assert (await client.list_tools()).tools == before
+        tasks.cancel_scope.cancel()

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import MCPError
-from tests.gateway import SESSION, called, gateway, host, odd_server, text_of
+from tests.gateway import SESSION, called, gateway, host, logged, odd_server, text_of
 from tests.gateway_server import KEY
 
 from weft.client.operator import Operator
@@ -17,7 +17,13 @@ from weft.gateway.gateway import Gateway
 from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer
 from weft_schemas.items import Sensitivity
-from weft_schemas.policy import ContextPolicy, FirewallRules, SecretPattern, SensitivityAction
+from weft_schemas.policy import (
+    ContextPolicy,
+    FirewallRules,
+    SecretPattern,
+    SensitivityAction,
+    ToolRule,
+)
 
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
 
@@ -52,6 +58,21 @@ async def test_a_policy_that_drops_what_is_remembered_is_obeyed(
     assert looked.is_error
     assert "o1" not in text_of(looked)
     assert handed.is_error
+
+
+async def test_what_is_confidential_goes_to_no_other_tool(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    """Though the host that called sees it."""
+    rule = ToolRule("odd:big", sensitivity=Sensitivity.CONFIDENTIAL)
+    async with gateway(server.url, tmp_path, odd_server()) as running, host(running) as client:
+        await _in_force(running, ContextPolicy(firewall=FirewallRules(tools=(rule,))))
+        handle = HANDLE.search(text_of(await called(client, "odd:big"))).group()
+        handed = await called(client, "odd:echo", text={"$weft": handle})
+    assert handed.is_error
+    assert "o1999" not in text_of(handed)
+    sent = [item.text for item in await logged(log) if item.metadata["tool_name"] == "odd:echo"]
+    assert "o1999" not in str(sent)
 
 
 async def test_a_secret_that_the_policy_names_later_is_masked_in_memory_too(

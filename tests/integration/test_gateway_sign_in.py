@@ -2,20 +2,26 @@
 authorization server, and gateways that use what came of it."""
 
 import asyncio
+import fcntl
 import json
 import os
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
 import msgspec
 import pytest
+from mcp import Client, StdioServerParameters
 from tests.gateway import called, gateway, host, text_of
 from tests.gateway_http_server import CLIENT, SECRET, at_port
 from tests.integration.command_line import weft
 from tests.integration.test_gateway_address import small
 
-from weft.gateway.config import config_from
+from weft.gateway.config_file import config_from
+from weft.gateway.sign_in_file import read_kept
+from weft.gateway.signed_in import SignedIn
 from weft.gateway.state import Folder
 from weft.log.connection import Connection
 from weft.log.ports import Port
@@ -69,13 +75,114 @@ async def test_who_signed_in_stays_signed_in(
         ):
             assert text_of(await called(client, "small:renewed")) == "0"
             assert text_of(await called(elsewhere, "small:revoke")) == "revoked"
-            assert text_of(await called(client, "small:renewed")) != "0"
-            renewed = text_of(await called(elsewhere, "small:renewed"))
-            assert renewed in ("1", "2")  # both may have been sent away before one renewed it
+            assert text_of(await called(client, "small:renewed")) == "1"
+            assert text_of(await called(elsewhere, "small:renewed")) == "1"
         told = msgspec.json.decode(kept.read_bytes())
         kept.write_bytes(msgspec.json.encode({**told, "expires_at": 1.0}))
         async with gateway(server.url, tmp_path, small(port)) as later, host(later) as client:
-            assert text_of(await called(client, "small:renewed")) == str(int(renewed) + 1)
+            assert text_of(await called(client, "small:renewed")) == "2"
+
+
+@asynccontextmanager
+async def process(url: str, file: Path, data: Path) -> AsyncIterator[Client]:
+    """A gateway in a process of its own, and its host."""
+    command = ["-m", "weft.cli.main", "gateway", "--config", str(file), "--data", str(data)]
+    environ = {**os.environ, "WEFT_NATS_URL": url, "WEFT_FINGERPRINT_KEY": "k" * 16}
+    params = StdioServerParameters(
+        command=sys.executable, args=[*command, "--mode", "search"], env=environ
+    )
+    async with Client(params) as client:
+        yield client
+
+
+async def test_processes_that_renew_at_once_renew_it_once(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    """The authorization server takes its time, and a refresh token is good once."""
+    port = Port().number
+    file = config(tmp_path, port)
+    async with at_port(port, "sign-in", "thinks"):
+        assert (await login(file, tmp_path))[0] == 0
+        async with (
+            process(server.url, file, tmp_path) as first,
+            process(server.url, file, tmp_path) as second,
+        ):
+            hosts = (first, second) * 4
+            for number in range(3):
+                assert text_of(await called(first, "small:revoke")) == "revoked"
+                told = await asyncio.gather(*(called(one, "small:renewed") for one in hosts))
+                assert [text_of(one) for one in told] == [str(number + 1)] * len(hosts)
+
+
+async def test_what_a_cancelled_call_renewed_is_kept(tmp_path: Path) -> None:
+    """The authorization server has given the only token that is good from then on."""
+    port = Port().number
+    async with at_port(port, "sign-in", "thinks"):
+        assert (await login(config(tmp_path, port), tmp_path))[0] == 0
+        kept = Folder(tmp_path).sign_in("small", f"http://127.0.0.1:{port}/mcp")
+        before = msgspec.json.decode(kept.read_bytes())
+        kept.write_bytes(msgspec.json.encode({**before, "expires_at": 1.0}))
+        async with httpx2.AsyncClient(auth=SignedIn(small(port), kept)) as client:
+            call = asyncio.create_task(client.get(small(port).url))
+            lock = kept.with_suffix(".lock")
+            async with asyncio.timeout(20):
+                while not is_locked(lock):
+                    await asyncio.sleep(0.01)
+                call.cancel()
+                await asyncio.gather(call, return_exceptions=True)
+                while is_locked(lock):
+                    await asyncio.sleep(0.01)
+        after = read_kept(kept)
+        assert after is not None
+        assert after.refresh_token != before["tokens"]["refresh_token"]
+
+
+def is_locked(path: Path) -> bool:
+    try:
+        file = path.open("r+")
+    except FileNotFoundError:
+        return False
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
+async def test_an_authorization_server_that_is_down_for_a_while_ends_no_sign_in(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    port = Port().number
+    async with at_port(port, "sign-in"):
+        await login(config(tmp_path, port), tmp_path)
+        async with gateway(server.url, tmp_path, small(port)) as running, host(running) as client:
+            await called(client, "small:breaks", times=50)
+            down = await called(client, "small:renewed")
+            assert down.is_error
+            assert "gave no token (HTTP 503); call again later" in text_of(down)
+            async with asyncio.timeout(30):
+                while (told := await called(client, "small:renewed")).is_error:
+                    pass
+            assert text_of(told) == "1"
+
+
+async def test_who_signed_out_is_not_signed_in_by_a_gateway_that_runs(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    port = Port().number
+    file = config(tmp_path, port)
+    async with at_port(port, "sign-in"):
+        await login(file, tmp_path)
+        async with gateway(server.url, tmp_path, small(port)) as running, host(running) as client:
+            assert text_of(await called(client, "small:renewed")) == "0"
+            where = ("--config", str(file), "--data", str(tmp_path))
+            assert (await weft("gateway", "logout", "small", *where)).code == 0
+            over = await called(client, "small:renewed")
+            assert over.is_error
+            assert "nobody is signed in to it" in text_of(over)
+        kept = Folder(tmp_path).sign_in("small", f"http://127.0.0.1:{port}/mcp")
+        assert not kept.exists()
 
 
 async def test_a_sign_in_that_is_over_says_how_to_sign_in_again(

@@ -13,8 +13,9 @@ from tests.gateway_server import KEY
 from weft import tokens
 from weft.gateway.argument_validation import faults
 from weft.gateway.arguments import Reference, filled, part_of, references
-from weft.gateway.config import config_from, read_config
+from weft.gateway.config_file import config_from, read_config
 from weft.gateway.erasures import Erasures
+from weft.gateway.half_characters import without_halves
 from weft.gateway.masking import Guard, safe_value
 from weft.gateway.recording import call_item, result_item
 from weft.gateway.resource_names import named, split, with_names
@@ -23,7 +24,7 @@ from weft.gateway.results import logged_text, passed
 from weft.gateway.rules import rule_of
 from weft.gateway.tool_listing import opened_schema
 from weft.gateway.tools import MOST_NAME, gateway_tool, passed_names
-from weft.gateway.trust import Pin, approved, judge
+from weft.gateway.trust import Pin, Quarantined, approved, judge
 from weft.log.record import LogRecord
 from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.events import ErasedEvent, encode_event
@@ -99,6 +100,42 @@ def test_a_rule_counts_before_what_a_tool_says_of_itself() -> None:
     assert rule_of("git:reset", Effect.DESTROYS, rules, False) == "ask"
     assert rule_of("git:reset", Effect.DESTROYS, rules, True) == "allow"
     assert rule_of("git:log", Effect.UNKNOWN, rules, False) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "let"),
+    [
+        ("s:a", ["s:a"]),
+        ("s:*", ["s:a", "s:a#b"]),
+        ("s:a#00000001", ["s:a"]),
+        ("s:a#00000002", []),
+        ("s:a#b", ["s:a#b"]),
+        ("s:a#b#00000002", ["s:a#b"]),
+    ],
+)
+def test_what_is_approved_is_what_the_pattern_says(pattern: str, let: list[str]) -> None:
+    apart = {
+        "1": Quarantined("s:a", "00000001", "changed"),
+        "2": Quarantined("s:a#b", "00000002", "changed"),
+    }
+    pins, found = approved(pattern, apart, {})
+    assert [one.id for one in found] == list(pins) == let
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (r'"a\ud83d"', "a\ufffd"),
+        (r'"\uDE00a"', "\ufffda"),
+        (r'"\ud83d\ude00"', "😀"),
+        (r'"\ud83d\ud83d\ude00"', "\ufffd😀"),
+        (r'"\\ud83d"', r"\ud83d"),
+        (r'"\\\ud83d"', "\\\ufffd"),
+        (r'"\u00e9"', "é"),
+    ],
+)
+def test_half_a_character_is_told_as_lost_and_nothing_else_changes(written: str, told: str) -> None:
+    assert msgspec.json.decode(without_halves(written.encode())) == told
 
 
 def test_a_hash_changes_with_all_that_a_model_is_told() -> None:

@@ -81,7 +81,7 @@ def serve(
       weft gateway --config mcp.json --http 8700 --mode search
     """
     needed()
-    from weft.gateway.config import read_config
+    from weft.gateway.config_file import read_config
 
     named = bool(click.get_current_context().params["nats_url"] or os.environ.get("WEFT_NATS_URL"))
     token = settings.gateway_token or ""
@@ -91,7 +91,7 @@ def serve(
             "send as a bearer token"
         )
     config = read_config(file)
-    serving = (config, str(file), port, host, token, mode, limit, session)
+    serving = (config, str(file.absolute()), port, host, token, mode, limit, session)
     asyncio.run(_serve(located(settings, data_dir), named, *serving))
 
 
@@ -124,10 +124,7 @@ async def _serve(
         hint(f"left out: {left_out}")
     behind = GatewayDeployment(settings, named=named)
     folder = Folder(settings.data_dir)
-    address = f"http://{host}:{port}/mcp" if port is not None else ""
-    async with Gateway(
-        config, behind, folder, session=session, source=source, address=address
-    ) as running:
+    async with Gateway(config, behind, folder, session=session, source=source) as running:
         if port is None:
             if sys.stdin.isatty():
                 hint(
@@ -138,6 +135,7 @@ async def _serve(
         else:
             stop = _told_to_stop()
             async with serving_http(running, host, port, token) as taken:
+                running.address = f"http://{host}:{taken}/mcp"
                 hint(f"serving http://{host}:{taken}/mcp, data in {settings.data_dir}")
                 await stop.wait()
 
@@ -264,18 +262,24 @@ def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> N
 def logout(server: str, file: Path, data_dir: Path | None) -> None:
     """Forget the tokens of SERVER. The authorization server is not told."""
     needed()
+    from weft.gateway.sign_in_file import locked
     from weft.gateway.state import Folder
 
     spec = _at_address(server, file)
     path = Folder(_folder(data_dir)).sign_in(spec.name, spec.url)
     if not path.exists():
         raise NotFound(f"nobody is signed in to {server!r}")
-    path.unlink()
+
+    async def forget() -> None:
+        async with locked(path):  # a gateway that renews it now would write it again
+            path.unlink(missing_ok=True)
+
+    asyncio.run(forget())
     click.echo(f"signed out of {server}")
 
 
 def _at_address(server: str, file: Path) -> ServerSpec:
-    from weft.gateway.config import read_config
+    from weft.gateway.config_file import read_config
 
     servers = read_config(file).servers
     spec = servers.get(server)

@@ -10,7 +10,7 @@ from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuth
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from weft.gateway.config import ServerSpec
-from weft.gateway.sign_in import SignIn
+from weft.gateway.signed_in import SignedIn
 
 
 def authorization(spec: ServerSpec, sign_in: Path) -> httpx2.Auth | None:
@@ -18,7 +18,7 @@ def authorization(spec: ServerSpec, sign_in: Path) -> httpx2.Auth | None:
     tells."""
     given = spec.oauth
     if given is None:
-        return SignIn(spec, sign_in) if sign_in.exists() else None
+        return SignedIn(spec, sign_in) if sign_in.exists() else None
     return ClientCredentialsOAuthProvider(
         spec.url,
         _InMemory(),

@@ -9,7 +9,7 @@ from typing import Any
 
 import mcp_types as types
 import msgspec
-from mcp import MCPError
+from mcp import Client, MCPError
 from mcp.shared.dispatcher import ProgressFnT
 from pydantic import ValidationError
 
@@ -18,16 +18,19 @@ from weft.gateway.arguments import filled, part_of, references
 from weft.gateway.background import Background
 from weft.gateway.config import Options
 from weft.gateway.handles import Known
+from weft.gateway.hearing import is_modern
 from weft.gateway.host_log import HostLog
 from weft.gateway.hosts import LOG_LEVEL_META, Host, HostCall
 from weft.gateway.masking import safe
 from weft.gateway.questions import Questions
 from weft.gateway.recording import call_item, refusal_item, result_item, slice_item
-from weft.gateway.refused import Refused
+from weft.gateway.refused import Refused, misfit
 from weft.gateway.relay import safe_error
 from weft.gateway.resource_names import with_names
 from weft.gateway.results import LOOK, logged_text, passed, renamed
 from weft.gateway.rules import allowed, rule_of
+from weft.gateway.task_calls import TaskCalls
+from weft.gateway.task_protocol import Deferred, call_tool, cancel, outcome
 from weft.gateway.tool_catalogue import ToolCatalogue
 from weft.gateway.tool_search import FIND
 from weft.gateway.tools import GatewayTool
@@ -61,6 +64,7 @@ class Calls:
         self._log = log
         self._questions = questions
         self._background = background
+        self.tasks = TaskCalls(upstreams, catalogue, log, questions, self._passed)
 
     async def find(self, call: HostCall, arguments: dict[str, Any]) -> types.CallToolResult:
         """The tools that fit a query, or those named, as text for a model. Raises `Refused`."""
@@ -80,8 +84,9 @@ class Calls:
         host_sees_it: bool,
         limit: int | None = None,
         meta: dict[str, Any] | None = None,
-    ) -> types.CallToolResult:
-        """Call `server:tool` for a host. Raises `MCPError` with what the upstream refuses."""
+    ) -> types.CallToolResult | dict[str, Any]:
+        """Call `server:tool` for a host; a task where the server makes one of it and the host takes
+        them. Raises `MCPError` with what the upstream refuses."""
         logged = call_item(self._catalogue.names.get(name, name), arguments, call.host.name)
         try:
             if not self._catalogue.has(name):
@@ -106,6 +111,9 @@ class Calls:
                 self._log.publish(call.host, refusal_item(logged, "cancelled by the host"))
             )
             raise
+        except Deferred as deferred:
+            await logging
+            return await self.tasks.began(call.host, logged, tool, deferred.task)
         except (WeftError, RuntimeError, ValidationError) as error:
             return await self._refused(call.host, logged, _reason(error, tool), logged_already=True)
         except MCPError as error:
@@ -188,12 +196,25 @@ class Calls:
     ) -> types.CallToolResult:
         upstream = self._upstreams[tool.server]
         said = _passed_meta(meta, call)
+
+        async def asked(question: types.InputRequest) -> Any:
+            return await self._questions.asked(upstream, question)
+
+        async def work(client: Client) -> types.CallToolResult:
+            try:
+                return await call_tool(client, tool.tool, arguments, report, said)
+            except Deferred as deferred:
+                if call.takes_tasks and is_modern(client):
+                    raise
+                task = deferred.task
+            try:
+                return await outcome(client, tool.name, task, asked, report)
+            except asyncio.CancelledError:
+                self._background.spawn(cancel(client, task.task_id))
+                raise
+
         with self._questions.working(upstream, call):
-            return await upstream.use(
-                lambda client: client.call_tool(
-                    tool.name, arguments, progress_callback=report, meta=said
-                )
-            )
+            return await upstream.use(work)
 
     async def _passed(
         self,
@@ -202,9 +223,12 @@ class Calls:
         tool: GatewayTool,
         result: types.CallToolResult,
         limit: int | None,
+        item_id: str = "",
     ) -> types.CallToolResult:
         text, content_type = logged_text(result)
         item = result_item(logged, text, is_error=result.is_error, content_type=content_type)
+        if item_id:
+            item = msgspec.structs.replace(item, id=item_id)
         publishing = asyncio.create_task(self._log.keep(host, item))
         await asyncio.sleep(0)  # it is on its way to the log while it is judged
         try:
@@ -273,7 +297,7 @@ def _passed_meta(meta: dict[str, Any] | None, call: HostCall) -> Any:
 def _reason(error: Exception, tool: GatewayTool) -> str:
     if isinstance(error, WeftError):
         return str(error)
-    return f"{tool.id} answered what does not fit its own description: {str(error)[:500]}"
+    return misfit(tool.id, error)
 
 
 def _written(value: Any) -> str:

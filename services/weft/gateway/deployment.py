@@ -5,12 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import logging
-import os
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
+from contextlib import AsyncExitStack
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -18,6 +14,7 @@ import msgspec
 
 from weft.client import Client
 from weft.gateway.erasures import Erasures, following_erasures
+from weft.gateway.file_lock import locked_file
 from weft.log.connection import connect
 from weft.log.reading import state
 from weft.runtime.deployment import made_secret, private
@@ -171,7 +168,7 @@ class _Keeper:
 
     async def _keep(self) -> None:
         try:
-            async with _held(self._lock):
+            async with locked_file(self._lock, _LOOK_SECONDS):
                 await self._run()
         except asyncio.CancelledError:
             raise
@@ -189,18 +186,3 @@ class _Keeper:
                 self._file.write_text(started.settings.nats_url, encoding="ascii")
                 self._started.set()
                 await asyncio.Event().wait()
-
-
-@asynccontextmanager
-async def _held(path: Path) -> AsyncIterator[None]:
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                await asyncio.sleep(_LOOK_SECONDS)
-        yield
-    finally:
-        os.close(file)

@@ -42,7 +42,6 @@ class Gateway:
         *,
         session: str = "",
         source: str = "",
-        address: str = "",
     ) -> None:
         self.options = config.options
         self.upstreams: dict[str, Upstream] = {}
@@ -62,7 +61,9 @@ class Gateway:
         self.changed: Callable[[str], Awaitable[None]] = _nobody
         """Told `tools`, `prompts` or `resources` when what is offered has changed."""
         self.notified: Callable[[Upstream, types.ServerNotification], Awaitable[None]] = _unheard
-        self._source, self._address = source, address
+        self.address = ""
+        """Where it serves HTTP; empty for stdio."""
+        self._source = source
         self._folder = folder
         self.upstreams |= {name: self._upstream(spec) for name, spec in config.servers.items()}
 
@@ -174,7 +175,7 @@ class Gateway:
             self.log.address,
             servers,
             hosts,
-            self._address,
+            self.address,
         )
         self._folder.keep_state(state)
 

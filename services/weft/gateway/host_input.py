@@ -9,6 +9,8 @@ import os
 import threading
 from typing import Self
 
+from weft.gateway.half_characters import without_halves
+
 _READ_BYTES = 1 << 16
 _AHEAD = 64
 """Lines that are read before somebody takes them."""
@@ -36,7 +38,7 @@ class HostInput:
         if line is None:
             raise StopAsyncIteration
         self._room.release()
-        return line.decode("utf-8", "replace")
+        return without_halves(line).decode("utf-8", "replace")
 
     def _read(self) -> None:
         rest = b""

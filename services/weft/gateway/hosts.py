@@ -23,6 +23,7 @@ from mcp.server.session import ServerSession
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from weft.gateway.task_protocol import TASKS
 from weft_schemas.ids import digest
 
 SESSION_META = "weft/session"
@@ -92,6 +93,12 @@ class HostCall:
         if isinstance(request, types.ListRootsRequest):
             return able.roots is not None
         return able.sampling is not None
+
+    @property
+    def takes_tasks(self) -> bool:
+        """Whether the host said that a call may be answered by a task."""
+        able = self.context.session.client_capabilities
+        return self.host.is_modern and TASKS in ((able and able.extensions) or {})
 
     @property
     def log_level(self) -> str:

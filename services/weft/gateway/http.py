@@ -32,7 +32,7 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-class _BoundedTransport(httpx2.AsyncHTTPTransport):
+class BoundedTransport(httpx2.AsyncHTTPTransport):
     """Ends an answer that is too long; event streams have no end and are bounded by event. Of a
     session that a server does not know any more the status is told alone: what a server writes
     beside it differs, and the SDK would take it for the answer."""
@@ -78,11 +78,12 @@ class _Streamable:
         self._spec = spec
         self._auth = auth
         self._most = spec.limits.message_bytes
-        self._transport = _BoundedTransport(spec)
+        self._transport = BoundedTransport(spec)
 
     @property
     def fault(self) -> str:
-        return self._transport.fault
+        """Why the server does not let the gateway in, if it does not."""
+        return getattr(self._auth, "fault", "") or self._transport.fault
 
     async def __aenter__(self) -> TransportStreams:
         made = create_mcp_http_client(headers=dict(self._spec.headers))

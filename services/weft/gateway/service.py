@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import mcp_types as types
 from mcp import MCPError
 from mcp.server.lowlevel.server import Server
+from mcp.server.mcpserver import require_client_extension
 from mcp.server.subscriptions import ListenHandler
 
 from weft.gateway import relay, side_messages, tool_search
@@ -24,6 +25,7 @@ from weft.gateway.paging import paged
 from weft.gateway.refused import Refused
 from weft.gateway.resource_names import split
 from weft.gateway.results import LOOK, MARK
+from weft.gateway.task_protocol import TASKS, TaskParams, UpdateParams
 from weft.gateway.tool_listing import LOOK_TOOL, OWN, SEARCH_TOOLS, listed
 from weft.gateway.upstream import Upstream
 from weft_schemas.errors import InvalidInput, WeftError
@@ -63,6 +65,10 @@ class Service:
             on_completion=self._complete,
         )
         server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._level)
+        server.extensions[TASKS] = {}
+        server.add_request_handler("tasks/get", TaskParams, self._task)
+        server.add_request_handler("tasks/update", UpdateParams, self._update_task)
+        server.add_request_handler("tasks/cancel", TaskParams, self._cancel_task)
         return server
 
     def _instructions(self) -> str:
@@ -101,7 +107,7 @@ class Service:
 
     async def _called(
         self, call: HostCall, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    ) -> types.CallToolResult | dict[str, Any]:
         arguments = params.arguments or {}
         try:
             own = OWN.get(params.name)
@@ -134,9 +140,8 @@ class Service:
         arguments: dict[str, Any],
         sees: bool,
         params: types.CallToolRequestParams,
-    ) -> types.CallToolResult:
+    ) -> types.CallToolResult | dict[str, Any]:
         session, meta = call.context.session, dict(params.meta or {})
-        limit = meta.get(LIMIT_META)
 
         guard = await self._gateway.log.guard(call.host)
 
@@ -150,14 +155,40 @@ class Service:
             arguments,
             report,
             host_sees_it=sees,
-            limit=limit if isinstance(limit, int) and limit > 0 else None,
+            limit=_limit(meta),
             meta=meta,
         )
+        if not isinstance(result, types.CallToolResult):
+            return result
         structured = result.structured_content
         if not sees and isinstance(structured, dict) and MARK in structured:
             # Nobody was told of a structure.
             return result.model_copy(update={"structured_content": None})
         return result
+
+    # Tasks
+
+    async def _task(self, context: Context, params: TaskParams) -> dict[str, Any]:
+        call, limit = self._task_call(context), _limit(dict(params.meta or {}))
+        tasks = self._gateway.calls.tasks
+        found: dict[str, Any] = await self._told(call, tasks.get(call, params.task_id, limit))
+        return found
+
+    async def _update_task(self, context: Context, params: UpdateParams) -> Any:
+        call = self._task_call(context)
+        done = self._gateway.calls.tasks.update(call, params.task_id, params.input_responses)
+        return await self._told(call, done)
+
+    async def _cancel_task(self, context: Context, params: TaskParams) -> Any:
+        call = self._task_call(context)
+        return await self._told(call, self._gateway.calls.tasks.cancel(call, params.task_id))
+
+    def _task_call(self, context: Context) -> HostCall:
+        call = HostCall(self._gateway.hosts.of(context), context)
+        if not call.host.is_modern:
+            raise MCPError(types.METHOD_NOT_FOUND, "tasks are of protocol 2026-07-28 here")
+        require_client_extension(context, TASKS)
+        return call
 
     # Resources and prompts
 
@@ -311,11 +342,14 @@ class Service:
         return found[0], found[1]
 
     async def _asking(self, call: HostCall, upstream: Upstream, work: Callable[[Any], Any]) -> Any:
-        """`work` with the upstream's client; what the log or the server lacks as the protocol's
-        error."""
+        """`work` with the upstream's client."""
+        with self._gateway.questions.working(upstream, call):
+            return await self._told(call, upstream.use(work))
+
+    async def _told(self, call: HostCall, done: Awaitable[Any]) -> Any:
+        """What comes of it; what the log or the server lacks as the protocol's error."""
         try:
-            with self._gateway.questions.working(upstream, call):
-                return await upstream.use(work)
+            return await done
         except WeftError as error:
             code = types.INVALID_PARAMS if isinstance(error, InvalidInput) else types.INTERNAL_ERROR
             raise MCPError(code, str(error)) from None
@@ -325,3 +359,9 @@ class Service:
     async def close(self) -> None:
         self._listen.close()
         await self._waiting.close()
+
+
+def _limit(meta: dict[str, Any]) -> int | None:
+    """Tokens of a result that the request wants to see at once, where it says so."""
+    limit = meta.get(LIMIT_META)
+    return limit if isinstance(limit, int) and limit > 0 else None

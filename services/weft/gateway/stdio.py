@@ -15,9 +15,10 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.client._transport import TransportStreams
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
+from mcp_types import JSONRPCMessage, JSONRPCRequest, jsonrpc_message_adapter
 
 from weft.gateway.config import ServerSpec
+from weft.gateway.half_characters import without_halves
 from weft.gateway.process_limits import limited_command
 
 STOP_SECONDS = 2.0
@@ -92,10 +93,7 @@ class StdioServer:
                     if line.strip():  # a print that has no business there
                         self._said.append(line.decode("utf-8", "replace")[:_TOLD_BYTES])
                     continue
-                try:
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError:
-                    raise Broken("it sent what is no JSON-RPC message") from None
+                message = _message(line)
                 if isinstance(message, JSONRPCRequest):
                     self._asked(message)
                 await to_client.send(SessionMessage(message))
@@ -166,6 +164,14 @@ class StdioServer:
         assert self._process is not None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+def _message(line: bytes) -> JSONRPCMessage:
+    """Raises `Broken`."""
+    try:
+        return jsonrpc_message_adapter.validate_json(without_halves(line), by_name=False)
+    except ValueError:
+        raise Broken("it sent what is no JSON-RPC message") from None
 
 
 async def _lines(stream: asyncio.StreamReader, most: int) -> AsyncIterator[bytes]:

@@ -54,7 +54,7 @@ class ToolCatalogue:
 
     def tool(self, name: str) -> GatewayTool:
         """By id, by id and hash, or by the name that hosts are told. Raises `Refused`."""
-        tool_id, _, wanted = self.names.get(name, name).partition("#")
+        tool_id, wanted = self._named(name)
         tool = self.tools.get(tool_id)
         if tool is None:
             raise Refused(self._missing(tool_id))
@@ -67,8 +67,15 @@ class ToolCatalogue:
 
     def has(self, name: str) -> bool:
         """Whether a tool is known by id or name, with a hash or without."""
-        plain = name.partition("#")[0]
-        return plain in self.tools or plain in self.names
+        return self._named(name)[0] in self.tools
+
+    def _named(self, name: str) -> tuple[str, str]:
+        """Id and hash that a name stands for; servers may have a `#` in their own names."""
+        tool_id = self.names.get(name, name)
+        if tool_id in self.tools:
+            return tool_id, ""
+        plain, _, wanted = tool_id.rpartition("#")
+        return (self.names.get(plain, plain), wanted) if plain else (tool_id, "")
 
     def searches(self, host: Host) -> bool:
         """Whether a host is given the search instead of all tools."""

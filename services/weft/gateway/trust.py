@@ -109,10 +109,10 @@ def approved(
 ) -> tuple[dict[str, Pin], list[Quarantined]]:
     """The pins once a person approved what matches `server:tool`, a glob of it, or
     `server:tool#hash`; and what that lets through."""
-    glob, _, wanted = pattern.partition("#")
+    glob, _, wanted = pattern.rpartition("#")  # a tool's own name may have one, too
     let = [
         one
         for one in quarantined.values()
-        if fnmatchcase(one.id, glob) and wanted in ("", one.hash)
+        if fnmatchcase(one.id, pattern) or (fnmatchcase(one.id, glob) and wanted == one.hash)
     ]
     return {**pins, **{one.id: Pin(one.hash, True) for one in let}}, let

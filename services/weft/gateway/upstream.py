@@ -20,9 +20,11 @@ from weft.gateway.authorization import authorization
 from weft.gateway.config import ServerSpec
 from weft.gateway.hearing import Hearing, is_modern
 from weft.gateway.http import http_server
+from weft.gateway.idleness import Idleness
 from weft.gateway.manifest import Manifest, learned
 from weft.gateway.stdio import StdioServer
-from weft.gateway.wire import Wire, is_forgotten, own_error
+from weft.gateway.task_protocol import TaskExtension
+from weft.gateway.wire import Wire, is_forgotten, is_status, own_error
 from weft.secrets.scanning import without_secrets
 from weft_schemas.errors import Unavailable
 
@@ -81,10 +83,8 @@ class Upstream:
         self._stdio: StdioServer | None = None
         self._wire: Wire | None = None
         self._next_start = 0.0
-        self._working = 0
-        """Calls on the way."""
-        self._last_used = 0.0
         self._hearing = Hearing()
+        self.idleness = Idleness(spec.limits.idle_seconds)
 
     @property
     def name(self) -> str:
@@ -127,12 +127,8 @@ class Upstream:
     async def use(self, work: Callable[[Client], Awaitable[T]]) -> T:
         """`work` with the client. Raises `Unavailable` where the server ends or gives no answer in
         time, and `MCPError` with what it refuses."""
-        self._working += 1
-        try:
+        with self.idleness.at_work():
             return await self._used(work)
-        finally:
-            self._working -= 1
-            self._last_used = asyncio.get_running_loop().time()
 
     async def _used(self, work: Callable[[Client], Awaitable[T]]) -> T:
         client = await self.client()
@@ -143,6 +139,10 @@ class Upstream:
             if is_forgotten(error):
                 await self._ended()
                 return await work(await self.client())
+            fault = self._wire.fault if self._wire is not None else ""
+            if fault and is_status(error):
+                self.last_error = fault
+                raise Unavailable(f"server {self.name!r} did not take the call: {fault}") from None
             own = own_error(error)
             if own is not None:
                 raise own from None
@@ -238,6 +238,7 @@ class Upstream:
             message_handler=heard,
             log_level="info",
             client_info=types.Implementation(name="weft-gateway", version="1"),
+            extensions=[TaskExtension()],
             cache=None,
         )
 
@@ -257,7 +258,7 @@ class Upstream:
             events.append(self._stdio.ended)
         async with self._hearing.listening(client):
             self._in_a_row = 0
-            self._last_used = asyncio.get_running_loop().time()
+            self.idleness.begin()
             while True:
                 waits = [asyncio.create_task(event.wait()) for event in events]
                 try:
@@ -281,13 +282,12 @@ class Upstream:
                     await self._learn(await learned(client, self.spec))
 
     def _left(self) -> float | None:
-        """Seconds until it has been idle for so long that it is ended; None where it never is."""
-        most = self.spec.limits.idle_seconds
-        if not most:
-            return None
-        if self._working or self._hearing.resources:
-            return most
-        return max(0.0, self._last_used + most - asyncio.get_running_loop().time())
+        """Seconds until it is ended as idle, which it is not while hosts hear of its resources;
+        None where it never is."""
+        left = self.idleness.left()
+        return (
+            self.spec.limits.idle_seconds if left is not None and self._hearing.resources else left
+        )
 
     async def _learn(self, manifest: Manifest) -> None:
         if manifest != self.manifest:

@@ -13,6 +13,7 @@ import msgspec
 from mcp.server.lowlevel.server import Server
 
 from weft.client.drilldown import PARAMETERS as LOOK_PARAMETERS
+from weft.facts.memory_fact import facts_given
 from weft.gateway.argument_validation import faults, refusal
 from weft.gateway.deployment import GatewayDeployment
 from weft.gateway.handles import WAIT_SECONDS
@@ -21,10 +22,14 @@ from weft.gateway.recording import call_item, new_id, result_item, slice_item
 from weft.gateway.results import LOOK
 from weft.gateway.serving import on_stdio
 from weft_schemas.compile import DrilldownRequest
-from weft_schemas.errors import Unavailable, WeftError
+from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind
 
 RECALL_TOKENS = 2_000
+_SETTLE_SECONDS = 3.0
+"""For what was just remembered or forgotten to be derived, before memory is read."""
+_NOTHING = "nothing is remembered"
+_CUT = " (cut: a fact is short; publish a longer text as a document)"
 _AGAIN_SECONDS = 0.2
 _SESSION = {"type": "string", "description": "The session; this host's own where left out."}
 _KINDS = [kind.value for kind in ItemKind if kind is not ItemKind.POLICY]
@@ -112,6 +117,8 @@ class WeftServer:
         self._client = behind.client
         self._scope = scope
         self._hosts = Hosts(session)
+        self._written: dict[str, str] = {}
+        """What was remembered and, with an empty value, forgotten here since memory was read."""
 
     def server(self) -> Server[Any]:
         return Server(
@@ -174,43 +181,57 @@ class WeftServer:
         return await _waited(ask)
 
     async def _remember(self, host: Host, given: dict[str, Any]) -> str:
-        key, value = given["key"], given["value"]
-        await self._fact(host, key, value)
-        return f"remembered for {self._scope}: {key}={value}"
+        key, value = await self._fact(host, given["key"], given["value"])
+        told = f"remembered for {self._scope}: {key}={value}"
+        is_cut = len(value) < len(" ".join(given["value"].split()))
+        return f"{told}{_CUT}" if is_cut else told
 
     async def _forget(self, host: Host, given: dict[str, Any]) -> str:
-        await self._fact(host, given["key"], "")
-        return f"forgotten for {self._scope}: {given['key']}"
+        known = await self._facts(host, given["key"], 0)
+        key, _ = await self._fact(host, given["key"], "")
+        if f"{key}=" in known:
+            return f"forgotten for {self._scope}: {key}"
+        return f"nothing was remembered for {self._scope} under {key}; {known or _NOTHING}"
 
-    async def _fact(self, host: Host, key: str, value: str) -> None:
-        metadata = {**self._metadata(host), "key": key, "value": value}
+    async def _fact(self, host: Host, key: str, value: str) -> tuple[str, str]:
+        """Key and value as they are remembered. Raises `InvalidInput` for what is not."""
+        kept = facts_given({"key": key, "value": value}, value)
+        if not kept:
+            raise InvalidInput(
+                f"{key!r} is not remembered: memory stands in every later prompt, so passwords, "
+                "keys and card numbers stay out of it, and a key needs a letter or a digit"
+            )
+        ((name, told),) = kept
+        metadata = {**self._metadata(host), "key": name, "value": told}
         item = ContextItem(
-            new_id("fact"), ItemKind.MEMORY_FACT, f"{key}={value}", metadata=metadata
+            new_id("fact"), ItemKind.MEMORY_FACT, f"{name}={told}", metadata=metadata
         )
         await self._client.publish(host.session, item)
+        self._written[name] = told
+        return name, told
 
     async def _recall(self, host: Host, given: dict[str, Any]) -> str:
         call = call_item("recall", given, host.name)
         call = msgspec.structs.replace(call, metadata={**call.metadata, "scope": self._scope})
         ack = await self._client.publish(host.session, call)
+        text = await self._facts(host, given.get("query", ""), ack.sequence) or _NOTHING
+        await self._client.publish(host.session, result_item(call, text))
+        return text
+
+    async def _facts(self, host: Host, query: str, after: int) -> str:
+        """What is remembered of the scope, with what was written here a moment ago."""
 
         async def ask() -> str:
             pack = await self._client.compile(
-                host.session,
-                "answer",
-                query=given.get("query", ""),
-                budget=RECALL_TOKENS,
-                after=ack.sequence,
+                host.session, "answer", query=query, budget=RECALL_TOKENS, after=after
             )
-            remembered = [
-                entry.text
-                for entry in pack.entries
-                if entry.section == "header" or entry.kind is ItemKind.MEMORY_FACT
-            ]
-            return "\n".join(dict.fromkeys(remembered)) or "nothing is remembered"
+            return "\n".join(e.text for e in pack.entries if e.section == "header")
 
-        text = await _waited(ask)
-        await self._client.publish(host.session, result_item(call, text))
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + _SETTLE_SECONDS
+        while not _agrees(text := await _waited(ask), self._written) and clock() < deadline:
+            await asyncio.sleep(_AGAIN_SECONDS)
+        self._written.clear()  # what is not told by now is left out for want of room
         return text
 
     async def _look(self, host: Host, given: dict[str, Any]) -> str:
@@ -226,6 +247,14 @@ class WeftServer:
 
     def _metadata(self, host: Host) -> dict[str, Any]:
         return {"scope": self._scope, "host": host.name}
+
+
+def _agrees(text: str, written: dict[str, str]) -> bool:
+    """Whether memory is as new as what was written: facts are derived a moment later."""
+    return all(
+        f"{key}={value}" in text if value else f"{key}=" not in text
+        for key, value in written.items()
+    )
 
 
 async def _waited(ask: Callable[[], Awaitable[str]]) -> str:

@@ -13,13 +13,23 @@ import msgspec
 from mcp import MCPError
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
-from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT, JSONRPCError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    REQUEST_TIMEOUT,
+    JSONRPCError,
+    JSONRPCResponse,
+)
 
 _SHARED_CODES = (CONNECTION_CLOSED, REQUEST_TIMEOUT)
 _LOST = "SSE stream "
 """With this the SDK's transport begins what it says for a server whose answer never came."""
 _FORGOTTEN = "Session terminated"
 """What the SDK's transport says of a server that does not know the session any more."""
+
+_NO_ANSWER = "Server returned an error response"
+"""What the SDK's transport says of a server that answered with an HTTP status alone."""
 
 
 class Own(msgspec.Struct, frozen=True):
@@ -64,6 +74,11 @@ def is_forgotten(error: MCPError) -> bool:
     return error.code == INVALID_REQUEST and error.message == _FORGOTTEN
 
 
+def is_status(error: MCPError) -> bool:
+    """Whether the server answered with an HTTP status in the place of an answer."""
+    return error.code == INTERNAL_ERROR and error.message == _NO_ANSWER
+
+
 class _Heard:
     """The stream that the SDK's client reads from."""
 
@@ -82,6 +97,8 @@ class _Heard:
             self._ended.set()
             raise
         message = held.message if isinstance(held, SessionMessage) else None
+        if isinstance(message, JSONRPCResponse) and isinstance(held, SessionMessage):
+            return SessionMessage(_opened(message), held.metadata)
         if not isinstance(message, JSONRPCError) or not isinstance(held, SessionMessage):
             return held
         if is_forgotten(MCPError(message.error.code, message.error.message)):
@@ -110,6 +127,14 @@ class _Heard:
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+
+def _opened(message: JSONRPCResponse) -> JSONRPCResponse:
+    """A task of 2025-11-25 as a result that the SDK lets through, which knows none."""
+    result = message.result
+    if not isinstance(result.get("task"), dict) or "content" in result:
+        return message
+    return message.model_copy(update={"result": {**result, "content": []}})
 
 
 def _marked(message: JSONRPCError) -> JSONRPCError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
@@ -64,9 +64,11 @@ def _decoded(text: str, depth: int) -> Decoded:
     form, is_cut = _form(text)
     if depth == DEEPEST or ("\\" not in text and form != "text"):
         return Decoded(text, form, (), is_cut)
-    found = list(_strings(text, form))
-    if form == "text" and not _is_wrapped(text, found):
+    if form == "text" and not _is_on_few_lines(text):
         return Decoded(text)  # a program's own strings stay as they are written
+    found = list(_strings(text, form))
+    if form == "text" and 2 * sum(end - start for start, end in found) < len(text):
+        return Decoded(text)  # most of it is not in its strings
     pieces: list[str] = []
     literals: list[Literal] = []
     at = size = 0
@@ -81,10 +83,9 @@ def _decoded(text: str, depth: int) -> Decoded:
     return Decoded("".join(pieces), form, tuple(literals), is_cut)
 
 
-def _is_wrapped(text: str, found: Sequence[tuple[int, int]]) -> bool:
-    """Whether most of a text is in its strings, and few of its line breaks are real ones."""
-    inside = sum(end - start for start, end in found)
-    return 2 * inside >= len(text) and text.count("\\n") >= 4 * text.count("\n")
+def _is_on_few_lines(text: str) -> bool:
+    """Whether few of its line breaks are real ones: most stand in its strings."""
+    return text.count("\\n") >= 4 * text.count("\n")
 
 
 def _form(text: str) -> tuple[str, bool]:

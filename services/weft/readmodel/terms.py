@@ -82,7 +82,12 @@ class SomeTerms:
 
     def counts(self, text: str) -> Counter[str]:
         """Of each of the terms; under the empty one, of all other words."""
-        return Counter(map(self._term.__getitem__, _split(text)))
+        words = _split(text)
+        found = Counter(filter(None, map(self._term.__getitem__, words)))
+        others = len(words) - found.total()
+        if others:
+            found[""] = others
+        return found
 
 
 class _Some(dict[str, str]):

@@ -3,6 +3,7 @@ the order in which they stood, with what lies between them counted."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import attrgetter
 
 import msgspec
@@ -53,15 +54,39 @@ class Budget(msgspec.Struct, frozen=True):
         return tokens.truncate(text, self.limit, self.encoding)
 
 
-def compose(pieces: list[Piece], budget: Budget, unit: str = "", total: int = 0) -> str:
+def compose(
+    pieces: list[Piece],
+    budget: Budget,
+    unit: str = "",
+    total: int = 0,
+    later: Callable[[], list[Piece]] | None = None,
+) -> str:
     """The worthiest pieces that fit, each on a line of its own.
 
     With a `unit`, such as `lines`, `order` counts these from 0, the source has `total` of them, and
-    a mark says how many are missing wherever some are.
+    a mark says how many are missing wherever some are. `later` gives pieces of less worth than all
+    others: they are made only where there is room after these.
     """
     standing = sorted(pieces, key=_ORDER)
-    worth = [piece.worth for piece in standing]
     mark = budget.count(_mark(total, unit)) + 1 if unit else 0
+    chosen, is_given_up = _chosen(standing, budget, unit, total, mark)
+    if later is not None and not is_given_up:
+        return compose([*pieces, *later()], budget, unit, total)
+    if unit:
+        _fill(standing, chosen, mark, budget)
+    while True:
+        shown = _joined(standing, chosen, unit, total)
+        if not chosen or budget.fits(shown):
+            return shown
+        chosen.popitem()
+
+
+def _chosen(
+    standing: list[Piece], budget: Budget, unit: str, total: int, mark: int
+) -> tuple[dict[int, str], bool]:
+    """The text of each piece that is shown, by its place, the worthiest first; and whether the rest
+    was given up for want of room."""
+    worth = [piece.worth for piece in standing]
     chosen: dict[int, str] = {}
     left = budget.limit - _MARGIN - mark
     misses = 0
@@ -79,18 +104,12 @@ def compose(pieces: list[Piece], budget: Budget, unit: str = "", total: int = 0)
         if cost > left:
             misses += 1
             if misses >= _MISSES:
-                break
+                return chosen, True
             continue
         misses = 0
         left -= cost
         chosen[index] = text
-    if unit:
-        _fill(standing, chosen, mark, budget)
-    while True:
-        shown = _joined(standing, chosen, unit, total)
-        if not chosen or budget.fits(shown):
-            return shown
-        chosen.popitem()
+    return chosen, False
 
 
 _ORDER = attrgetter("order")

@@ -11,7 +11,7 @@ import msgspec
 
 from weft.firewall.detect import NUMBERED
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
-from weft.firewall.summarise.prose import telling
+from weft.firewall.summarise.prose import MAX_TELLING, telling
 
 _LINE = 140
 """Characters of a line that are shown."""
@@ -49,6 +49,8 @@ _INTRODUCES = re.compile(r"\s*(?:#(?!include|define|if|endif|else|pragma)|//|/?\
 """A comment or a decorator: above a definition it belongs to it."""
 _LONG = 30
 """Lines of a definition from which its passages are told as well."""
+_MOST_TELLING = 30 + MAX_TELLING + 2.0
+"""More than the worth of any line that is no definition."""
 _IMPORT = re.compile(r"\s{0,8}(?:import\b|from \S+ import|#include|use |using |require\b|package )")
 
 
@@ -83,9 +85,16 @@ def summarise_code(text: str, budget: Budget) -> str:
     for order, item in enumerate(passages(numbered, found)):
         shown = f"{item.first}-{item.last}: {cut_line(item.line, _FILLING_LINE)}{_body(item)}"
         pieces.append(Piece(item.first, 60 - order * 0.01, shown))
-    for worth, number, line in _telling_lines(numbered, found):
-        pieces.append(Piece(number, 30 + worth, f"{number}: {cut_line(line, _FILLING_LINE)}"))
-    return compose(pieces, budget)
+
+    def lines_that_tell() -> list[Piece]:
+        return [
+            Piece(number, 30 + worth, f"{number}: {cut_line(line, _FILLING_LINE)}")
+            for worth, number, line in _telling_lines(numbered, found)
+        ]
+
+    if min(piece.worth for piece in pieces) > _MOST_TELLING:
+        return compose(pieces, budget, later=lines_that_tell)
+    return compose([*pieces, *lines_that_tell()], budget)
 
 
 def _own_words(lines: list[str], numbered: list[tuple[int, str]]) -> list[Piece]:

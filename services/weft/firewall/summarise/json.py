@@ -306,13 +306,12 @@ class _Build:
             for at, index in enumerate(chosen):
                 built[plain_key(str(place.steps[index]))] = shown[at]
             if gaps:
-                first = min(gaps)
+                first, among = min(gaps), set(chosen)
                 left = len(place.steps) - len(chosen)
-                built[f"{MORE} more"] = f"{left} of {len(place.steps)} keys: " + listed(
-                    [name_of(place, i) for i in range(first, len(place.steps)) if i not in chosen][
-                        : max(1, self._names.get(place.path, 0))
-                    ]
-                )
+                others = (i for i in range(first, len(place.steps)) if i not in among)
+                few = islice(others, max(1, self._names.get(place.path, 0)))
+                named = [name_of(place, i) for i in few]
+                built[f"{MORE} more"] = f"{left} of {len(place.steps)} keys: {listed(named)}"
             return built
         found: list[object] = [told] if told else []
         for at in range(len(chosen) + 1):

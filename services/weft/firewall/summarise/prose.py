@@ -22,7 +22,7 @@ _MAX_TEXT = 600_000
 """Characters that are looked at."""
 _SENTENCE = 400
 """Characters of a sentence that are shown."""
-_MAX_TELLING = 4
+MAX_TELLING = 4
 _STARTS = 3
 """First sentences, which are worth as much as the best; the last one is, too."""
 _OPENING, _OPENING_PARTS = 160, 3
@@ -119,7 +119,7 @@ def _worths(sentences: list[str]) -> list[float]:
 
 def telling(line: str) -> float:
     """How much a line names: links, paths, identifiers, numbers, quoted things."""
-    return float(min(_MAX_TELLING, len(_TELLING.findall(line))))
+    return float(min(MAX_TELLING, len(_TELLING.findall(line))))
 
 
 def _worth(sentence: str, words: list[str], common: Mapping[str, int]) -> float:

@@ -1,0 +1,205 @@
+"""What people have already: the configuration file of an MCP host, read as the gateway's own.
+
+Claude Code's `.mcp.json`, `claude_desktop_config.json`, Cursor's and VS Code's `mcp.json` name
+their servers in two ways; options of the gateway itself stand under the key `weft`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from weft.gateway.config import (
+    ClientCredentials,
+    GatewayConfig,
+    Limits,
+    Options,
+    ServerSpec,
+    SignInClient,
+)
+from weft_schemas.errors import ConfigurationError
+
+Credentials = TypeVar("Credentials", ClientCredentials, SignInClient)
+
+
+class _Entry(msgspec.Struct, kw_only=True):
+    """A server in any of the files; what hosts write besides is theirs."""
+
+    type: str | None = None
+    transport: str | None = None
+    command: str | None = None
+    args: list[str] = []
+    env: dict[str, str | None] = {}
+    cwd: str | None = None
+    url: str | None = None
+    serverUrl: str | None = None
+    httpUrl: str | None = None
+    headers: dict[str, str] = {}
+    disabled: bool = False
+
+
+def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> GatewayConfig:
+    """Raises `ConfigurationError` that names file, server, field and what to write."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigurationError(
+            f"{path}: {reason}; give --config the JSON file that names your MCP servers"
+        ) from None
+    return config_from(text, str(path), environ, path.parent)
+
+
+def config_from(
+    text: str, source: str, environ: Mapping[str, str] = os.environ, folder: Path | None = None
+) -> GatewayConfig:
+    """The configuration in a file's text; `folder` stands for the workspace."""
+    try:
+        content = json.loads(_without_comments(text))
+    except ValueError as error:
+        raise ConfigurationError(f"{source}: is no JSON: {error}") from None
+    named = _servers(content)
+    if named is None:
+        raise ConfigurationError(
+            f"{source}: names no servers; give them under `mcpServers`, or `servers` as VS Code"
+        )
+    try:
+        options = _options(content.get("weft", {}))
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(f"{source}: weft: {error}") from None
+    for name in (*options.servers, *options.sampling, *options.oauth, *options.sign_in):
+        if name not in named:
+            raise ConfigurationError(
+                f"{source}: weft: there is no server {name!r} in the file; its servers are "
+                f"{', '.join(map(repr, named))}"
+            )
+    servers, left_out = dict[str, ServerSpec](), list[str]()
+    variables = _Variables(environ, folder or Path.cwd())
+    for name, entry in named.items():
+        where = f"{source}: server {name!r}"
+        try:
+            spec = _spec(name, msgspec.convert(entry, _Entry), options, variables)
+        except msgspec.ValidationError as error:
+            raise ConfigurationError(f"{where}: {error}") from None
+        except ValueError as error:
+            raise ConfigurationError(f"{where}: {error}") from None
+        if isinstance(spec, str):
+            left_out.append(f"{name}: {spec}")
+        else:
+            servers[name] = spec
+    return GatewayConfig(servers=servers, options=options, left_out=tuple(left_out))
+
+
+def _options(content: Any) -> Options:
+    """Raises `msgspec.ValidationError`."""
+    options = msgspec.convert(content, Options)
+    limits, own = content.get("limits", {}), content.get("servers", {})
+    merged = {name: msgspec.convert(limits | held, Limits) for name, held in own.items()}
+    return msgspec.structs.replace(options, servers=merged)
+
+
+def _servers(content: Any) -> dict[str, Any] | None:
+    if not isinstance(content, dict):
+        return None
+    for held in (content, content.get("mcp")):
+        if isinstance(held, dict):
+            for key in ("mcpServers", "servers"):
+                if isinstance(held.get(key), dict):
+                    found: dict[str, Any] = held[key]
+                    return found
+    return None
+
+
+def _spec(name: str, entry: _Entry, options: Options, variables: _Variables) -> ServerSpec | str:
+    if ":" in name or not name.strip() or not name.isprintable():
+        raise ValueError("a server's name is printable and has no colon; rename it")
+    if entry.disabled:
+        return "it is disabled in the file"
+    limits = options.servers.get(name, options.limits)
+    sampling, oauth = name in options.sampling, options.oauth.get(name)
+    sign_in = options.sign_in.get(name)
+    if oauth is not None and sign_in is not None:
+        raise ValueError("has both `oauth` and `sign_in`; give the one that it is to go by")
+    url = entry.url or entry.serverUrl or entry.httpUrl
+    if entry.command:
+        if oauth is not None or sign_in is not None:
+            raise ValueError("is started here, so it takes no `oauth` or `sign_in`; give it `env`")
+        command, args = variables.filled(entry.command), [variables.filled(a) for a in entry.args]
+        if _is_gateway(command, args):
+            return "it is this gateway"
+        env = {
+            key: variables.filled(value) for key, value in entry.env.items() if value is not None
+        }
+        cwd = variables.filled(entry.cwd) if entry.cwd else None
+        return ServerSpec(
+            name=name, transport="stdio", command=command, args=tuple(args), env=env, cwd=cwd,
+            limits=limits, sampling=sampling,
+        )  # fmt: skip
+    if not url:
+        raise ValueError("has neither `command` nor `url`; give one")
+    kind = (entry.type or entry.transport or "http").lower()
+    headers = {key: variables.filled(value) for key, value in entry.headers.items()}
+    return ServerSpec(
+        name=name, transport="sse" if kind == "sse" else "http", url=variables.filled(url),
+        headers=headers, limits=limits, sampling=sampling,
+        oauth=oauth and variables.filled_in(oauth),
+        sign_in=sign_in and variables.filled_in(sign_in),
+    )  # fmt: skip
+
+
+def _is_gateway(command: str, args: list[str]) -> bool:
+    words = [Path(command).name, *args]
+    return "gateway" in args and any(word in ("weft", "weft.cli.entry") for word in words)
+
+
+_VARIABLE = re.compile(r"\$\{(?P<name>[^}]+)\}")
+
+
+class _Variables:
+    """`${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${workspaceFolder}`, `${input:id}`."""
+
+    def __init__(self, environ: Mapping[str, str], folder: Path) -> None:
+        self._environ = environ
+        self._folder = folder
+
+    def filled(self, text: str) -> str:
+        """Raises `ValueError` for a variable that has no value."""
+        return _VARIABLE.sub(lambda found: self._value(found["name"]), text)
+
+    def filled_in(self, given: Credentials) -> Credentials:
+        """With the values in all fields."""
+        fields = msgspec.structs.asdict(given)
+        known = {key: self.filled(v) if isinstance(v, str) else v for key, v in fields.items()}
+        return msgspec.convert(known, type(given))
+
+    def _value(self, name: str) -> str:
+        if name in ("workspaceFolder", "workspaceRoot"):
+            return str(self._folder)
+        if name in ("userHome", "HOME"):
+            return self._environ.get("HOME", str(Path.home()))
+        if name == "pathSeparator":
+            return os.sep
+        wanted, marked, default = name.removeprefix("env:").partition(":-")
+        if wanted.startswith("input:"):
+            wanted = re.sub(r"\W", "_", wanted.removeprefix("input:")).upper()
+        value = self._environ.get(wanted)
+        if value is None and not marked:
+            raise ValueError(f"${{{name}}} has no value; set the environment variable {wanted}")
+        return default if value is None else value
+
+
+_STRING = r'"(?:[^"\\]++|\\.)*+"?'
+_COMMENT = re.compile(_STRING + r"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?", re.DOTALL)
+_TRAILING = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
+
+
+def _without_comments(text: str) -> str:
+    """JSON as editors write it, without comments and commas before a closing bracket."""
+    kept = _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)
+    return _TRAILING.sub(lambda found: found[0] if found[0][0] == '"' else "", kept)

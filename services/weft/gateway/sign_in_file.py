@@ -1,0 +1,71 @@
+"""The file that keeps what came of a sign-in, for all gateways of a folder: read anew at each use,
+replaced as a whole, and written by one process at a time, since a refresh token is good once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from mcp.shared.auth import OAuthToken
+
+from weft.gateway.file_lock import locked_file
+from weft.gateway.state import replace_file
+
+_LOOK_SECONDS = 0.02
+_EARLY_SECONDS = 5.0
+"""Before a token runs out it is renewed, so that it holds for the request that it is sent with."""
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file holds: as the protocol writes it, with the time at which the token runs out."""
+
+    tokens: dict[str, Any]
+    client: dict[str, Any]
+    expires_at: float | None = None
+    """Seconds since 1970."""
+    authorization_server: dict[str, Any] | None = None
+    resource: dict[str, Any] | None = None
+
+    @property
+    def access_token(self) -> str:
+        return str(self.tokens.get("access_token", ""))
+
+    @property
+    def refresh_token(self) -> str:
+        """Empty where it cannot be renewed."""
+        return str(self.tokens.get("refresh_token") or "")
+
+
+def read_kept(path: Path) -> Kept | None:
+    """None where nobody signed in, or the file cannot be read."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Kept)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def keep(path: Path, kept: Kept) -> None:
+    """Only by who holds the lock."""
+    replace_file(path, msgspec.json.encode(kept))
+
+
+@asynccontextmanager
+async def locked(path: Path) -> AsyncIterator[None]:
+    """One process at a time, and one of its tasks, reads the file to write it."""
+    async with locked_file(path.with_suffix(".lock"), _LOOK_SECONDS):
+        yield
+
+
+def expiry(tokens: OAuthToken) -> float | None:
+    """When to renew a token that was given now, in seconds since 1970; None where it does not say
+    how long it holds."""
+    return None if tokens.expires_in is None else time.time() + tokens.expires_in - _EARLY_SECONDS
+
+
+def login_hint(name: str) -> str:
+    """What a person has to do."""
+    return f"sign in with: weft gateway login {name} --config FILE"

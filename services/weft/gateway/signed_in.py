@@ -1,0 +1,162 @@
+"""Requests to a server as the person who signed in to it. Gateways of a folder share the tokens: a
+token that a server refuses is renewed by one of them, and the others use what it got."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import httpx2
+import msgspec
+from mcp.client.auth import OAuthFlowError
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.shared._httpx_utils import request_within_origin
+from mcp.shared.auth import (
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from pydantic import ValidationError
+
+from weft.gateway.config import ServerSpec
+from weft.gateway.http import BoundedTransport
+from weft.gateway.sign_in_file import Kept, expiry, keep, locked, login_hint, read_kept
+
+RENEWAL_SECONDS = 30.0
+"""For an authorization server to answer, while other gateways wait for what it says."""
+_IS_OVER = (400, 401)
+"""What it answers for a refresh token that is good no more (RFC 6749, section 5.2)."""
+
+
+class SignedIn(httpx2.Auth):
+    """Safe for any number of requests at once."""
+
+    def __init__(self, spec: ServerSpec, path: Path) -> None:
+        """`path` is the file of who is signed in."""
+        self._spec = spec
+        self._path = path
+        self._turn = asyncio.Lock()
+        self._renewals: set[asyncio.Task[str]] = set()
+        self._over = ""
+        """A refresh token that is good no more."""
+        self.fault = ""
+        """Why there is no token, and what to do."""
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Where there is no token the request goes without, and the server refuses it."""
+        version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
+        token = await self._token("", version)
+        if token:
+            request.headers["Authorization"] = f"Bearer {token}"
+        response = yield request
+        if response.status_code != 401 or not token:
+            return
+        token = await self._token(token, version)
+        if token:
+            request.headers["Authorization"] = f"Bearer {token}"
+            yield request
+
+    async def _token(self, refused: str, version: str | None) -> str:
+        """One that holds, not the one that was `refused`; empty where there is none."""
+        self.fault = ""
+        try:
+            kept = self._kept()
+            if _holds(kept, refused):
+                return kept.access_token
+            # Not cancelled with its request: what the answer brings is the only token left.
+            task = asyncio.create_task(self._renewed(refused, version))
+            self._renewals.add(task)
+            task.add_done_callback(self._renewals.discard)
+            return await asyncio.shield(task)
+        except OAuthFlowError as error:
+            self.fault = str(error)
+            return ""
+
+    def _kept(self) -> Kept:
+        kept = read_kept(self._path)
+        if kept is None:
+            raise OAuthFlowError(f"nobody is signed in to it; {login_hint(self._spec.name)}")
+        return kept
+
+    async def _renewed(self, refused: str, version: str | None) -> str:
+        async with self._turn, locked(self._path):
+            kept = self._kept()
+            if not _holds(kept, refused):
+                kept = await self._renewal(kept, version)
+                keep(self._path, kept)
+            return kept.access_token
+
+    async def _renewal(self, kept: Kept, version: str | None) -> Kept:
+        name = self._spec.name
+        if not kept.refresh_token or kept.refresh_token == self._over:
+            raise OAuthFlowError(f"its token is good no more; {login_hint(name)}")
+        try:
+            response = await self._asked(kept, version)
+        except (httpx2.HTTPError, TimeoutError) as error:
+            reason = str(error) or type(error).__name__
+            raise OAuthFlowError(
+                f"its authorization server did not answer ({reason}); call again later"
+            ) from None
+        if response.status_code in _IS_OVER:
+            self._over = kept.refresh_token
+            raise OAuthFlowError(
+                f"its authorization server renews the token no more (HTTP {response.status_code});"
+                f" {login_hint(name)}"
+            )
+        try:
+            tokens = OAuthToken.model_validate_json(response.content)
+        except ValidationError:
+            raise OAuthFlowError(
+                f"its authorization server gave no token (HTTP {response.status_code}); call again "
+                f"later, or {login_hint(name)}"
+            ) from None
+        told = tokens.model_dump(mode="json", exclude_none=True)
+        kept_on = {
+            key: kept.tokens[key] for key in ("scope", "refresh_token") if key in kept.tokens
+        }
+        return msgspec.structs.replace(kept, tokens=kept_on | told, expires_at=expiry(tokens))
+
+    async def _asked(self, kept: Kept, version: str | None) -> httpx2.Response:
+        """RFC 6749, section 6. Raises `httpx2.HTTPError` and `TimeoutError`."""
+        context = _context(self._spec, kept)
+        data = {
+            "grant_type": "refresh_token",
+            "refresh_token": kept.refresh_token,
+            "client_id": str(kept.client.get("client_id", "")),
+        }
+        if context.should_include_resource_param(version):
+            data["resource"] = context.get_resource_url()  # RFC 8707
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        data, headers = context.prepare_token_auth(data, form)
+        base = context.get_authorization_base_url(self._spec.url)
+        url = (kept.authorization_server or {}).get("token_endpoint") or urljoin(base, "/token")
+        async with (
+            asyncio.timeout(RENEWAL_SECONDS),
+            httpx2.AsyncClient(transport=BoundedTransport(self._spec), timeout=None) as client,
+        ):
+            return await request_within_origin(client, "POST", url, data=data, headers=headers)
+
+
+def _holds(kept: Kept, refused: str) -> bool:
+    is_late = kept.expires_at is not None and kept.expires_at < time.time()
+    return not is_late and kept.access_token != refused
+
+
+def _context(spec: ServerSpec, kept: Kept) -> OAuthContext:
+    no_storage: Any = None  # nothing here asks for one
+    context = OAuthContext(
+        spec.url, OAuthClientMetadata(redirect_uris=None), no_storage, None, None
+    )
+    context.client_info = OAuthClientInformationFull.model_validate(kept.client)
+    if kept.resource is not None:
+        told = ProtectedResourceMetadata.model_validate(kept.resource)
+        context.protected_resource_metadata = told
+    return context

@@ -1,0 +1,261 @@
+"""Calls that became tasks, for hosts that take tasks: under a handle of the gateway's, which holds
+all that is known of the call, so that it outlives the gateway; their results go the way of every
+result."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+import mcp_types as types
+import msgspec
+from mcp import Client, MCPError
+from pydantic import ValidationError
+
+from weft.gateway import side_messages
+from weft.gateway.host_log import HostLog
+from weft.gateway.hosts import Host, HostCall
+from weft.gateway.masking import Guard, dumped, safe_value
+from weft.gateway.questions import Questions
+from weft.gateway.recording import call_item, refusal_item, result_item
+from weft.gateway.refused import misfit
+from weft.gateway.relay import safe_error
+from weft.gateway.resource_names import with_names
+from weft.gateway.task_protocol import (
+    TaskState,
+    answer,
+    cancel,
+    failure,
+    finished,
+    respond,
+    state_of,
+)
+from weft.gateway.tool_catalogue import ToolCatalogue
+from weft.gateway.tools import GatewayTool
+from weft.gateway.upstream import Upstream
+from weft_schemas.ids import derived_key
+from weft_schemas.items import ContextItem
+
+Pass = Callable[
+    [Host, ContextItem, GatewayTool, types.CallToolResult, int | None, str],
+    Awaitable[types.CallToolResult],
+]
+"""A raw result on its way to its host: recorded under an item's id, judged, shortened."""
+_MOST_REMEMBERED = 1_000
+
+
+class Running(msgspec.Struct, frozen=True, array_like=True):
+    """What a task's handle says."""
+
+    tool: str
+    """`server:tool`."""
+    task: str
+    """The server's id."""
+    call: str
+    """The item's id of the call in the log, …"""
+    session: str
+    """… and its session."""
+
+
+class TaskCalls:
+    def __init__(
+        self,
+        upstreams: Mapping[str, Upstream],
+        catalogue: ToolCatalogue,
+        log: HostLog,
+        questions: Questions,
+        passed: Pass,
+    ) -> None:
+        self._upstreams = upstreams
+        self._catalogue = catalogue
+        self._log = log
+        self._questions = questions
+        self._passed = passed
+        self._calls: dict[str, ContextItem] = {}
+        """Of tasks that began here: their calls, by the item's id."""
+        self._asked: set[str] = set()
+        """Questions of tasks that are in the log."""
+
+    async def began(
+        self, host: Host, logged: ContextItem, tool: GatewayTool, task: TaskState
+    ) -> dict[str, Any]:
+        """What the host gets in the place of a result."""
+        guard = await self._log.guard(host)
+        running = Running(tool.id, task.task_id, logged.id, host.session)
+        if len(self._calls) >= _MOST_REMEMBERED:
+            del self._calls[next(iter(self._calls))]
+        self._calls[logged.id] = logged
+        self._upstreams[tool.server].idleness.keep_for(task.task_id, task.ttl_ms)
+        return {"resultType": "task", **_told(task, handle_of(running, guard), guard)}
+
+    async def get(self, call: HostCall, handle: str, limit: int | None) -> dict[str, Any]:
+        """How a task is, with its result where it has one. Raises `MCPError` and `WeftError`."""
+        running, tool, host, guard = await self._of(call, handle)
+        upstream = self._upstreams[tool.server]
+
+        async def look(client: Client) -> tuple[TaskState, types.CallToolResult | None]:
+            state = await state_of(client, running.task)
+            if state.status != "completed":
+                return state, None
+            try:
+                return state, await finished(client, tool.name, state)
+            except (RuntimeError, ValidationError) as error:
+                told = types.TextContent(text=misfit(tool.id, error))
+                return state, types.CallToolResult(content=[told], is_error=True)
+
+        with self._questions.working(upstream, call):
+            state, result = await upstream.use(look)
+        told = _told(state, handle, guard)
+        if state.status == "input_required":
+            told["inputRequests"] = await self._questions_of(call, running, tool, state)
+            return told
+        if state.status not in ("completed", "failed", "cancelled"):
+            return told
+        upstream.idleness.keep_no_more(running.task)
+        logged = self._logged(running, host)
+        if result is not None:
+            named = with_names(result, tool.server)
+            item_id = _item_id("result", running)
+            shown = await self._passed(host, logged, tool, named, limit, item_id)
+            told["result"] = shown.model_dump(by_alias=True, mode="json", exclude_none=True)
+        elif state.status == "failed":
+            error = failure(state)
+            item = result_item(logged, error.message, is_error=True)
+            await self._log.publish(host, _with_id(item, _item_id("result", running)))
+            shown_error = safe_error(error, guard).error
+            told["error"] = shown_error.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return told
+
+    async def update(
+        self, call: HostCall, handle: str, responses: types.InputResponses
+    ) -> types.EmptyResult:
+        """Give a task what it asked for. Raises as `get`."""
+        running, tool, host, _ = await self._of(call, handle)
+        given = {key: dumped(response) for key, response in responses.items()}
+        await self._log.record(host, "tasks/update", {"call": running.call, **given}, "answered")
+        upstream = self._upstreams[tool.server]
+        await upstream.use(lambda client: answer(client, running.task, responses))
+        return types.EmptyResult()
+
+    async def cancel(self, call: HostCall, handle: str) -> types.EmptyResult:
+        """Ask its server to end a task. Raises as `get`."""
+        running, tool, host, _ = await self._of(call, handle)
+        upstream = self._upstreams[tool.server]
+        await upstream.use(lambda client: cancel(client, running.task))
+        upstream.idleness.keep_no_more(running.task)
+        item = refusal_item(self._logged(running, host), "cancelled by the host")
+        await self._log.publish(host, _with_id(item, _item_id("cancelled", running)))
+        return types.EmptyResult()
+
+    async def _of(self, call: HostCall, handle: str) -> tuple[Running, GatewayTool, Host, Guard]:
+        """What a handle stands for, and who made the call. Raises `MCPError`."""
+        running = running_of(handle, await self._log.guard(call.host))
+        if running is None:
+            raise MCPError(types.INVALID_PARAMS, "there is no such task")
+        if not self._catalogue.has(running.tool):
+            await self._catalogue.known()
+        if not self._catalogue.has(running.tool):
+            raise MCPError(types.INVALID_PARAMS, f"the task's tool {running.tool} is not here now")
+        host = Host(self._log.session_after(running.session), call.host.name, True)
+        tool = self._catalogue.tool(running.tool)
+        return running, tool, host, await self._log.guard(host)
+
+    def _logged(self, running: Running, host: Host) -> ContextItem:
+        """The call's item; of a call of an earlier gateway's, without its arguments."""
+        known = self._calls.get(running.call)
+        if known is not None:
+            return known
+        item = call_item(running.tool, {}, host.name)
+        metadata = {**item.metadata, "call_id": running.call}
+        return msgspec.structs.replace(item, id=running.call, metadata=metadata)
+
+    async def _questions_of(
+        self, call: HostCall, running: Running, tool: GatewayTool, state: TaskState
+    ) -> dict[str, Any]:
+        """Those that the host may be asked; the others are declined."""
+        upstream = self._upstreams[tool.server]
+        guard = await self._log.guard(call.host)
+        shown: dict[str, Any] = {}
+        for key, request in (state.input_requests or {}).items():
+            reason = self._unaskable(call, upstream, request)
+            question = None if reason else side_messages.question(request, guard)
+            if question is not None:
+                shown[key] = dumped(question)
+            await self._log_question(
+                call.host, f"{running.call} {key}", upstream, request, question
+            )
+            if question is None:
+                reason = reason or "it is too long, or holds a secret where none can be masked"
+                refusal = types.ErrorData(code=types.INVALID_REQUEST, message=reason)
+                await upstream.use(partial(respond, running.task, key, request, refusal))
+        return shown
+
+    async def _log_question(
+        self,
+        host: Host,
+        key: str,
+        upstream: Upstream,
+        request: types.InputRequest,
+        question: types.InputRequest | None,
+    ) -> None:
+        """Once, however often the task is looked at."""
+        if key in self._asked:
+            return
+        if len(self._asked) >= _MOST_REMEMBERED:
+            self._asked.clear()
+        self._asked.add(key)
+        name = f"{upstream.name}:{request.method}"
+        params = dumped(question).get("params") if question is not None else None
+        asked = call_item(name, params or {}, upstream.name)
+        said = "asked the host" if question is not None else "not asked"
+        await self._log.publish(host, asked, result_item(asked, said, is_error=question is None))
+
+    def _unaskable(self, call: HostCall, upstream: Upstream, request: types.InputRequest) -> str:
+        if isinstance(request, types.CreateMessageRequest) and not upstream.spec.sampling:
+            return f"server {upstream.name!r} may not ask the host's model by this gateway's file"
+        return "" if call.can(request) else f"the host does not answer {request.method}"
+
+
+def handle_of(running: Running, guard: Guard) -> str:
+    """A task's id for hosts: it cannot be made by anybody who has not the deployment's secret."""
+    written = base64.urlsafe_b64encode(msgspec.json.encode(running)).decode().rstrip("=")
+    return f"{written}.{_seal(written, guard)}"
+
+
+def running_of(handle: str, guard: Guard) -> Running | None:
+    """None where no gateway of the tenant's made it."""
+    written, _, seal = handle.partition(".")
+    if not hmac.compare_digest(seal.encode(), _seal(written, guard).encode()):
+        return None
+    padded = written + "=" * (-len(written) % 4)
+    return msgspec.json.decode(base64.urlsafe_b64decode(padded), type=Running)
+
+
+def _seal(written: str, guard: Guard) -> str:
+    key = derived_key(guard.key, "tasks")
+    return hmac.digest(key, f"{guard.tenant}.{written}".encode(), "sha256").hex()[:32]
+
+
+def _told(state: TaskState, handle: str, guard: Guard) -> dict[str, Any]:
+    """A task as the protocol writes it, without secrets and without what came of it."""
+    told = {
+        "status": state.status,
+        "statusMessage": side_messages.progress_message(state.status_message, guard),
+        "createdAt": state.created_at,
+        "lastUpdatedAt": state.last_updated_at,
+        "pollIntervalMs": state.poll_interval_ms,
+    }
+    shown: dict[str, Any] = safe_value({k: v for k, v in told.items() if v is not None}, guard)
+    return {**shown, "taskId": handle, "ttlMs": state.ttl_ms}
+
+
+def _item_id(kind: str, running: Running) -> str:
+    """The same whenever a task is looked at: the log takes it once."""
+    return f"{kind}-of-{running.call}"
+
+
+def _with_id(item: ContextItem, item_id: str) -> ContextItem:
+    return msgspec.structs.replace(item, id=item_id)

@@ -1,0 +1,235 @@
+"""Tasks on the wire: what a server answers that goes on working after it has answered a call. The
+current protocol has them as an extension (SEP-2663), for which the SDK has a hook; 2025-11-25 as a
+part of the protocol, of which the SDK has the types."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal
+
+import mcp_types as types
+from mcp import Client, MCPError
+from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
+from mcp.shared.dispatcher import ProgressFnT
+
+from weft.gateway.hearing import is_modern
+
+TASKS = "io.modelcontextprotocol/tasks"
+_EVERY_SECONDS = 1.0
+"""Between two looks at a task whose server names no interval, …"""
+_LEAST_SECONDS, _MOST_SECONDS = 0.05, 30.0
+"""… and the bounds of what it may name."""
+_ASKING_SECONDS = 600.0
+"""For a person to answer what a task of 2025-11-25 asks before it gives its result."""
+ENDED = ("completed", "failed", "cancelled")
+
+
+class TaskState(types.Result):
+    """How a task is; with what came of it where it has ended, with what it asks where it waits."""
+
+    task_id: str
+    status: str
+    status_message: str | None = None
+    created_at: str = ""
+    last_updated_at: str = ""
+    ttl_ms: int | None = None
+    poll_interval_ms: int | None = None
+    input_requests: types.InputRequests | None = None
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+
+
+class Created(types.Result):
+    """What a server gives in the place of a call's result."""
+
+    result_type: Literal["task"] = "task"
+    task_id: str
+    status: str
+    status_message: str | None = None
+    created_at: str = ""
+    last_updated_at: str = ""
+    ttl_ms: int | None = None
+    poll_interval_ms: int | None = None
+
+
+class TaskParams(types.RequestParams):
+    task_id: str
+
+
+class UpdateParams(TaskParams):
+    input_responses: types.InputResponses
+
+
+class _Get(types.Request[TaskParams, Literal["tasks/get"]]):
+    method: Literal["tasks/get"] = "tasks/get"
+    params: TaskParams
+    name_param = "taskId"
+
+
+class _Update(types.Request[UpdateParams, Literal["tasks/update"]]):
+    method: Literal["tasks/update"] = "tasks/update"
+    params: UpdateParams
+    name_param = "taskId"
+
+
+class _Cancel(types.Request[TaskParams, Literal["tasks/cancel"]]):
+    method: Literal["tasks/cancel"] = "tasks/cancel"
+    params: TaskParams
+    name_param = "taskId"
+
+
+class Deferred(Exception):
+    """A call became a task."""
+
+    def __init__(self, task: TaskState) -> None:
+        super().__init__(f"the call became the task {task.task_id}")
+        self.task = task
+
+
+class TaskExtension(ClientExtension):
+    """Has servers of the current protocol make tasks of calls; `Deferred` is raised for one."""
+
+    identifier = TASKS
+
+    def claims(self) -> Sequence[ResultClaim[Any]]:
+        return (ResultClaim(result_type="task", model=Created, resolve=_defer),)
+
+
+async def _defer(created: Created, context: ClaimContext) -> types.CallToolResult:
+    raise Deferred(TaskState.model_validate(created.model_dump(by_alias=True), by_name=False))
+
+
+async def call_tool(
+    client: Client,
+    tool: types.Tool,
+    arguments: dict[str, Any],
+    report: ProgressFnT,
+    meta: types.RequestParamsMeta | None,
+) -> types.CallToolResult:
+    """Raises `Deferred` where it becomes a task."""
+    support = tool.execution.task_support if tool.execution is not None else None
+    if support != "required" or is_modern(client):
+        return await client.call_tool(tool.name, arguments, progress_callback=report, meta=meta)
+    wanted = types.TaskMetadata()
+    params = types.CallToolRequestParams(
+        name=tool.name, arguments=arguments, task=wanted, _meta=meta
+    )
+    made = await client.session.send_request(
+        types.CallToolRequest(params=params), _Made, progress_callback=report
+    )
+    if made.task is None:
+        return types.CallToolResult.model_validate(made.model_dump(by_alias=True), by_name=False)
+    raise Deferred(_of_old(made.task))
+
+
+class _Made(types.CallToolResult):
+    """Of 2025-11-25: a result, or a task in its place."""
+
+    content: list[types.ContentBlock] = []
+    task: types.Task | None = None
+
+
+def _of_old(task: types.Task) -> TaskState:
+    return TaskState(
+        task_id=task.task_id,
+        status=task.status,
+        status_message=task.status_message,
+        created_at=task.created_at,
+        last_updated_at=task.last_updated_at,
+        ttl_ms=task.ttl,
+        poll_interval_ms=task.poll_interval,
+    )
+
+
+async def state_of(client: Client, task_id: str) -> TaskState:
+    """How a task is now. Raises `MCPError`."""
+    request = _Get(params=TaskParams(task_id=task_id))
+    if is_modern(client):
+        return await client.session.send_request(request, TaskState)
+    return _of_old(await client.session.send_request(request, types.GetTaskResult))
+
+
+async def answer(client: Client, task_id: str, responses: types.InputResponses) -> None:
+    """Give a task what it asked for; current protocol alone."""
+    params = UpdateParams(task_id=task_id, input_responses=responses)
+    await client.session.send_request(_Update(params=params), types.EmptyResult)
+
+
+async def cancel(client: Client, task_id: str) -> None:
+    await client.session.send_request(
+        _Cancel(params=TaskParams(task_id=task_id)), types.EmptyResult
+    )
+
+
+async def outcome(
+    client: Client,
+    tool: str,
+    task: TaskState,
+    asked: Callable[[types.InputRequest], Awaitable[Any]],
+    report: ProgressFnT,
+) -> types.CallToolResult:
+    """Wait for the result of a task. `asked` gets each question of the task's, and gives the
+    answer, or an `ErrorData`. Raises `MCPError` for one that failed or was cancelled."""
+    state, answered, told = task, set[str](), 0
+    message = task.status_message
+    while state.status not in ENDED:
+        await asyncio.sleep(_pause(state))
+        state = await state_of(client, task.task_id)
+        if state.status_message and state.status_message != message:
+            message, told = state.status_message, told + 1
+            await report(told, None, message)
+        if state.status == "input_required" and not is_modern(client):
+            break  # its questions come while the result is waited for
+        for key, request in (state.input_requests or {}).items():
+            if key not in answered:
+                answered.add(key)
+                response = await asked(request)
+                await respond(task.task_id, key, request, response, client)
+    if not is_modern(client) and state.status != "cancelled":
+        wanted = types.GetTaskPayloadRequestParams(task_id=task.task_id)
+        return await client.session.send_request(
+            types.GetTaskPayloadRequest(params=wanted),
+            types.CallToolResult,
+            request_read_timeout_seconds=_ASKING_SECONDS,
+        )
+    return await finished(client, tool, state)
+
+
+async def finished(client: Client, tool: str, state: TaskState) -> types.CallToolResult:
+    """What came of a task that has ended. Raises `MCPError` for one that failed."""
+    if state.status != "completed":
+        raise failure(state)
+    result = types.CallToolResult.model_validate(state.result or {}, by_name=False)
+    if not result.is_error:
+        await client.session.validate_tool_result(tool, result)
+    return result
+
+
+def failure(state: TaskState) -> MCPError:
+    """The error of a task that failed or was cancelled."""
+    error = state.error or {}
+    code, message = error.get("code"), error.get("message")
+    told = message or state.status_message or f"the server's task was {state.status}"
+    return MCPError(
+        code if isinstance(code, int) else types.INTERNAL_ERROR, str(told), error.get("data")
+    )
+
+
+async def respond(
+    task_id: str, key: str, request: types.InputRequest, response: Any, client: Client
+) -> None:
+    """Answer a question of a task. What nobody answers is declined; where that cannot be said, the
+    task is cancelled."""
+    if not isinstance(response, types.ErrorData):
+        await answer(client, task_id, {key: response})
+    elif isinstance(request, types.ElicitRequest):
+        await answer(client, task_id, {key: types.ElicitResult(action="decline")})
+    else:
+        await cancel(client, task_id)
+        raise MCPError.from_error_data(response)
+
+
+def _pause(state: TaskState) -> float:
+    wanted = _EVERY_SECONDS if state.poll_interval_ms is None else state.poll_interval_ms / 1_000
+    return min(max(wanted, _LEAST_SECONDS), _MOST_SECONDS)
