@@ -69,7 +69,7 @@ class Bodies:
         bucket: str = BODIES_BUCKET,
     ) -> None:
         """`tenant` is empty for objects of no tenant, such as snapshots: these are named by the
-        digest itself, as all bodies were before 0.2."""
+        digest itself."""
         self.bucket = bucket
         self.tenant = tenant
         self._stream = f"OBJ_{bucket}"
@@ -227,7 +227,7 @@ class Bodies:
                 await self._erase_chunks(meta.nuid)
 
     def _name(self, sha256: str) -> str:
-        if not is_digest(sha256):
+        if not _DIGEST.fullmatch(sha256):
             raise InvalidInput(f"body {sha256[:80]!r} is not a SHA-256 in hex")
         return body_name(self.tenant, sha256) if self.tenant else sha256
 
@@ -244,11 +244,6 @@ class Bodies:
 
     def _meta_subject(self, name: str) -> str:
         return f"$O.{self.bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
-
-
-def is_digest(name: str) -> bool:
-    """Whether it is a SHA-256 in lower-case hex."""
-    return _DIGEST.fullmatch(name) is not None
 
 
 def _new_meta(

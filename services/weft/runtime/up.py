@@ -13,7 +13,6 @@ from typing import IO, cast
 import msgspec
 from msgspec.structs import replace
 
-from weft.log.body_migration import adopt
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.server import Durability, EmbeddedServer
@@ -103,13 +102,10 @@ async def provision_log(settings: Settings) -> list[Change]:
     connection = await connect(name="weft-provision", **settings.connection())
     try:
         changes = await provision(connection, cast(Durability, settings.durability), limits)
-        adopted = await adopt(connection)
     finally:
         await connection.close()
     for change in changes:
         _log.info("log: %s", change)
-    if adopted:
-        _log.info("log: %d bodies of an earlier release belong to their tenants now", adopted)
     return changes
 
 
