@@ -22,7 +22,6 @@ from nats.aio.msg import Msg
 
 from weft.log.connect_errors import RefusedError, refusal
 from weft.log.credentials import credentials_file, tls_context
-from weft.log.request_replies import RequestReplies
 from weft.log.timeouts import done_within
 from weft.log.wire import Command, block_of, commands_in
 from weft_schemas.errors import ConfigurationError, WeftError
@@ -85,7 +84,6 @@ class Connection(Client):
         self._down = False
         self._commands: deque[Command] = deque()
         self._writer: asyncio.Task[None] | None = None
-        self.replies = RequestReplies(self)
 
     @property
     def is_up(self) -> bool:

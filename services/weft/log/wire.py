@@ -49,13 +49,17 @@ def header_block(headers: Mapping[str, str]) -> bytes:
     return (block + "\r\n").encode()
 
 
-def publish_command(subject: str, reply: str, headers: bytes, payload: bytes) -> bytes:
-    """PUB or HPUB with its payload. `headers` is a header block or empty.
-
-    Raises `InvalidInput` for a subject with white space, which would be read as another command.
-    """
+def check_subject(subject: str) -> None:
+    """Raises `InvalidInput` for white space, after which the rest would be read as another part of
+    the command."""
     if not subject or " " in subject or not subject.isprintable():
         raise InvalidInput(f"subject {subject!r} has white space or is empty")
+
+
+def publish_command(subject: str, reply: str, headers: bytes, payload: bytes) -> bytes:
+    """PUB or HPUB with its payload; `headers` is a header block or empty. Raises as
+    `check_subject` does."""
+    check_subject(subject)
     if not headers:
         return b"PUB %b %b %d\r\n%b\r\n" % (subject.encode(), reply.encode(), len(payload), payload)
     size = len(headers)
