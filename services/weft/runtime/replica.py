@@ -54,31 +54,6 @@ def _read_apart(
         return reader.read(lambda model: work(model, wanted), Reader.check)
 
 
-class _Background:
-    """Reads that may be slow: status, listings, the start of a replica. They run in aiosqlite's
-    thread, for one task at a time."""
-
-    def __init__(self, data_dir: Path) -> None:
-        self._reader = Reader(data_dir)
-        self._database: Database | None = None
-
-    async def read(self, work: Callable[[ReadModel], T], doubt: Callable[[Reader], None]) -> T:
-        if self._database is None or not self._reader.is_there():
-            await self.close()
-            self._database = await Database(lambda: self._reader.model().db).__aenter__()
-        return await self._database.run(lambda _: self._reader.read(work, doubt))
-
-    async def leave_if_replaced(self) -> None:
-        if self._database is not None and not self._reader.is_there():
-            await self.close()
-
-    async def close(self) -> None:
-        database, self._database = self._database, None
-        if database is not None:
-            await database.close()
-        self._reader.close()
-
-
 class Replica:
     """`async with Replica(data_dir) as replica:`, for any number of tasks at once."""
 
@@ -86,7 +61,6 @@ class Replica:
         self._data_dir = data_dir
         self._generations = Generations(data_dir)
         self._seats = asyncio.Semaphore(READERS)
-        self._background: list[_Background] = []
         self._turns = Turns()
         self._has_read = False
         """Whether a short read was done in this turn of the event loop."""
@@ -108,8 +82,6 @@ class Replica:
         if self._look is not None:
             self._look.cancel()
             await asyncio.gather(self._look, return_exceptions=True)
-        for background in self._background:
-            await background.close()
         for reader in (*self._idle, self._checkpoint):
             reader.close()
 
@@ -150,13 +122,13 @@ class Replica:
         return folded if folded >= 0 else self.watermark()
 
     async def read(self, work: Callable[[ReadModel], T]) -> T:
-        """`work` over one consistent state of the current generation, in the background."""
+        """`work` over one consistent state of the current generation, in aiosqlite's thread, for
+        reads that may be slow: status, listings, the start of a replica. Each opens the generation
+        anew (1 ms), so that no idle reader keeps a replaced file open."""
         async with self._seats:
-            reader = self._background.pop() if self._background else _Background(self._data_dir)
-            try:
-                return await reader.read(work, self._doubt)
-            finally:
-                self._background.append(reader)
+            with Reader(self._data_dir) as reader:
+                async with Database(lambda: reader.model().db) as database:
+                    return await database.run(lambda _: reader.read(work, self._doubt))
 
     async def read_here(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
         """`work` in the event loop, for work of some milliseconds. Threads, which wait for the
@@ -212,12 +184,6 @@ class Replica:
             await asyncio.sleep(LEAVE_SECONDS)
             for reader in (*self._idle, self._checkpoint):
                 reader.leave_if_replaced()
-            for _ in range(len(self._background)):
-                background = self._background.pop(0)  # nobody else uses it meanwhile
-                try:
-                    await background.leave_if_replaced()
-                finally:
-                    self._background.append(background)
 
     async def _next_look(self) -> int:
         await asyncio.sleep(LOOK_SECONDS)
