@@ -57,12 +57,6 @@ async def test_what_is_stored_already_is_skipped(log: Connection, mode: Mode) ->
     assert sorted(await numbers(log)) == list(range(200))
 
 
-async def test_where_the_server_tells_duplicates_are_counted(log: Connection) -> None:
-    async with BulkPublisher(log, Mode.PIPELINED) as bulk:
-        assert await bulk.publish(messages(0, 5)) == BulkAck(5, 5, 0)
-        assert await bulk.publish(messages(3, 5)) == BulkAck(8, 5, 2)
-
-
 @every_mode
 async def test_a_server_killed_in_the_middle_loses_and_doubles_nothing(
     folder: Path, mode: Mode
@@ -129,7 +123,7 @@ async def test_a_stream_without_batches_is_published_to_one_by_one(
     async with BulkPublisher(log, mode) as bulk:
         ack = await bulk.publish(messages(0, 300))
         assert bulk.mode is Mode.PIPELINED
-    assert ack == BulkAck(300, 300, 0)
+    assert ack == BulkAck(300, 300)
     assert await numbers(log) == list(range(300))
 
 
