@@ -7,7 +7,7 @@ process is given them; after it died they are redelivered when the consumer's ac
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol, Self
+from typing import Self
 
 from weft.log.api import call
 from weft.log.connection import Connection
@@ -27,18 +27,13 @@ HOLD_SECONDS = 300.0
 """After this a delivery that was not settled is no longer extended and goes to another process."""
 
 
-class Settles(Protocol):
-    """Where a delivery is settled."""
-
-    def settle(self, reply: bytes, verb: bytes) -> None: ...
-
-
 class Delivery:
     """One event to work on. Settle it with `ack` or `nak`; both are sent with the next write."""
 
     __slots__ = ("_consumer", "_reply", "record")
 
-    def __init__(self, record: LogRecord, reply: bytes, consumer: Settles) -> None:
+    def __init__(self, record: LogRecord, reply: bytes, consumer: Consumer | None) -> None:
+        """Without a `consumer`, as under FastStream's test broker, nothing is sent."""
         self.record = record
         self._reply = reply
         self._consumer = consumer
@@ -54,12 +49,16 @@ class Delivery:
 
     def ack(self) -> None:
         """Acknowledge: it is never delivered again."""
-        self._consumer.settle(self._reply, b"+ACK")
+        self._settle(b"+ACK")
 
     def nak(self, delay: float = 0.0) -> None:
         """Deliver it again, to any process, after `delay` seconds."""
         verb = b'-NAK {"delay":%d}' % int(delay * 1e9) if delay else b"-NAK"
-        self._consumer.settle(self._reply, verb)
+        self._settle(verb)
+
+    def _settle(self, verb: bytes) -> None:
+        if self._consumer is not None:
+            self._consumer.settle(self._reply, verb)
 
 
 class Consumer(Puller[list[Delivery]]):

@@ -103,9 +103,4 @@ def _unstored(message: Msg) -> Delivery:
         traceparent=headers.get(TRACEPARENT.decode(), ""),
         settled=headers.get(SETTLED.decode(), ""),
     )
-    return Delivery(record, b"", _NoConsumer())
-
-
-class _NoConsumer:
-    def settle(self, reply: bytes, verb: bytes) -> None:
-        """FastStream's test broker has no acknowledgements."""
+    return Delivery(record, b"", None)
