@@ -28,7 +28,7 @@ READERS = 4
 LOOK_SECONDS = 0.001
 """Between two reads of the checkpoint while a request waits for it; a read takes 10 µs."""
 LEAVE_SECONDS = 0.5
-"""Until idle readers close a generation that was replaced."""
+"""Until a generation that was replaced is closed."""
 DOUBT_SECONDS = 10.0
 """Least time between two checks of the whole file after failed requests."""
 HELD_UP_SECONDS = 0.1
@@ -64,8 +64,8 @@ class Replica:
         self._turns = Turns()
         self._has_read = False
         """Whether a short read was done in this turn of the event loop."""
-        self._idle: list[Reader] = []
-        self._checkpoint = Reader(data_dir)
+        self._reader = Reader(data_dir)
+        """Of the event loop: whoever reads does not wait meanwhile."""
         self._look: asyncio.Task[int] | None = None
         self._hurried = False
         self._doubted = float("-inf")
@@ -82,12 +82,11 @@ class Replica:
         if self._look is not None:
             self._look.cancel()
             await asyncio.gather(self._look, return_exceptions=True)
-        for reader in (*self._idle, self._checkpoint):
-            reader.close()
+        self._reader.close()
 
     def watermark(self) -> int:
         """The last sequence folded. Raises `Unavailable` where there is no read model yet."""
-        return self._checkpoint.model().watermark()
+        return self._reader.model().watermark()
 
     def hurry(self) -> None:
         """End all waiting: every deadline is now."""
@@ -109,7 +108,7 @@ class Replica:
         for. All waiting requests share one read of the checkpoint. Waits for the first read model,
         too, and raises `Unavailable` if none appears.
         """
-        if sequence <= 0 and self._checkpoint.is_there():
+        if sequence <= 0 and self._reader.is_there():
             return 0
         folded = self._folded()
         if self._look is None or self._look.done():
@@ -136,11 +135,7 @@ class Replica:
         of a single compile's time. Over aiosqlite, statement by statement, a compile's reads take
         five times as long."""
         async with self.turn(tenant):
-            reader = self._idle.pop() if self._idle else Reader(self._data_dir)
-            try:
-                return reader.read(work, self._doubt)
-            finally:
-                self._idle.append(reader)
+            return self._reader.read(work, self._doubt)
 
     @asynccontextmanager
     async def turn(self, tenant: str) -> AsyncIterator[None]:
@@ -178,12 +173,11 @@ class Replica:
             reader.check()
 
     async def _leave_replaced(self) -> None:
-        """Idle readers close a generation that was replaced: its file stays on disk as long as one
-        has it open."""
+        """Close a generation that was replaced, even if nobody asks: its file stays on disk as
+        long as a reader has it open."""
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
-            for reader in (*self._idle, self._checkpoint):
-                reader.leave_if_replaced()
+            self._reader.leave_if_replaced()
 
     async def _next_look(self) -> int:
         await asyncio.sleep(LOOK_SECONDS)
