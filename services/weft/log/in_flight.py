@@ -8,6 +8,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from weft.log.duplicate_check import DuplicateCheck
 from weft.log.message import Ack, Message, Outcome, command
 from weft.log.stalled import stalled, stores_nothing, stream_of
 from weft.log.wire import status
-from weft_schemas.errors import InvalidInput, Unavailable, WeftError
+from weft_schemas.errors import InvalidInput, Unavailable
 
 RETRY_SECONDS = 2.0
 """A message without an answer is sent again after this."""
@@ -61,7 +62,7 @@ class InFlight:
         """Listen for answers, and start sending again what has none."""
         self._listener = await self._connection.listen(f"{self._inbox}.*", self._answered)
         self._unwatch = [
-            self._connection.on_reconnect(self._send_all_again),
+            self._connection.on_reconnect(lambda: self._send_again(inf)),
             self._connection.on_violation(self._refuse),
         ]
         self._sweeper = asyncio.create_task(self._sweep())
@@ -182,8 +183,9 @@ class InFlight:
             self._forgive(now - looked - SOON_SECONDS, now)
             looked = now
             late = [t for t, f in self._in_flight.items() if now - f.first_sent > self._timeout]
+            why = f"no acknowledgement in {self._timeout:g} s"
             for token in late:
-                self._settle(token, self._unknown(self._in_flight[token]))
+                self._settle(token, silence(self._in_flight[token].subject, why))
             if self._connection.is_connected:
                 self._send_again(now)
                 self._doubt_silence(now)
@@ -217,17 +219,11 @@ class InFlight:
             if flight.is_silent(clock()) and stream_of(flight.subject) == stream:
                 self._settle(token, stalled(flight.subject))
 
-    def _unknown(self, flight: _Flight) -> WeftError:
-        return silence(flight.subject, f"no acknowledgement in {self._timeout:g} s")
-
     def _refuse(self, subject: str) -> None:
         """The server names only the subject of a message that it dropped."""
         for token, flight in tuple(self._in_flight.items()):
             if flight.subject.lower() == subject:
                 self._settle(token, forbidden(flight.subject))
-
-    def _send_all_again(self) -> None:
-        self._send_again(float("inf"))
 
     def _send_again(self, due: float) -> None:
         """In the order of the first sending, so that a session's events keep their order. Each

@@ -24,7 +24,4 @@ async def done_within(work: asyncio.Future[Any], seconds: float) -> bool:
 
 async def pause(seconds: float) -> None:
     """Sleep so long, and longer where this process was held up meanwhile."""
-    while seconds > 0:
-        look = min(LOOK_SECONDS, seconds)
-        await asyncio.sleep(look)
-        seconds -= look
+    await done_within(asyncio.get_running_loop().create_future(), seconds)

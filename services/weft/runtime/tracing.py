@@ -109,9 +109,9 @@ class Retrieval:
             self._span.set_attribute("weft.items.dropped", made.stats.dropped_count)
 
 
-def continued(record: LogRecord, span: Span | None) -> LogRecord:
+def continued(record: LogRecord, span: Span) -> LogRecord:
     """The record as part of a span, so that what is derived of it is, too."""
-    return record if span is None else replace(record, traceparent=trace_of(span))
+    return replace(record, traceparent=trace_of(span))
 
 
 class _Stats(msgspec.Struct, frozen=True):
