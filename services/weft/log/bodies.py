@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import io
 import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
@@ -78,22 +79,23 @@ class Bodies:
 
     async def put(self, body: bytes) -> BodyRef:
         """Store a body, unless it is stored already. Returns its reference."""
-        reference = BodyRef(hashlib.sha256(body).hexdigest(), len(body))
-        await self._store(reference, _slices(body))
-        return reference
+        sha256 = hashlib.sha256(body).hexdigest()
+        return await self.put_open(io.BytesIO(body), sha256, len(body))
 
     async def put_file(self, path: Path | str, metadata: dict[str, str] | None = None) -> BodyRef:
         """Store a file without reading all of it into memory; `metadata` is kept in the entry of a
         new body."""
-        reference = await asyncio.to_thread(_hash_file, Path(path))
-        await self._store(reference, _pieces(Path(path)), metadata or {})
-        return reference
+        with await asyncio.to_thread(open, path, "rb") as file:
+            digest = await asyncio.to_thread(hashlib.file_digest, file, "sha256")
+            return await self.put_open(file, digest.hexdigest(), file.tell(), metadata)
 
-    async def put_open(self, file: IO[bytes], sha256: str, size: int) -> BodyRef:
+    async def put_open(
+        self, file: IO[bytes], sha256: str, size: int, metadata: dict[str, str] | None = None
+    ) -> BodyRef:
         """Store an open file whose digest is known."""
         file.seek(0)
         reference = BodyRef(sha256, size)
-        await self._store(reference, iter(lambda: file.read(CHUNK_BYTES), b""))
+        await self._store(reference, iter(lambda: file.read(CHUNK_BYTES), b""), metadata or {})
         return reference
 
     async def entries(self) -> list[Meta]:
@@ -178,7 +180,7 @@ class Bodies:
         return await erase_all(self._connection, self._stream, found)
 
     async def _store(
-        self, reference: BodyRef, pieces: Iterator[bytes], metadata: dict[str, str] | None = None
+        self, reference: BodyRef, pieces: Iterator[bytes], metadata: dict[str, str]
     ) -> None:
         name = self._name(reference.sha256)
         known, sequence = await self._meta(name)
@@ -261,17 +263,3 @@ def _new_meta(
         options={"max_chunk_size": CHUNK_BYTES},
         metadata=metadata,
     )
-
-
-def _slices(body: bytes) -> Iterator[bytes]:
-    return (body[start : start + CHUNK_BYTES] for start in range(0, len(body), CHUNK_BYTES))
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        yield from iter(lambda: file.read(CHUNK_BYTES), b"")
-
-
-def _hash_file(path: Path) -> BodyRef:
-    with path.open("rb") as file:
-        return BodyRef(hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size)
