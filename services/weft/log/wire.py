@@ -182,8 +182,6 @@ class Delivered(NamedTuple):
     stream_sequence: int
     consumer_sequence: int
     published_ns: int
-    pending: int
-    """Messages that the consumer has yet to deliver after this one."""
 
 
 def delivered(reply: bytes) -> Delivered:
@@ -191,4 +189,4 @@ def delivered(reply: bytes) -> Delivered:
     parts = reply.split(b".")
     if len(parts) >= 11:
         parts = parts[2:]
-    return Delivered(int(parts[4]), int(parts[5]), int(parts[6]), int(parts[7]), int(parts[8]))
+    return Delivered(int(parts[4]), int(parts[5]), int(parts[6]), int(parts[7]))

@@ -176,7 +176,7 @@ class WorkerLoop:
         away."""
         while not self._process.stopping.is_set():
             try:
-                await self._processor.reach(sequence)
+                await self._processor.policies.reach(sequence)
             except Unavailable as error:
                 self._process.health.report("policies", str(error))
                 await asyncio.sleep(PUBLISH_PAUSE)
