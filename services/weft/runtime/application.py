@@ -17,6 +17,7 @@ from typing import Any
 
 import uvicorn
 from faststream.asgi import AsgiFastStream, AsgiResponse, get
+from prometheus_client import make_asgi_app
 
 from weft.log.api import call
 from weft.log.connection import connect
@@ -202,10 +203,5 @@ def _routes(process: Process) -> list[tuple[str, Any]]:
             return AsgiResponse(b"ready\n", 200)
         return AsgiResponse(f"not ready: {complaint}\n".encode(), 503)
 
-    @get
-    async def metrics(scope: Any) -> AsgiResponse:
-        return AsgiResponse(
-            process.metrics.text(), 200, {"content-type": "text/plain; version=0.0.4"}
-        )
-
+    metrics = make_asgi_app(process.metrics.registry)
     return [("/live", live), ("/ready", ready), ("/metrics", metrics)]
