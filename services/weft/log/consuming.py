@@ -13,6 +13,7 @@ from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.pulling import Puller, Raw
 from weft.log.record import LogRecord
+from weft.log.timeouts import cancelled
 from weft.log.wire import delivered
 from weft_schemas.errors import ConfigurationError, NotFound, WeftError
 from weft_schemas.subjects import STREAM
@@ -87,9 +88,7 @@ class Consumer(Puller[list[Delivery]]):
 
     async def __aexit__(self, *_: object) -> None:
         """Return deliveries that were not handed out, and send outstanding acks."""
-        if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.gather(self._keeper, return_exceptions=True)
+        await cancelled(self._keeper)
         await self._close()
         for raw in self._buffer:
             self.settle(raw.reply, b"-NAK")

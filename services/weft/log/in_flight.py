@@ -18,6 +18,7 @@ from weft.log.connection import Connection, Listener
 from weft.log.duplicate_check import DuplicateCheck
 from weft.log.message import Ack, Message, Outcome, command
 from weft.log.stalled import stalled, stores_nothing, stream_of
+from weft.log.timeouts import cancelled
 from weft.log.wire import status
 from weft_schemas.errors import InvalidInput, Unavailable
 
@@ -71,12 +72,7 @@ class InFlight:
         """Settle messages without an answer as unknown."""
         for unwatch in self._unwatch:
             unwatch()
-        tasks = [
-            task for task in (self._sweeper, self._doubt, *self._questions) if task is not None
-        ]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancelled(self._sweeper, self._doubt, *self._questions)
         for token in tuple(self._in_flight):
             self._settle(token, Unavailable("the publisher was closed before an answer came"))
         if self._listener is not None:

@@ -20,6 +20,7 @@ from nats.aio.msg import Msg
 from weft.log.connection import Connection
 from weft.log.consuming import Consumer, Delivery
 from weft.log.record import LogRecord
+from weft.log.timeouts import cancelled
 from weft.log.wire import MESSAGE_ID, SETTLED, TRACEPARENT
 from weft_schemas.subjects import STREAM, stored_form
 
@@ -56,9 +57,7 @@ class EventSubscriber(BatchPullStreamSubscriber):
     async def stop(self) -> None:
         """Return what the handler has not had; acknowledgements are sent."""
         self.pause()
-        if self._consuming is not None:
-            self._consuming.cancel()
-            await asyncio.gather(self._consuming, return_exceptions=True)
+        await cancelled(self._consuming)
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             await consumer.__aexit__()

@@ -17,6 +17,7 @@ from weft.log.following import Follower
 from weft.log.identity import identify
 from weft.log.reading import last_of, read_matching, read_own
 from weft.log.record import LogRecord
+from weft.log.timeouts import cancelled
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION
@@ -56,8 +57,7 @@ async def following_policies(connection: Connection) -> AsyncIterator[Policies]:
             yield policies
         finally:
             follower.stop()
-            policies.following.cancel()
-            await asyncio.gather(policies.following, return_exceptions=True)
+            await cancelled(policies.following)
 
 
 async def policy_in_force(

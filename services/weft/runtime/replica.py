@@ -14,6 +14,7 @@ from typing import Self, TypeVar
 
 import msgspec
 
+from weft.log.timeouts import cancelled
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
@@ -77,11 +78,7 @@ class Replica:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._leaving.cancel()
-        await asyncio.gather(self._leaving, return_exceptions=True)
-        if self._look is not None:
-            self._look.cancel()
-            await asyncio.gather(self._look, return_exceptions=True)
+        await cancelled(self._leaving, self._look)
         self._reader.close()
 
     def watermark(self) -> int:

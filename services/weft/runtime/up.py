@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.server import Durability, EmbeddedServer
+from weft.log.timeouts import cancelled
 from weft.log.topology import Change, Limits, provision
 from weft.runtime.deployment import made_secret, private
 from weft.runtime.settings import Settings
@@ -80,7 +81,7 @@ async def running(
             settings = replace(settings, nats_url=server.url)
         for node in cluster.nodes if cluster else [server] if server else []:
             keeper = asyncio.create_task(_keep_alive(node))
-            stack.push_async_callback(_cancelled, keeper)
+            stack.push_async_callback(cancelled, keeper)
         await provision_log(settings)
         environ = {
             "WEFT_NATS_URL": settings.nats_url,
@@ -128,8 +129,3 @@ async def _restart(server: EmbeddedServer) -> None:
         await server.restart()
     except (WeftError, OSError) as error:  # such as no room for its configuration
         _log.error("nats-server: %s", error)
-
-
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)

@@ -22,6 +22,7 @@ from weft.log.consuming import Delivery
 from weft.log.message import Ack, Message, Outcome
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
+from weft.log.timeouts import cancelled
 from weft.runtime import parking
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.deriving import Worker
@@ -103,9 +104,7 @@ async def _together(
         raise
     finally:
         subscriber.pause()
-        for task in (*beside, work):
-            task.cancel()
-        await asyncio.gather(*beside, work, return_exceptions=True)
+        await cancelled(*beside, work)
 
 
 class WorkerLoop:
