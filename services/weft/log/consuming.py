@@ -18,8 +18,9 @@ from weft.log.wire import delivered
 from weft_schemas.errors import ConfigurationError, NotFound, WeftError
 from weft_schemas.subjects import STREAM
 
-BATCH = 256
-"""Deliveries handed on at once, at most."""
+BATCH = 128
+"""Deliveries handed on at once, at most; twice as many are held: enough for the server's answers to
+overlap, few enough that a crash causes little repeated work."""
 HELD_BYTES = 32 * 1024 * 1024
 """Bytes of payloads held by one process, above which it requests no more."""
 EXTEND_SECONDS = 3.0
