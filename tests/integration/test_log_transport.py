@@ -55,7 +55,7 @@ async def test_what_is_published_is_acknowledged_once(log: Connection) -> None:
 
 
 async def test_bulk_is_stored_in_order(log: Connection) -> None:
-    async with BulkPublisher(log, Mode.FAST) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, Mode.FAST) as bulk:
         ack = await bulk.publish(messages(2_000))
     state = (await call(log, f"STREAM.INFO.{STREAM}"))["state"]
     assert (ack.count, state["messages"]) == (2_000, 2_000)

@@ -69,25 +69,20 @@ async def best_mode(connection: Connection) -> Mode:
 
 
 class BulkPublisher:
-    """`async with BulkPublisher(connection, await best_mode(connection)) as bulk:`, for any number
+    """`async with BulkPublisher(publisher, await best_mode(connection)) as bulk:`, for any number
     of tasks at once; each call of `publish` keeps the order of its messages."""
 
-    def __init__(
-        self, connection: Connection, mode: Mode = Mode.FAST, publisher: Publisher | None = None
-    ) -> None:
+    def __init__(self, publisher: Publisher, mode: Mode = Mode.FAST) -> None:
         self.mode = mode
-        self.publisher = publisher or Publisher(connection)
-        self._own = publisher is None
-        self._connection = connection
-        self._inbox = connection.new_inbox()
+        self.publisher = publisher
+        self._connection = publisher.connection
+        self._inbox = self._connection.new_inbox()
         self._ids = nats.nuid.NUID()
         self._batches: dict[str, Batch] = {}
         self._turns = asyncio.Semaphore(OPEN_BATCHES)
         self._listener: Listener | None = None
 
     async def __aenter__(self) -> Self:
-        if self._own:
-            await self.publisher.__aenter__()
         self._listener = await self._connection.listen(f"{self._inbox}.>", self._answered)
         self._unwatch = [
             self._connection.on_reconnect(self._reconnected),
@@ -95,13 +90,11 @@ class BulkPublisher:
         ]
         return self
 
-    async def __aexit__(self, *error: object) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for unwatch in self._unwatch:
             unwatch()
         if self._listener is not None:
             await self._listener.close()
-        if self._own:
-            await self.publisher.__aexit__(*error)
 
     async def publish(self, messages: Messages) -> BulkAck:
         """Publish all, in order, holding `PART_BYTES` of them at a time.
