@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.conftest import stored_payloads
+from tests.leader import leader_of
 from tests.patience import PATIENCE, patiently
 
 from weft.log.api import call
@@ -75,7 +76,7 @@ async def test_a_killed_leader_loses_doubles_and_reorders_nothing(folder: Path, 
         async def kill_leader() -> None:
             while len(followed) < COUNT // 10:
                 await asyncio.sleep(0.01)
-            leader = await patiently(cluster.leader)
+            leader = await leader_of(cluster, PATIENCE)
             await leader.kill()
             await asyncio.sleep(1)
             await leader.start()
