@@ -14,7 +14,7 @@ from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
-from weft_schemas.errors import ConfigurationError
+from weft_schemas.errors import ConfigurationError, Unavailable
 from weft_schemas.subjects import item_subject
 
 SUBJECT = item_subject("acme", "s1", "user_turn")
@@ -176,6 +176,14 @@ async def test_a_consumer_that_stays_away_is_an_error(
         await call(log, "STREAM.DELETE.weft")
         with pytest.raises(ConfigurationError, match="consumer firewall of stream weft"):
             await anext(aiter(consumer))
+
+
+async def test_a_connection_that_is_closed_in_trouble_is_an_error(log: Connection) -> None:
+    async with Consumer(log, "firewall") as consumer:
+        consumer._trouble = "reconnected"
+        await log.close()
+        with pytest.raises(Unavailable, match="consumer firewall was closed"):
+            await asyncio.wait_for(anext(aiter(consumer)), 30)
 
 
 async def test_a_cancellation_that_comes_with_news_is_not_lost(log: Connection) -> None:

@@ -136,7 +136,7 @@ class Follower(Puller[Followed]):
     async def _deleted_tail(self) -> Followed | None:
         """A step over messages at the end that were deleted before they were delivered."""
         now = asyncio.get_running_loop().time()
-        if self._subjects or now - self._checked < IDLE_CHECK_SECONDS:
+        if self._subjects or self._stopped or now - self._checked < IDLE_CHECK_SECONDS:
             return None
         self._checked = now
         try:

@@ -103,7 +103,6 @@ class Puller(Generic[T]):
             await asyncio.sleep(0)
             if self._trouble:
                 await self._again(self._trouble)
-                continue
             await self._wait()
             if self._connection.is_closed:
                 raise Unavailable(f"the connection of {self} was closed; connect anew")
