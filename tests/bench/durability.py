@@ -54,7 +54,10 @@ async def one_by_one(connection: Connection) -> list[float]:
 async def in_bulk(connection: Connection, number: int) -> float:
     """Events per second."""
     begun = time.perf_counter()
-    async with BulkPublisher(connection, await best_mode(connection)) as bulk:
+    async with (
+        Publisher(connection) as publisher,
+        BulkPublisher(publisher, await best_mode(connection)) as bulk,
+    ):
         await bulk.publish(messages(BULK, f"bulk-{number}"))
     return BULK / (time.perf_counter() - begun)
 

@@ -62,12 +62,12 @@ async def publish_many(connection: Connection, events: Iterator[Message]) -> Non
 
 
 async def fast_ingest(connection: Connection, events: Iterator[Message]) -> None:
-    async with BulkPublisher(connection, Mode.FAST) as bulk:
+    async with Publisher(connection) as publisher, BulkPublisher(publisher, Mode.FAST) as bulk:
         await bulk.publish(events)
 
 
 async def atomic_batches(connection: Connection, events: Iterator[Message]) -> None:
-    async with BulkPublisher(connection, Mode.ATOMIC) as bulk:
+    async with Publisher(connection) as publisher, BulkPublisher(publisher, Mode.ATOMIC) as bulk:
         await bulk.publish(events)
 
 

@@ -26,6 +26,7 @@ from weft.log.bulk_publishing import BulkPublisher, best_mode
 from weft.log.connection import Connection, connect
 from weft.log.following import Follower
 from weft.log.message import Message
+from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
@@ -53,7 +54,10 @@ def messages(count: int, first: int = 0) -> Iterator[Message]:
 
 
 async def publish(connection: Connection, count: int, first: int = 0) -> None:
-    async with BulkPublisher(connection, await best_mode(connection)) as bulk:
+    async with (
+        Publisher(connection) as publisher,
+        BulkPublisher(publisher, await best_mode(connection)) as bulk,
+    ):
         await bulk.publish(messages(count, first))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.crash.checker import Attempt, faults, held_in, outcome_of
 from tests.crash.lives import settled
+from tests.leader import leader_of
 from weft.client import Client
 from weft.log.connection import Connection, connect
 from weft.log.reading import read_matching
@@ -167,9 +168,4 @@ async def server_of(up: Up) -> EmbeddedServer:
     if up.cluster is None:
         assert up.server is not None
         return up.server
-    async with asyncio.timeout(ELECTION_SECONDS):
-        while True:
-            try:
-                return await up.cluster.leader()
-            except WeftError:
-                await asyncio.sleep(0.2)
+    return await leader_of(up.cluster, ELECTION_SECONDS)

@@ -74,9 +74,9 @@ async def test_many_at_once_share_one_inbox_for_batches(
     client: weft.Client, log: Connection
 ) -> None:
     await asyncio.gather(*(client.publish(f"s{n}", items(2 * FEW)) for n in range(3)))
-    inboxes = len(client.connection._handlers)
+    inboxes = len(client.connection._subs)
     await client.publish("s3", items(2 * FEW))
-    assert len(client.connection._handlers) == inboxes == 3, "of publisher, batches and requests"
+    assert len(client.connection._subs) == inboxes == 3, "of publisher, batches and requests"
 
 
 async def test_a_session_that_grew_says_from_where_it_is_new(

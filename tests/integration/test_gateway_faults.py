@@ -188,7 +188,7 @@ async def test_without_its_log_nothing_is_called_and_a_result_is_not_lost(
         made = gateway(own.url, tmp_path / "w", odd_server())
         async with made as running, host(running) as client:
             behind = await running.log.deployment()
-            behind.client._link.publisher._in_flight._timeout = 1.0  # of fifteen
+            behind.client._link.publisher.timeout = 1.0  # of fifteen
             call = asyncio.create_task(called(client, "odd:slow"))
             await asyncio.sleep(0.5)
             await own.stop()

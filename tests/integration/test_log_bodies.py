@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.integration.indexer_process import publish
 
 from weft.log.api import call
 from weft.log.bodies import Bodies
-from weft.log.body_migration import adopt
 from weft.log.connection import Connection
 from weft.log.erasing import erase
 from weft.log.publishing import Publisher
@@ -20,7 +18,7 @@ from weft.log.reading import last_of
 from weft.log.server import EmbeddedServer
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable
 from weft_schemas.ids import body_name
-from weft_schemas.items import BodyRef, ContextItem, ItemKind
+from weft_schemas.items import BodyRef
 
 
 @pytest_asyncio.fixture
@@ -146,24 +144,6 @@ async def test_a_put_that_is_given_up_takes_back_nothing_that_may_be_stored(
     monkeypatch.undo()
     reference = await bodies.put(body)
     assert await bodies.get(reference) == body
-
-
-async def test_bodies_of_an_earlier_release_come_to_the_tenants_that_refer_to_them(
-    bodies: Bodies, log: Connection
-) -> None:
-    async with Publisher(log) as publisher:
-        unowned = Bodies(log, publisher, "")
-        shared, lone = await unowned.put(b"s" * 300_000), await unowned.put(b"l" * 300_000)
-        for tenant in ("acme", "rival"):
-            item = ContextItem("d", ItemKind.DOC_SNIPPET, body=shared)
-            await publish(log, "s1", [item], tenant)
-        assert await adopt(log) == 1
-        assert await bodies.get(shared) == b"s" * 300_000
-        assert await Bodies(log, publisher, "rival").exists(shared.sha256)
-        assert not await Bodies(log, publisher, "other").exists(shared.sha256)
-        assert not await unowned.exists(shared.sha256)
-        assert await unowned.exists(lone.sha256)
-        assert await adopt(log) == 0
 
 
 async def test_a_name_that_is_no_digest_is_refused(bodies: Bodies) -> None:

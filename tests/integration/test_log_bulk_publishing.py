@@ -11,6 +11,7 @@ from weft.log.api import call
 from weft.log.bulk_publishing import BulkAck, BulkPublisher, Mode, best_mode
 from weft.log.connection import Connection, connect
 from weft.log.message import Message
+from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft_schemas.errors import Forbidden, InvalidInput, Overloaded, Unavailable
@@ -41,7 +42,7 @@ async def stored(log: Connection) -> int:
 @every_mode
 @pytest.mark.parametrize("count", [1, 2, 3, 501, 2_500])
 async def test_all_are_stored_in_order(log: Connection, mode: Mode, count: int) -> None:
-    async with BulkPublisher(log, mode) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
         ack = await bulk.publish(messages(0, count))
     assert (ack.sequence, ack.count) == (count, count)
     assert await numbers(log) == list(range(count))
@@ -49,18 +50,12 @@ async def test_all_are_stored_in_order(log: Connection, mode: Mode, count: int) 
 
 @every_mode
 async def test_what_is_stored_already_is_skipped(log: Connection, mode: Mode) -> None:
-    async with BulkPublisher(log, mode) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
         await bulk.publish(messages(100, 50))
         ack = await bulk.publish(messages(0, 200))
         again = await bulk.publish(messages(0, 200))
     assert (ack.sequence, ack.count, again.sequence, again.count) == (200, 200, 200, 200)
     assert sorted(await numbers(log)) == list(range(200))
-
-
-async def test_where_the_server_tells_duplicates_are_counted(log: Connection) -> None:
-    async with BulkPublisher(log, Mode.PIPELINED) as bulk:
-        assert await bulk.publish(messages(0, 5)) == BulkAck(5, 5, 0)
-        assert await bulk.publish(messages(3, 5)) == BulkAck(8, 5, 2)
 
 
 @every_mode
@@ -70,7 +65,7 @@ async def test_a_server_killed_in_the_middle_loses_and_doubles_nothing(
     async with EmbeddedServer(folder) as server:
         log = await connect(server.url)
         await provision(log)
-        async with BulkPublisher(log, mode) as bulk:
+        async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
             work = asyncio.create_task(bulk.publish(messages(0, 30_000)))
             for threshold in (2_000, 12_000):
                 while await stored(log) < threshold:
@@ -85,7 +80,7 @@ async def test_a_server_killed_in_the_middle_loses_and_doubles_nothing(
 
 @every_mode
 async def test_publishers_at_a_time_each_keep_their_order(log: Connection, mode: Mode) -> None:
-    async with BulkPublisher(log, mode) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
         firsts = (0, 10_000, 20_000, 30_000)
         await asyncio.gather(*(bulk.publish(messages(first, 700)) for first in firsts))
     found = await numbers(log)
@@ -98,7 +93,7 @@ async def test_publishers_at_a_time_each_keep_their_order(log: Connection, mode:
 async def test_a_full_stream_refuses_and_says_how_far_it_got(log: Connection, mode: Mode) -> None:
     config = (await call(log, "STREAM.INFO.weft"))["config"]
     await call(log, "STREAM.UPDATE.weft", {**config, "max_msgs": 10})
-    async with BulkPublisher(log, mode) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
         with pytest.raises(Overloaded, match="only the first"):
             await bulk.publish(messages(0, 50))
     found = await numbers(log)
@@ -111,7 +106,7 @@ async def test_a_message_that_cannot_be_sent_ends_the_batch_before_it(
 ) -> None:
     good = list(messages(0, 50))
     bad = Message(SUBJECT, b"x" * (8 * 1024 * 1024 + 1), "bad")
-    async with BulkPublisher(log, mode) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
         with pytest.raises(InvalidInput, match="bad"):
             await bulk.publish([*good[:20], bad, *good[20:]])
         ack = await bulk.publish(good)
@@ -126,10 +121,10 @@ async def test_a_stream_without_batches_is_published_to_one_by_one(
     config = (await call(log, "STREAM.INFO.weft"))["config"]
     off = {**config, "allow_batched": False, "allow_atomic": False}
     await call(log, "STREAM.UPDATE.weft", off)
-    async with BulkPublisher(log, mode) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
         ack = await bulk.publish(messages(0, 300))
         assert bulk.mode is Mode.PIPELINED
-    assert ack == BulkAck(300, 300, 0)
+    assert ack == BulkAck(300, 300)
     assert await numbers(log) == list(range(300))
 
 
@@ -144,7 +139,7 @@ async def test_what_is_not_allowed_is_refused_at_once(folder: Path, mode: Mode) 
         admin = await connect(server.url, user="admin", password="pw")
         await provision(admin)
         agent = await connect(server.url, user="agent", password="pw")
-        async with BulkPublisher(agent, mode) as bulk:
+        async with Publisher(agent) as publisher, BulkPublisher(publisher, mode) as bulk:
             assert await best_mode(agent) is Mode.FAST
             assert (await bulk.publish(messages(0, 10))).count == 10
             other = item_subject("Other", "s1", "user_turn")
@@ -155,7 +150,7 @@ async def test_what_is_not_allowed_is_refused_at_once(folder: Path, mode: Mode) 
 
 
 async def test_large_messages_are_published_within_bounds(log: Connection) -> None:
-    async with BulkPublisher(log) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher) as bulk:
         ack = await bulk.publish(messages(0, 20, size=4_000_000))
     assert (ack.sequence, ack.count) == (20, 20)
 
@@ -166,7 +161,7 @@ async def test_the_mode_suits_the_durability(log: Connection, folder: Path) -> N
         other = await connect(server.url)
         await provision(other, "power")
         assert await best_mode(other) is Mode.ATOMIC
-        async with BulkPublisher(other, Mode.ATOMIC) as bulk:
+        async with Publisher(other) as publisher, BulkPublisher(publisher, Mode.ATOMIC) as bulk:
             assert (await bulk.publish(messages(0, 100))).count == 100
         await other.close()
 
@@ -194,7 +189,7 @@ async def test_a_batch_that_the_server_has_forgotten_goes_on_as_another(log: Con
         return True
 
     before_write(log, 2, forget)
-    async with BulkPublisher(log, Mode.FAST) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, Mode.FAST) as bulk:
         ack = await bulk.publish(messages(0, 600))
     assert (ack.count, bulk.mode) == (600, Mode.FAST)
     assert await numbers(log) == list(range(600))
@@ -205,7 +200,7 @@ async def test_an_atomic_batch_that_lost_a_message_is_sent_anew(log: Connection)
         return False
 
     before_write(log, 1, lose)
-    async with BulkPublisher(log, Mode.ATOMIC) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, Mode.ATOMIC) as bulk:
         ack = await bulk.publish(messages(0, 600))
     assert ack.count == 600
     assert await numbers(log) == list(range(600))
@@ -214,6 +209,6 @@ async def test_an_atomic_batch_that_lost_a_message_is_sent_anew(log: Connection)
 async def test_more_at_once_than_the_server_queues_are_all_stored_once(log: Connection) -> None:
     """Its queue for a stream holds 10,000 messages; it drops what comes above that."""
     firsts = range(0, 300_000, 300)
-    async with BulkPublisher(log, Mode.FAST) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, Mode.FAST) as bulk:
         await asyncio.gather(*(bulk.publish(messages(first, 300)) for first in firsts))
     assert sorted(await numbers(log)) == list(range(300_000))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.conftest import stored_payloads
+from tests.leader import leader_of
 from tests.patience import PATIENCE, patiently
 
 from weft.log.api import call
@@ -16,6 +17,7 @@ from weft.log.connection import Connection, connect
 from weft.log.consuming import Consumer
 from weft.log.following import Follower
 from weft.log.message import Message
+from weft.log.publishing import Publisher
 from weft.log.topology import provision
 from weft_schemas.subjects import item_subject
 
@@ -47,7 +49,7 @@ async def test_a_killed_leader_loses_doubles_and_reorders_nothing(folder: Path, 
         async def publish() -> int:
             sequence = 0
             everything = list(messages())
-            async with BulkPublisher(log, mode) as bulk:
+            async with Publisher(log) as publisher, BulkPublisher(publisher, mode) as bulk:
                 for start in range(0, COUNT, 100):
                     part = everything[start : start + 100]
                     ack = await patiently(partial(bulk.publish, part))
@@ -74,7 +76,7 @@ async def test_a_killed_leader_loses_doubles_and_reorders_nothing(folder: Path, 
         async def kill_leader() -> None:
             while len(followed) < COUNT // 10:
                 await asyncio.sleep(0.01)
-            leader = await patiently(cluster.leader)
+            leader = await leader_of(cluster, PATIENCE)
             await leader.kill()
             await asyncio.sleep(1)
             await leader.start()
@@ -94,7 +96,7 @@ async def test_a_cluster_started_again_has_its_log(folder: Path) -> None:
     async with EmbeddedCluster(folder) as cluster:
         log = await connect(cluster.url)
         await provision(log, "cluster")
-        async with BulkPublisher(log) as bulk:
+        async with Publisher(log) as publisher, BulkPublisher(publisher) as bulk:
             await patiently(partial(bulk.publish, list(messages())[:100]))
         await log.close()
     async with EmbeddedCluster(folder) as cluster:

@@ -12,10 +12,9 @@ from weft.log.connection import Connection, connect
 from weft.log.consuming import Consumer
 from weft.log.message import Message
 from weft.log.publishing import Publisher
-from weft.log.pulling import Puller
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
-from weft_schemas.errors import ConfigurationError
+from weft_schemas.errors import ConfigurationError, Unavailable
 from weft_schemas.subjects import item_subject
 
 SUBJECT = item_subject("acme", "s1", "user_turn")
@@ -172,20 +171,28 @@ async def test_a_consumer_that_comes_back_is_consumed_again(log: Connection) -> 
 async def test_a_consumer_that_stays_away_is_an_error(
     log: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consuming, "GONE_SECONDS", 0.3)
+    monkeypatch.setattr(Consumer, "GONE_SECONDS", 0.3)
     async with Consumer(log, "firewall") as consumer:
         await call(log, "STREAM.DELETE.weft")
         with pytest.raises(ConfigurationError, match="consumer firewall of stream weft"):
             await anext(aiter(consumer))
 
 
+async def test_a_connection_that_is_closed_in_trouble_is_an_error(log: Connection) -> None:
+    async with Consumer(log, "firewall") as consumer:
+        consumer._trouble = "reconnected"
+        await log.close()
+        with pytest.raises(Unavailable, match="consumer firewall was closed"):
+            await asyncio.wait_for(anext(aiter(consumer)), 30)
+
+
 async def test_a_cancellation_that_comes_with_news_is_not_lost(log: Connection) -> None:
-    puller = Puller(log, lambda: 0)
+    consumer = Consumer(log, "firewall")
     for turns in range(6):
-        waiting = asyncio.create_task(puller.wait())
+        waiting = asyncio.create_task(consumer._wait())
         for _ in range(5):
             await asyncio.sleep(0)
-        puller.wake()
+        consumer._arrived.set()
         for _ in range(turns):
             await asyncio.sleep(0)
         if not waiting.done():

@@ -13,7 +13,7 @@ from tests.integration.conftest import empty
 
 from weft.log import connection as connecting
 from weft.log import internals
-from weft.log.api import call
+from weft.log.api import call, replied
 from weft.log.bulk_publishing import BulkPublisher, Mode
 from weft.log.connection import Connection, connect, implementation
 from weft.log.consuming import Consumer
@@ -55,7 +55,7 @@ async def test_what_is_published_is_acknowledged_once(log: Connection) -> None:
 
 
 async def test_bulk_is_stored_in_order(log: Connection) -> None:
-    async with BulkPublisher(log, Mode.FAST) as bulk:
+    async with Publisher(log) as publisher, BulkPublisher(publisher, Mode.FAST) as bulk:
         ack = await bulk.publish(messages(2_000))
     state = (await call(log, f"STREAM.INFO.{STREAM}"))["state"]
     assert (ack.count, state["messages"]) == (2_000, 2_000)
@@ -83,11 +83,11 @@ async def test_a_request_has_its_reply_or_is_told_that_nobody_answers(log: Conne
         log.write_now(publish_command(reply.decode(), "", b"", payload + b"!"))
 
     listener = await log.listen("weft-rpc.t.s.echo", echo, "group")
-    reply = await asyncio.wait_for(await log.replies.ask("weft-rpc.t.s.echo", b"hello"), PATIENCE)
-    assert reply.payload == b"hello!"
+    reply = await replied(log, "weft-rpc.t.s.echo", b"hello", PATIENCE)
+    assert reply.data == b"hello!"
     await listener.close()
     with pytest.raises(nats.errors.NoRespondersError):
-        await asyncio.wait_for(await log.replies.ask("weft-rpc.t.s.echo", b"hello"), PATIENCE)
+        await replied(log, "weft-rpc.t.s.echo", b"hello", PATIENCE)
 
 
 async def test_a_reconnect_is_told_and_publishing_goes_on(

@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.integration.command_line import weft
 from tests.integration.indexer_process import indexer, publish
 from tests.integration.test_replay_erase import CANARY, files_with, left_of
+from tests.leader import leader_of
 
 from weft.log.api import call
 from weft.log.bodies import Bodies
@@ -14,7 +15,6 @@ from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import Connection, connect
 from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
-from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft_schemas.errors import Unavailable
 from weft_schemas.items import ContextItem, ItemKind
@@ -42,16 +42,6 @@ async def in_step(log: Connection) -> None:
                 await asyncio.sleep(0.1)
 
 
-async def led(cluster: EmbeddedCluster) -> EmbeddedServer:
-    """The leader, once there is one."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            try:
-                return await cluster.leader()
-            except Unavailable:
-                await asyncio.sleep(0.1)
-
-
 async def _is_in_step(log: Connection, stream: str) -> bool:
     try:
         info = await call(log, f"STREAM.INFO.{stream}")
@@ -74,7 +64,7 @@ async def test_all_nodes_erase_and_one_that_was_away_does_when_it_comes_back(
         await provision(log, "cluster")
         await fill(log)
         await in_step(log)
-        leader = await led(cluster)
+        leader = await leader_of(cluster, PATIENCE)
         away = next(node for node in cluster.nodes if node is not leader)
         async with indexer(cluster.url, tmp_path / "replica", WEFT_LOG_LEVEL="error"):
             await away.stop()

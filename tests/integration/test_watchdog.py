@@ -7,7 +7,7 @@ import pytest
 from tests.integration.echo_worker import WORKER
 from tests.integration.logged import PATIENCE
 
-from weft.log import consuming, following, reading
+from weft.log import consuming, reading
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.consuming import Consumer
@@ -53,7 +53,7 @@ async def test_a_stream_lost_between_two_questions_is_told_at_the_next_look(
 async def test_a_worker_that_starts_without_its_consumer_makes_it(
     log: Connection, process: Process, monkeypatch
 ):
-    monkeypatch.setattr(consuming, "GONE_SECONDS", 1.0)
+    monkeypatch.setattr(Consumer, "GONE_SECONDS", 1.0)
     await call(log, f"CONSUMER.DELETE.{STREAM}.firewall")
     working = asyncio.create_task(run_worker(process, WORKER))
     while process.complaint() is not None and not working.done():
@@ -64,7 +64,7 @@ async def test_a_worker_that_starts_without_its_consumer_makes_it(
     assert made["deliver_policy"] == "all"
 
 
-@pytest.mark.parametrize("first", [consuming, following], ids=["consumer", "policies"])
+@pytest.mark.parametrize("first", [Consumer, Follower], ids=["consumer", "policies"])
 async def test_a_lost_stream_is_told_as_such_whoever_notices_first(
     log: Connection, process: Process, monkeypatch, first
 ):
@@ -79,12 +79,12 @@ async def test_a_lost_stream_is_told_as_such_whoever_notices_first(
         await working
 
 
-@pytest.mark.parametrize(("module", "kind"), [(consuming, Consumer), (following, Follower)])
+@pytest.mark.parametrize(("module", "kind"), [(consuming, Consumer), (reading, Follower)])
 async def test_time_in_which_nobody_looked_counts_for_no_patience(
     log: Connection, monkeypatch, module, kind
 ):
     """A process that was held up has had no time to mend what it finds missing after that."""
-    monkeypatch.setattr(module, "GONE_SECONDS", 0.6)
+    monkeypatch.setattr(kind, "GONE_SECONDS", 0.6)
     await call(log, f"STREAM.DELETE.{STREAM}")
     answers = 0
 
@@ -97,8 +97,7 @@ async def test_time_in_which_nobody_looked_counts_for_no_patience(
             await provision(log)
         return await call(connection, verb, *arguments, **options)
 
-    asks = module if module is consuming else reading
-    monkeypatch.setattr(asks, "call", held_up)
+    monkeypatch.setattr(module, "call", held_up)
     argument = ("firewall",) if kind is Consumer else ()
     async with kind(log, *argument):
         assert answers >= 3
@@ -108,7 +107,7 @@ async def test_a_cancellation_that_is_lost_does_not_keep_a_worker_alive(
     process: Process, monkeypatch
 ):
     """Python 3.11's `wait_for` loses one that comes at the same time as what it waits for."""
-    wait, lost = Puller.wait, []
+    wait, lost = Puller._wait, []
 
     async def losing(puller: Puller) -> None:
         try:
@@ -124,7 +123,7 @@ async def test_a_cancellation_that_is_lost_does_not_keep_a_worker_alive(
         await asyncio.sleep(0.1)
         raise StreamLost("the stream is gone")
 
-    monkeypatch.setattr(Puller, "wait", losing)
+    monkeypatch.setattr(Puller, "_wait", losing)
     monkeypatch.setattr(Watchdog, "watch", gone)
     with pytest.raises(StreamLost):
         await asyncio.wait_for(run_worker(process, WORKER), PATIENCE)

@@ -87,7 +87,7 @@ def test_a_status_is_told_from_a_message() -> None:
 
 
 def test_both_forms_of_an_ack_subject_are_understood() -> None:
-    place = Delivered(2, 10, 7, 1_700_000_000_000_000_001, 3)
+    place = Delivered(2, 10, 7, 1_700_000_000_000_000_001)
     short = b"$JS.ACK.weft.firewall.2.10.7.1700000000000000001.3"
     long = b"$JS.ACK._.hash.weft.firewall.2.10.7.1700000000000000001.3.token"
     assert delivered(short) == place

@@ -20,8 +20,8 @@ PAYLOAD = b'{"id": "r1", "text": "secret", "metadata": {"call_id": "c1"}}'
 
 def traced(folder: Path, content: bool) -> list[dict]:
     tracing = Tracing("compiler", Settings(traces=f"file:{folder}", trace_content=content))
-    with tracing.retrieval("s1", "the query") as retrieval:
-        retrieval.made(b'{"sequence": 7, "stats": {"prompt_tokens": 120}}')
+    with tracing.retrieval("s1", "the query") as made:
+        made(b'{"sequence": 7, "stats": {"prompt_tokens": 120}}')
     record = LogRecord(5, "w.in.3.acme.s1.tool_result", 0, PAYLOAD, traceparent=TRACE)
     span = tracing.event(record)
     assert span is not None
@@ -45,9 +45,8 @@ def test_without_a_setting_nothing_is_traced() -> None:
     tracing = Tracing("firewall", Settings())
     record = LogRecord(5, "w.in.3.acme.s1.tool_result", 0, PAYLOAD, traceparent=TRACE)
     assert tracing.event(record) is None
-    assert continued(record, None) is record
-    with tracing.retrieval("s1", "q") as retrieval:
-        retrieval.made(b"not looked at")
+    with tracing.retrieval("s1", "q") as made:
+        made(b"not looked at")
     tracing.close()
 
 

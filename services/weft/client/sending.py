@@ -66,7 +66,7 @@ class Sending:
         async with self._starting:
             if self._bulk is None:
                 mode = await best_mode(self._connection)
-                bulk = BulkPublisher(self._connection, mode, self._publisher)
+                bulk = BulkPublisher(self._publisher, mode)
                 self._bulk = await bulk.__aenter__()
             return self._bulk
 

@@ -92,12 +92,12 @@ class Compiler:
 
     async def compile(self, asked: Asked[CompileRequest]) -> msgspec.Raw:
         """The pack, recorded. Raises `NotFound` for a session that the log does not hold."""
-        with self._tracing.retrieval(asked.session, asked.request.query) as span:
+        with self._tracing.retrieval(asked.session, asked.request.query) as made:
             answer = await self._answered(asked, await self._routed(asked, asked.request))
             self._after_work()
             await self._audits.record(asked.tenant, asked.session, answer)
             self._after_publish()
-            span.made(answer.body)
+            made(answer.body)
         return msgspec.Raw(answer.body)
 
     async def explain(self, asked: Asked[ExplainRequest]) -> msgspec.Raw:

@@ -89,10 +89,10 @@ class _Drilldowns:
                 with self._pool.noted(asked.tenant):
                     return shown(body)
         # The body is fetched in turn, too: nobody has many of them in the air.
-        async with self._pool.turn(asked.tenant, found.session) as turn:
+        async with self._pool.turn(asked.tenant, found.session) as worker:
             item = await self._artifacts.item(found.sequence, found.item_id)
             async with self._artifacts.body(asked.tenant, item) as body:
-                return msgspec.Raw(await turn.run(encoded_slice, shown, body))
+                return msgspec.Raw(await worker.run(encoded_slice, shown, body))
 
 
 def slice_of(

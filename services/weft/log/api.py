@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from math import inf
 from typing import Any
 
 import msgspec
 import nats.errors
+from nats.aio.msg import Msg
 
 from weft.log.connection import Connection
-from weft.log.request_replies import Reply
 from weft.log.timeouts import done_within
+from weft.log.trace_context import current_trace
+from weft.log.wire import check_subject
 from weft_schemas.errors import (
     ConfigurationError,
     Conflict,
@@ -59,32 +63,42 @@ async def call(
 async def request(connection: Connection, subject: str, payload: bytes, timeout: float) -> bytes:
     """One request, one reply. Raises `Forbidden` or `Unavailable`."""
     try:
-        return (await replied(connection, subject, payload, timeout)).payload
+        return (await replied(connection, subject, payload, timeout)).data
     except nats.errors.NoRespondersError:
         raise Unavailable(f"nothing answers {subject}; is JetStream enabled?") from None
     except (nats.errors.Error, TimeoutError, OSError) as error:
         raise silence(subject, str(error) or type(error).__name__) from None
 
 
-async def replied(connection: Connection, subject: str, payload: bytes, timeout: float) -> Reply:
-    """The reply. A permissions violation, to which the server sends no reply, ends the wait.
+async def replied(connection: Connection, subject: str, payload: bytes, timeout: float) -> Msg:
+    """The reply to a request, which is part of the program's current trace. A permissions
+    violation, to which the server sends no reply, ends the wait.
 
-    Raises `Forbidden` and what nats-py raises.
+    Raises `Forbidden`, `InvalidInput` for a subject with white space, and what nats-py raises.
     """
-    reply = await connection.replies.ask(subject, payload)
+    check_subject(subject)
+    trace = current_trace()
+    headers = {"traceparent": trace} if trace else None
+    # Its own timeout would count the time in which this process did not run.
+    asking = asyncio.create_task(connection.request(subject, payload, inf, headers=headers))
+    is_forbidden = False
 
     def watch(violated: str) -> None:
-        if violated == subject.lower() and not reply.done():
-            reply.set_exception(forbidden(subject))
+        nonlocal is_forbidden
+        if violated == subject.lower():
+            is_forbidden = True
+            asking.cancel()
 
     unwatch = connection.on_violation(watch)
     try:
-        if not await done_within(reply, timeout):
+        if not await done_within(asking, timeout):
             raise nats.errors.TimeoutError
-        return reply.result()
+        if is_forbidden:
+            raise forbidden(subject)
+        return asking.result()
     finally:
         unwatch()
-        reply.cancel()
+        asking.cancel()
 
 
 def forbidden(subject: str) -> WeftError:

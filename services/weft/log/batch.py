@@ -17,7 +17,7 @@ import msgspec
 from weft.log.api import error_of
 from weft.log.connection import Connection
 from weft.log.message import Message, command
-from weft.log.publishing import CHUNK_BYTES, WINDOW
+from weft.log.publishing import CHUNK_BYTES
 from weft_schemas.errors import InvalidInput, Unavailable, WeftError
 
 FLOW = 500
@@ -47,7 +47,7 @@ class Batch:
         inbox: str,
         token: str,
         messages: Sequence[Message],
-        window: int = WINDOW,
+        window: int,
     ) -> None:
         """`window`: most messages without an answer at a time."""
         self.token = token

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import io
 import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
@@ -69,7 +70,7 @@ class Bodies:
         bucket: str = BODIES_BUCKET,
     ) -> None:
         """`tenant` is empty for objects of no tenant, such as snapshots: these are named by the
-        digest itself, as all bodies were before 0.2."""
+        digest itself."""
         self.bucket = bucket
         self.tenant = tenant
         self._stream = f"OBJ_{bucket}"
@@ -78,22 +79,23 @@ class Bodies:
 
     async def put(self, body: bytes) -> BodyRef:
         """Store a body, unless it is stored already. Returns its reference."""
-        reference = BodyRef(hashlib.sha256(body).hexdigest(), len(body))
-        await self._store(reference, _slices(body))
-        return reference
+        sha256 = hashlib.sha256(body).hexdigest()
+        return await self.put_open(io.BytesIO(body), sha256, len(body))
 
     async def put_file(self, path: Path | str, metadata: dict[str, str] | None = None) -> BodyRef:
         """Store a file without reading all of it into memory; `metadata` is kept in the entry of a
         new body."""
-        reference = await asyncio.to_thread(_hash_file, Path(path))
-        await self._store(reference, _pieces(Path(path)), metadata or {})
-        return reference
+        with await asyncio.to_thread(open, path, "rb") as file:
+            digest = await asyncio.to_thread(hashlib.file_digest, file, "sha256")
+            return await self.put_open(file, digest.hexdigest(), file.tell(), metadata)
 
-    async def put_open(self, file: IO[bytes], sha256: str, size: int) -> BodyRef:
+    async def put_open(
+        self, file: IO[bytes], sha256: str, size: int, metadata: dict[str, str] | None = None
+    ) -> BodyRef:
         """Store an open file whose digest is known."""
         file.seek(0)
         reference = BodyRef(sha256, size)
-        await self._store(reference, iter(lambda: file.read(CHUNK_BYTES), b""))
+        await self._store(reference, iter(lambda: file.read(CHUNK_BYTES), b""), metadata or {})
         return reference
 
     async def entries(self) -> list[Meta]:
@@ -178,7 +180,7 @@ class Bodies:
         return await erase_all(self._connection, self._stream, found)
 
     async def _store(
-        self, reference: BodyRef, pieces: Iterator[bytes], metadata: dict[str, str] | None = None
+        self, reference: BodyRef, pieces: Iterator[bytes], metadata: dict[str, str]
     ) -> None:
         name = self._name(reference.sha256)
         known, sequence = await self._meta(name)
@@ -227,7 +229,7 @@ class Bodies:
                 await self._erase_chunks(meta.nuid)
 
     def _name(self, sha256: str) -> str:
-        if not is_digest(sha256):
+        if not _DIGEST.fullmatch(sha256):
             raise InvalidInput(f"body {sha256[:80]!r} is not a SHA-256 in hex")
         return body_name(self.tenant, sha256) if self.tenant else sha256
 
@@ -246,11 +248,6 @@ class Bodies:
         return f"$O.{self.bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
 
 
-def is_digest(name: str) -> bool:
-    """Whether it is a SHA-256 in lower-case hex."""
-    return _DIGEST.fullmatch(name) is not None
-
-
 def _new_meta(
     bucket: str, name: str, reference: BodyRef, nuid: str, chunks: int, metadata: dict[str, str]
 ) -> Meta:
@@ -266,17 +263,3 @@ def _new_meta(
         options={"max_chunk_size": CHUNK_BYTES},
         metadata=metadata,
     )
-
-
-def _slices(body: bytes) -> Iterator[bytes]:
-    return (body[start : start + CHUNK_BYTES] for start in range(0, len(body), CHUNK_BYTES))
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        yield from iter(lambda: file.read(CHUNK_BYTES), b"")
-
-
-def _hash_file(path: Path) -> BodyRef:
-    with path.open("rb") as file:
-        return BodyRef(hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size)

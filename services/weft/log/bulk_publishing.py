@@ -52,8 +52,6 @@ class BulkAck(msgspec.Struct, frozen=True):
     sequence: int
     """Everything that was published, the duplicates too, is at or before this sequence."""
     count: int
-    duplicates: int | None = None
-    """How many were stored before; None where the server does not tell."""
 
 
 async def best_mode(connection: Connection) -> Mode:
@@ -71,25 +69,20 @@ async def best_mode(connection: Connection) -> Mode:
 
 
 class BulkPublisher:
-    """`async with BulkPublisher(connection, await best_mode(connection)) as bulk:`, for any number
+    """`async with BulkPublisher(publisher, await best_mode(connection)) as bulk:`, for any number
     of tasks at once; each call of `publish` keeps the order of its messages."""
 
-    def __init__(
-        self, connection: Connection, mode: Mode = Mode.FAST, publisher: Publisher | None = None
-    ) -> None:
+    def __init__(self, publisher: Publisher, mode: Mode = Mode.FAST) -> None:
         self.mode = mode
-        self.publisher = publisher or Publisher(connection)
-        self._own = publisher is None
-        self._connection = connection
-        self._inbox = connection.new_inbox()
+        self.publisher = publisher
+        self._connection = publisher.connection
+        self._inbox = self._connection.new_inbox()
         self._ids = nats.nuid.NUID()
         self._batches: dict[str, Batch] = {}
         self._turns = asyncio.Semaphore(OPEN_BATCHES)
         self._listener: Listener | None = None
 
     async def __aenter__(self) -> Self:
-        if self._own:
-            await self.publisher.__aenter__()
         self._listener = await self._connection.listen(f"{self._inbox}.>", self._answered)
         self._unwatch = [
             self._connection.on_reconnect(self._reconnected),
@@ -97,13 +90,11 @@ class BulkPublisher:
         ]
         return self
 
-    async def __aexit__(self, *error: object) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for unwatch in self._unwatch:
             unwatch()
         if self._listener is not None:
             await self._listener.close()
-        if self._own:
-            await self.publisher.__aexit__(*error)
 
     async def publish(self, messages: Messages) -> BulkAck:
         """Publish all, in order, holding `PART_BYTES` of them at a time.
@@ -111,19 +102,20 @@ class BulkPublisher:
         Raises what `Publisher.publish` raises; the message says how many of the first are stored.
         Publishing all again is safe: the same message ids are skipped.
         """
-        total = BulkAck(0, 0, 0)
+        sequence = count = 0
         async for part in _parts(messages):
             try:
-                ack = await self._publish_part(part)
+                sequence = max(sequence, await self._publish_part(part))
             except _Stopped as stop:
-                stored = total.count + stop.stored
+                stored = count + stop.stored
                 raise type(stop.cause)(
                     f"only the first {stored} are known to be stored: {stop.cause}"
                 ) from None
-            total = _sum(total, ack)
-        return total
+            count += len(part)
+        return BulkAck(sequence, count)
 
-    async def _publish_part(self, part: list[Message]) -> BulkAck:
+    async def _publish_part(self, part: list[Message]) -> int:
+        """As all below, returns a sequence at or before which the whole part is stored."""
         if len(part) == 1 or self.mode is Mode.PIPELINED:
             return await self._pipelined(part)
         async with self._turns:
@@ -131,16 +123,15 @@ class BulkPublisher:
                 return await self._atomic(part)
             return await self._fast(part)
 
-    async def _pipelined(self, part: list[Message]) -> BulkAck:
-        acks: list[Ack] = []
-        for outcome in await self.publisher.attempt_many(part):
+    async def _pipelined(self, part: list[Message]) -> int:
+        sequence = 0
+        for place, outcome in enumerate(await self.publisher.attempt_many(part)):
             if isinstance(outcome, WeftError):
-                raise _Stopped(len(acks), outcome)
-            acks.append(outcome)
-        sequence = max(ack.sequence for ack in acks)
-        return BulkAck(sequence, len(acks), sum(ack.duplicate for ack in acks))
+                raise _Stopped(place, outcome)
+            sequence = max(sequence, outcome.sequence)
+        return sequence
 
-    async def _fast(self, part: list[Message]) -> BulkAck:
+    async def _fast(self, part: list[Message]) -> int:
         """All but the last message in fast batches; the last alone, since its ack gives a sequence
         that no other exceeds."""
         stored = 0
@@ -166,11 +157,11 @@ class BulkPublisher:
         (last,) = await self.publisher.attempt_many(part[-1:])
         if isinstance(last, WeftError):
             raise _Stopped(stored, last)
-        return BulkAck(await self._bound(last), len(part), None)
+        return await self._bound(last)
 
     async def _bound(self, last: Ack) -> int:
-        """A sequence at or before which the whole part is stored. A new last message comes after
-        all others; if it is a duplicate, the end of the log is used."""
+        """A new last message comes after all others; if it is a duplicate, the end of the log is
+        used."""
         if not last.duplicate:
             return last.sequence
         try:
@@ -179,17 +170,17 @@ class BulkPublisher:
             return last.sequence
         return max(last.sequence, int(info["state"]["last_seq"]))
 
-    async def _atomic(self, part: list[Message]) -> BulkAck:
-        total = BulkAck(0, 0, 0)
+    async def _atomic(self, part: list[Message]) -> int:
+        sequence = 0
         for start in range(0, len(part), ATOMIC_MESSAGES):
             piece = part[start : start + ATOMIC_MESSAGES]
             try:
-                total = _sum(total, await self._atomic_piece(piece))
+                sequence = max(sequence, await self._atomic_piece(piece))
             except _Stopped as stop:
-                raise _Stopped(total.count + stop.stored, stop.cause) from None
-        return total
+                raise _Stopped(start + stop.stored, stop.cause) from None
+        return sequence
 
-    async def _atomic_piece(self, piece: list[Message]) -> BulkAck:
+    async def _atomic_piece(self, piece: list[Message]) -> int:
         """One atomic batch, repeated while its outcome is unknown. If it is refused for a
         duplicate, it is sent by fast ingest, which skips what the server has."""
         deadline = self._deadline()
@@ -200,7 +191,7 @@ class BulkPublisher:
             finally:
                 self._batches.pop(batch.token)
             if batch.stored:
-                return BulkAck(batch.sequence, len(piece), 0)
+                return batch.sequence
             if batch.error is not None:
                 raise _Stopped(0, batch.error)
             if batch.off:
@@ -254,12 +245,6 @@ async def _parts(messages: Messages) -> AsyncIterator[list[Message]]:
             part, size = [], 0
     if part:
         yield part
-
-
-def _sum(one: BulkAck, two: BulkAck) -> BulkAck:
-    known = one.duplicates is not None and two.duplicates is not None
-    duplicates = (one.duplicates or 0) + (two.duplicates or 0) if known else None
-    return BulkAck(max(one.sequence, two.sequence), one.count + two.count, duplicates)
 
 
 def _given_up(batch: Batch) -> WeftError:

@@ -11,7 +11,6 @@ from weft.log.connection import connect
 from weft.log.ports import Port
 from weft.log.server import EmbeddedServer
 from weft_schemas.errors import Unavailable, WeftError
-from weft_schemas.subjects import STREAM
 
 NODES = 3
 QUORUM_SECONDS = 60.0
@@ -84,19 +83,6 @@ class EmbeddedCluster:
                     await asyncio.sleep(0.1)
         finally:
             await connection.close()
-
-    async def leader(self) -> EmbeddedServer:
-        """The node that leads the log's stream. Raises `Unavailable` while there is none."""
-        connection = await connect(self.url)
-        try:
-            info = await call(connection, f"STREAM.INFO.{STREAM}")
-        finally:
-            await connection.close()
-        name = info.get("cluster", {}).get("leader")
-        for node in self.nodes:
-            if node.name == name and node.pid is not None:
-                return node
-        raise Unavailable(f"stream {STREAM} has no leader at the moment; ask again")
 
 
 def _cluster_configuration(own: int, routes: list[int]) -> str:

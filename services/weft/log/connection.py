@@ -22,8 +22,7 @@ from nats.aio.msg import Msg
 
 from weft.log.connect_errors import RefusedError, refusal
 from weft.log.credentials import credentials_file, tls_context
-from weft.log.request_replies import RequestReplies
-from weft.log.timeouts import done_within
+from weft.log.timeouts import cancelled, done_within
 from weft.log.wire import Command, block_of, commands_in
 from weft_schemas.errors import ConfigurationError, WeftError
 
@@ -85,7 +84,6 @@ class Connection(Client):
         self._down = False
         self._commands: deque[Command] = deque()
         self._writer: asyncio.Task[None] | None = None
-        self.replies = RequestReplies(self)
 
     @property
     def is_up(self) -> bool:
@@ -161,13 +159,13 @@ class Connection(Client):
         self._commands.clear()
         closing = asyncio.create_task(super().close())
         await asyncio.wait([closing], timeout=CLOSE_SECONDS)
-        await _stopped(closing)
+        await cancelled(closing, again=CANCEL_SECONDS)
 
     async def abandon(self) -> None:
         """Clean up after a failed attempt to connect."""
         closing = asyncio.create_task(super().close())
         await asyncio.wait([closing], timeout=CANCEL_SECONDS)
-        await _stopped(closing)
+        await cancelled(closing, again=CANCEL_SECONDS)
 
     def on_violation(self, watcher: Callable[[str], None]) -> Callable[[], None]:
         """Call `watcher` with each subject, in lower case, on which the server drops what this
@@ -277,7 +275,8 @@ async def connect(
         if not await done_within(attempt, timeout) and connection.is_met_with_silence:
             await done_within(attempt, SILENT_SECONDS)
     finally:
-        await _stopped(attempt)
+        # Over TLS nats-py waits for a close that never comes.
+        await cancelled(attempt, again=CANCEL_SECONDS)
     if attempt.cancelled() or attempt.exception() is not None:
         error = TimeoutError() if attempt.cancelled() else attempt.exception()
         raise await _failed(connection, url, error, bool(tls_cert))
@@ -298,14 +297,6 @@ def _asks_for_tls(servers: list[str], given: dict[str, Any]) -> bool:
     if all(server.startswith(("ws://", "wss://")) for server in servers):
         return False
     return "tls" in given or any(server.startswith("tls://") for server in servers)
-
-
-async def _stopped(task: asyncio.Task[None]) -> None:
-    """Cancel until it has ended: over TLS nats-py waits for a close that never comes, and Python
-    3.11's `wait_for` can lose a single cancellation."""
-    while not task.done():
-        task.cancel()
-        await asyncio.wait([task], timeout=CANCEL_SECONDS)
 
 
 async def _failed(

@@ -7,38 +7,26 @@ process is given them; after it died they are redelivered when the consumer's ac
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator
-from typing import Protocol, Self
+from typing import Self
 
 from weft.log.api import call
 from weft.log.connection import Connection
 from weft.log.pulling import Puller, Raw
 from weft.log.record import LogRecord
+from weft.log.timeouts import cancelled
 from weft.log.wire import delivered
-from weft_schemas.errors import ConfigurationError, NotFound, Unavailable, WeftError
+from weft_schemas.errors import ConfigurationError, NotFound, WeftError
 from weft_schemas.subjects import STREAM
 
-BATCH = 256
-"""Deliveries handed on at once, at most."""
+BATCH = 128
+"""Deliveries handed on at once, at most; twice as many are held: enough for the server's answers to
+overlap, few enough that a crash causes little repeated work."""
 HELD_BYTES = 32 * 1024 * 1024
 """Bytes of payloads held by one process, above which it requests no more."""
 EXTEND_SECONDS = 3.0
 """A third of the ack wait: how often the ack wait of held deliveries is extended."""
 HOLD_SECONDS = 300.0
 """After this a delivery that was not settled is no longer extended and goes to another process."""
-GONE_SECONDS = 10.0
-"""How long a missing consumer may take to be provisioned again. Counted in checks, so that time in
-which the machine was suspended does not count."""
-LOOK_SECONDS = 0.2
-
-_log = logging.getLogger(__name__)
-
-
-class Settles(Protocol):
-    """Where a delivery is settled."""
-
-    def settle(self, reply: bytes, verb: bytes) -> None: ...
 
 
 class Delivery:
@@ -46,7 +34,8 @@ class Delivery:
 
     __slots__ = ("_consumer", "_reply", "record")
 
-    def __init__(self, record: LogRecord, reply: bytes, consumer: Settles) -> None:
+    def __init__(self, record: LogRecord, reply: bytes, consumer: Consumer | None) -> None:
+        """Without a `consumer`, as under FastStream's test broker, nothing is sent."""
         self.record = record
         self._reply = reply
         self._consumer = consumer
@@ -62,15 +51,19 @@ class Delivery:
 
     def ack(self) -> None:
         """Acknowledge: it is never delivered again."""
-        self._consumer.settle(self._reply, b"+ACK")
+        self._settle(b"+ACK")
 
     def nak(self, delay: float = 0.0) -> None:
         """Deliver it again, to any process, after `delay` seconds."""
         verb = b'-NAK {"delay":%d}' % int(delay * 1e9) if delay else b"-NAK"
-        self._consumer.settle(self._reply, verb)
+        self._settle(verb)
+
+    def _settle(self, verb: bytes) -> None:
+        if self._consumer is not None:
+            self._consumer.settle(self._reply, verb)
 
 
-class Consumer:
+class Consumer(Puller[list[Delivery]]):
     """`async with Consumer(connection, "firewall") as consumer: async for batch in consumer:`
 
     A batch is whatever has arrived, from one delivery up to `batch`; it never waits for more. At
@@ -79,64 +72,37 @@ class Consumer:
     """
 
     def __init__(self, connection: Connection, durable: str, *, batch: int = BATCH) -> None:
-        self.durable = durable
-        self._connection = connection
+        super().__init__(connection, durable)
         self._batch = batch
         self._held: dict[bytes, _Hold] = {}
         self._held_bytes = 0
         self._out: list[bytes] = []
-        self._stopped = False
         self._keeper: asyncio.Task[None] | None = None
-        self._puller = Puller(connection, self._wanted)
-        self._puller.consumer = durable
-        self._puller.on_message = self._hold
 
-    @property
-    def trouble(self) -> str:
-        """Why nothing can come at the moment, empty while all is well."""
-        return self._puller.trouble
+    def __str__(self) -> str:
+        return f"consumer {self._consumer}"
 
     async def __aenter__(self) -> Self:
-        await self._puller.open()
-        await self._until_there()
+        await self._open()
         self._keeper = asyncio.create_task(self._keep())
-        self._puller.reset()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Return deliveries that were not handed out, and send outstanding acks."""
-        if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.gather(self._keeper, return_exceptions=True)
-        await self._puller.close()
-        for raw in self._puller.buffer:
+        await cancelled(self._keeper)
+        await self._close()
+        for raw in self._buffer:
             self.settle(raw.reply, b"-NAK")
-        self._puller.buffer.clear()
+        self._buffer.clear()
         self._flush()
         await self._connection.flushed()
 
-    def stop(self) -> None:
-        """End the iteration after the batch in work."""
-        self._stopped = True
-        self._puller.wake()
-
-    async def __aiter__(self) -> AsyncIterator[list[Delivery]]:
-        while not self._stopped:
-            batch = await self._next()
-            if batch:
-                yield batch
-
-    async def _next(self) -> list[Delivery]:
-        await asyncio.sleep(0)
-        if self._puller.trouble:
-            await self._recover()
-        await self._puller.wait()
-        if self._connection.is_closed:
-            raise Unavailable(f"the connection of consumer {self.durable} was closed; connect anew")
-        buffer = self._puller.buffer
+    async def _next(self) -> list[Delivery] | None:
+        buffer = self._buffer
         raws = [buffer.popleft() for _ in range(min(self._batch, len(buffer)))]
-        self._puller.top_up()
-        return [Delivery(raw.record(delivered(raw.reply)), raw.reply, self) for raw in raws]
+        self._top_up()
+        found = [Delivery(raw.record(delivered(raw.reply)), raw.reply, self) for raw in raws]
+        return found or None
 
     def settle(self, reply: bytes, verb: bytes) -> None:
         """Answer a delivery; a second answer to the same one is not sent."""
@@ -145,7 +111,7 @@ class Consumer:
             return
         self._held_bytes -= hold.size
         self._send(reply, verb)
-        self._puller.top_up()
+        self._top_up()
 
     def _send(self, reply: bytes, verb: bytes) -> None:
         if not self._out:
@@ -161,10 +127,10 @@ class Consumer:
         """How many more may be requested, beside those handed out and not settled."""
         if self._stopped or self._held_bytes > HELD_BYTES:
             return 0
-        in_work = len(self._held) - len(self._puller.buffer)
+        in_work = len(self._held) - len(self._buffer)
         return max(0, 2 * self._batch - in_work)
 
-    def _hold(self, raw: Raw) -> None:
+    def _came(self, raw: Raw) -> None:
         self._held[raw.reply] = _Hold(len(raw.payload), asyncio.get_running_loop().time())
         self._held_bytes += len(raw.payload)
 
@@ -181,31 +147,13 @@ class Consumer:
                     hold.said = now
                     self._send(reply, b"+WPI")
 
-    async def _recover(self) -> None:
-        _log.info("consumer %s: %s; asking anew", self.durable, self._puller.trouble)
-        await asyncio.sleep(0.05)
-        await self._until_there()
-        self._puller.reset()
+    async def _start(self) -> None:
+        await call(self._connection, f"CONSUMER.INFO.{STREAM}.{self._consumer}")
+        self._reset()
 
-    async def _until_there(self) -> None:
-        """Wait for the consumer: without limit while the server is away, `GONE_SECONDS` while the
-        consumer is missing."""
-        missing = 0
-        while not self._stopped and not self._connection.is_closed:
-            try:
-                await call(self._connection, f"CONSUMER.INFO.{STREAM}.{self.durable}")
-                return
-            except NotFound:
-                missing += 1
-                if missing * LOOK_SECONDS > GONE_SECONDS:
-                    raise self._gone() from None
-            except Unavailable:
-                missing = 0
-            await asyncio.sleep(LOOK_SECONDS)
-
-    def _gone(self) -> WeftError:
+    def _gone(self, error: NotFound) -> WeftError:
         return ConfigurationError(
-            f"consumer {self.durable} of stream {STREAM} does not exist; provision the log "
+            f"consumer {self._consumer} of stream {STREAM} does not exist; provision the log "
             "(weft up does), then start this worker again"
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from weft_schemas.errors import ConfigurationError
@@ -24,7 +24,7 @@ def credentials_file(path: str) -> str:
                 f"credentials file {path}: no line with {mark.decode()!r}; make one with "
                 "`nsc generate creds`"
             )
-    if not _is_installed("nkeys"):
+    if find_spec("nkeys") is None:
         raise ConfigurationError(
             f"credentials file {path}: signing in with it needs the package nkeys; install it: "
             "pip install 'nats-py[nkeys]'"
@@ -45,11 +45,3 @@ def tls_context(ca: str | None, cert: str | None, key: str | None) -> ssl.SSLCon
             f"TLS files cannot be used: {error}; check ca {ca}, cert {cert}, key {key}"
         ) from None
     return context
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        import_module(package)
-    except ImportError:
-        return False
-    return True

@@ -15,10 +15,6 @@ class EventLog:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def last_sequence(self) -> int:
-        """Of the newest event ever stored, 0 in a new log."""
-        return await reading.last_sequence(self._connection)
-
     async def read(self, sequence: int) -> LogRecord:
         """One event. Raises `NotFound` where there is none (any more)."""
         return await reading.read(self._connection, sequence)

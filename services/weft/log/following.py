@@ -7,9 +7,8 @@ no longer exist. Otherwise the follower discards what it has and requests it aga
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
-from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any, Self
 
 import msgspec
@@ -22,7 +21,7 @@ from weft.log.identity import StreamIdentity
 from weft.log.pulling import Puller, Raw
 from weft.log.record import LogRecord
 from weft.log.wire import delivered
-from weft_schemas.errors import Corrupt, NotFound, Unavailable, WeftError
+from weft_schemas.errors import Corrupt, NotFound, WeftError
 from weft_schemas.subjects import STREAM
 
 BATCH = 1_000
@@ -33,11 +32,6 @@ IDLE_CHECK_SECONDS = 2.0
 """How often an idle follower checks whether the log ends in deleted messages."""
 INACTIVE_SECONDS = 60
 """After which the server drops the consumer of a follower that died."""
-GONE_SECONDS = 10.0
-"""How long a missing stream may take to be provisioned again, counted in checks."""
-LOOK_SECONDS = 0.2
-
-_log = logging.getLogger(__name__)
 
 
 class Followed(msgspec.Struct, frozen=True):
@@ -53,7 +47,7 @@ class Followed(msgspec.Struct, frozen=True):
     """To store with `through`, and to pass to the next `Follower`."""
 
 
-class Follower:
+class Follower(Puller[Followed]):
     """`async with Follower(connection, after=checkpoint) as log: async for followed in log:`
 
     A batch is whatever has arrived without gaps; it never waits for more. `known` is the identity
@@ -73,68 +67,43 @@ class Follower:
         subjects: str | None = None,
         batch: int = BATCH,
     ) -> None:
+        super().__init__(connection)
         self.through = after
         self.identity = known
-        self._connection = connection
         self._subjects = subjects
         self._batch = batch
-        self._stopped = False
         self._bytes = 0
         self._consumer_sequence = 0
         self._checked = 0.0
         self._mark = b""
-        self._puller = Puller(connection, self._wanted)
-        self._puller.on_message = self._weigh
 
-    @property
-    def trouble(self) -> str:
-        """Why nothing can come at the moment, empty while all is well."""
-        return self._puller.trouble
+    def __str__(self) -> str:
+        return f"follower of {STREAM} after {self.through}"
 
     async def __aenter__(self) -> Self:
-        await self._puller.open()
-        await self._begin()
+        await self._open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._puller.close()
+        await self._close()
         await self._drop_consumer()
 
-    def stop(self) -> None:
-        """End the iteration after the batch in work."""
-        self._stopped = True
-        self._puller.wake()
-
-    async def __aiter__(self) -> AsyncIterator[Followed]:
-        while not self._stopped:
-            followed = await self._next()
-            if followed is not None:
-                yield followed
-
     async def _next(self) -> Followed | None:
-        await asyncio.sleep(0)
-        if self._puller.trouble:
-            await self._again(self._puller.trouble)
-        if self._stopped:
-            return None
-        await self._puller.wait()
-        if self._connection.is_closed:
-            raise Unavailable("the connection that followed the log was closed; connect anew")
-        if not self._puller.buffer:
+        if not self._buffer:
             return await self._deleted_tail()
-        records, problem = await self._take()
+        records, problem = await self._complete()
         followed = self._advance(records, records[-1].sequence) if records else None
         if problem:
             await self._again(problem)
         else:
-            self._puller.top_up()
+            self._top_up()
         return followed
 
-    async def _take(self) -> tuple[list[LogRecord], str]:
+    async def _complete(self) -> tuple[list[LogRecord], str]:
         """The buffered records that come next, and the problem with the one after them, if any."""
         records: list[LogRecord] = []
         position = self.through
-        buffer = self._puller.buffer
+        buffer = self._buffer
         while buffer and len(records) < self._batch:
             raw = buffer.popleft()
             self._bytes -= len(raw.payload)
@@ -167,7 +136,7 @@ class Follower:
     async def _deleted_tail(self) -> Followed | None:
         """A step over messages at the end that were deleted before they were delivered."""
         now = asyncio.get_running_loop().time()
-        if self._subjects or now - self._checked < IDLE_CHECK_SECONDS:
+        if self._subjects or self._stopped or now - self._checked < IDLE_CHECK_SECONDS:
             return None
         self._checked = now
         try:
@@ -178,7 +147,7 @@ class Follower:
         except WeftError as error:
             await self._again(str(error))
             return None
-        if self._puller.buffer:
+        if self._buffer:
             return None
         if exists is None:
             return self._advance([], last)
@@ -193,33 +162,16 @@ class Follower:
         self.through = through
         return Followed(records, through, 0 if self._subjects else deleted, self.identity)
 
-    async def _again(self, why: str) -> None:
-        _log.info("following %s: %s; asking anew from %d", STREAM, why, self.through + 1)
-        await asyncio.sleep(0.05)
-        await self._begin()
-
-    async def _begin(self) -> None:
-        """Check the stream's identity and start from the next sequence; wait while the server is
-        away."""
-        missing = 0
-        while not self._stopped and not self._connection.is_closed:
-            try:
-                await self._identify()
-                await self._make_consumer()
-                return
-            except NotFound as error:
-                missing += 1
-                if missing * LOOK_SECONDS > GONE_SECONDS:
-                    raise Corrupt(f"{error}: the log is gone; provision and rebuild") from None
-            except Unavailable:
-                missing = 0
-            await asyncio.sleep(LOOK_SECONDS)
-
-    async def _identify(self) -> None:
+    async def _start(self) -> None:
+        """Check the stream's identity and start from the next sequence."""
         if self.identity is None:
             self.identity = await identity.identify(self._connection)
         else:
             await identity.check(self._connection, self.identity, self.through)
+        await self._make_consumer()
+
+    def _gone(self, error: NotFound) -> WeftError:
+        return Corrupt(f"{error}: the log is gone; provision and rebuild")
 
     async def _make_consumer(self) -> None:
         await self._drop_consumer()
@@ -240,24 +192,22 @@ class Follower:
         body = {"stream_name": STREAM, "config": config}
         path = f"{name}.{self._subjects}" if self._subjects else name
         await call(self._connection, f"CONSUMER.CREATE.{STREAM}.{path}", body)
-        self._puller.buffer.clear()
+        self._buffer.clear()
         self._bytes = 0
         self._consumer_sequence = 0
-        self._puller.consumer = name
+        self._consumer = name
         self._mark = f".{name}.".encode()
-        self._puller.reset()
+        self._reset()
 
     async def _drop_consumer(self) -> None:
-        name, self._puller.consumer = self._puller.consumer, ""
+        name, self._consumer = self._consumer, ""
         if not name or not self._connection.is_connected:
             return
-        try:
+        with suppress(WeftError, nats.errors.Error):  # where it was gone already
             await call(self._connection, f"CONSUMER.DELETE.{STREAM}.{name}", timeout=1.0)
-        except (WeftError, nats.errors.Error):
-            _log.debug("consumer %s was gone already", name)
 
     def _wanted(self) -> int:
         return 0 if self._stopped or self._bytes > BUFFER_BYTES else 4 * self._batch
 
-    def _weigh(self, raw: Raw) -> None:
+    def _came(self, raw: Raw) -> None:
         self._bytes += len(raw.payload)

@@ -8,7 +8,8 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
-from typing import Any
+from math import inf
+from typing import Any, Self
 
 import msgspec
 
@@ -17,8 +18,9 @@ from weft.log.connection import Connection, Listener
 from weft.log.duplicate_check import DuplicateCheck
 from weft.log.message import Ack, Message, Outcome, command
 from weft.log.stalled import stalled, stores_nothing, stream_of
+from weft.log.timeouts import cancelled
 from weft.log.wire import status
-from weft_schemas.errors import InvalidInput, Unavailable, WeftError
+from weft_schemas.errors import InvalidInput, Unavailable
 
 RETRY_SECONDS = 2.0
 """A message without an answer is sent again after this."""
@@ -41,8 +43,8 @@ class InFlight:
     def __init__(self, connection: Connection, timeout: float, window: int) -> None:
         """`timeout`: seconds until an outcome counts as unknown. `window`: most messages at a
         time."""
-        self._connection = connection
-        self._timeout = timeout
+        self.connection = connection
+        self.timeout = timeout
         self._window = window
         self._inbox = connection.new_inbox()
         self._in_flight: dict[int, _Flight] = {}
@@ -57,37 +59,33 @@ class InFlight:
         self._questions: set[asyncio.Task[None]] = set()
         self._unwatch: list[Callable[[], None]] = []
 
-    async def open(self) -> None:
+    async def __aenter__(self) -> Self:
         """Listen for answers, and start sending again what has none."""
-        self._listener = await self._connection.listen(f"{self._inbox}.*", self._answered)
+        self._listener = await self.connection.listen(f"{self._inbox}.*", self._answered)
         self._unwatch = [
-            self._connection.on_reconnect(self._send_all_again),
-            self._connection.on_violation(self._refuse),
+            self.connection.on_reconnect(lambda: self._send_again(inf)),
+            self.connection.on_violation(self._refuse),
         ]
         self._sweeper = asyncio.create_task(self._sweep())
+        return self
 
-    async def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Settle messages without an answer as unknown."""
         for unwatch in self._unwatch:
             unwatch()
-        tasks = [
-            task for task in (self._sweeper, self._doubt, *self._questions) if task is not None
-        ]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancelled(self._sweeper, self._doubt, *self._questions)
         for token in tuple(self._in_flight):
             self._settle(token, Unavailable("the publisher was closed before an answer came"))
         if self._listener is not None:
             await self._listener.close()
 
-    def launch(self, message: Message, index: int, settled: Settled) -> bytes:
+    def _launch(self, message: Message, index: int, settled: Settled) -> bytes:
         """The bytes to write to the connection. Empty if the message cannot be sent; it is then
         settled at once."""
         self._last += 1
         token = self._last
         try:
-            data = command(message, f"{self._inbox}.{token}", self._connection.max_payload)
+            data = command(message, f"{self._inbox}.{token}", self.connection.max_payload)
         except InvalidInput as error:
             settled(index, error)
             return b""
@@ -98,13 +96,13 @@ class InFlight:
         self._bytes += len(data)
         return data
 
-    def full(self) -> bool:
+    def _is_full(self) -> bool:
         """Whether the window is full."""
         return len(self._in_flight) >= self._window or self._bytes >= WINDOW_BYTES
 
     async def room(self) -> None:
-        """Return when there is room for more."""
-        while self.full():
+        """Return when the window has room for more."""
+        while self._is_full():
             self._room.clear()
             await self._room.wait()
 
@@ -161,10 +159,10 @@ class InFlight:
         self._bytes -= len(flight.data)
         flight.message = msgspec.structs.replace(flight.message, message_id=secrets.token_hex(16))
         reply = f"{self._inbox}.{token}"
-        flight.data = command(flight.message, reply, self._connection.max_payload)
+        flight.data = command(flight.message, reply, self.connection.max_payload)
         self._bytes += len(flight.data)
         flight.put_off(asyncio.get_running_loop().time())
-        self._connection.write_soon(flight.data)
+        self.connection.write_soon(flight.data)
 
     def _settle(self, token: int, outcome: Outcome) -> None:
         flight = self._in_flight.pop(token)
@@ -181,10 +179,11 @@ class InFlight:
             now = clock()
             self._forgive(now - looked - SOON_SECONDS, now)
             looked = now
-            late = [t for t, f in self._in_flight.items() if now - f.first_sent > self._timeout]
+            late = [t for t, f in self._in_flight.items() if now - f.first_sent > self.timeout]
+            why = f"no acknowledgement in {self.timeout:g} s"
             for token in late:
-                self._settle(token, self._unknown(self._in_flight[token]))
-            if self._connection.is_connected:
+                self._settle(token, silence(self._in_flight[token].subject, why))
+            if self.connection.is_connected:
                 self._send_again(now)
                 self._doubt_silence(now)
 
@@ -210,24 +209,18 @@ class InFlight:
         """Only the oldest is sent for this check: all of them would slow down a slow server."""
         clock = asyncio.get_running_loop().time
         stream = stream_of(oldest.subject)
-        connection = self._connection
+        connection = self.connection
         if not await stores_nothing(connection, stream, lambda: connection.write_soon(oldest.data)):
             return
         for token, flight in tuple(self._in_flight.items()):
             if flight.is_silent(clock()) and stream_of(flight.subject) == stream:
                 self._settle(token, stalled(flight.subject))
 
-    def _unknown(self, flight: _Flight) -> WeftError:
-        return silence(flight.subject, f"no acknowledgement in {self._timeout:g} s")
-
     def _refuse(self, subject: str) -> None:
         """The server names only the subject of a message that it dropped."""
         for token, flight in tuple(self._in_flight.items()):
             if flight.subject.lower() == subject:
                 self._settle(token, forbidden(flight.subject))
-
-    def _send_all_again(self) -> None:
-        self._send_again(float("inf"))
 
     def _send_again(self, due: float) -> None:
         """In the order of the first sending, so that a session's events keep their order. Each
@@ -237,7 +230,7 @@ class InFlight:
             if flight.retry_at <= due and not flight.in_question:
                 flight.attempts += 1
                 flight.retry_at = now + RETRY_SECONDS * flight.attempts
-                self._connection.write_soon(flight.data)
+                self.connection.write_soon(flight.data)
 
 
 class _Flight(msgspec.Struct):

@@ -30,7 +30,7 @@ from weft.log.connection import (
     Handler,
     Listener,
 )
-from weft.log.timeouts import done_within
+from weft.log.timeouts import cancelled, done_within
 
 FIELDS = (
     "_ps",
@@ -143,9 +143,7 @@ class FastConnection(Connection):
         self._error_cb = _quiet
         closing = asyncio.create_task(self._close(Client.CLOSED, do_cbs=False))
         await asyncio.wait([closing], timeout=CANCEL_SECONDS)
-        while not closing.done():
-            closing.cancel()
-            await asyncio.wait([closing], timeout=CANCEL_SECONDS)
+        await cancelled(closing, again=CANCEL_SECONDS)
 
     async def _process_msg(
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes

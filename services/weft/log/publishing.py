@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Self
 
 from weft.log.connection import Connection
 from weft.log.in_flight import InFlight
@@ -24,22 +23,13 @@ CHUNK_BYTES = 64 * 1024
 """Handed to the socket at once."""
 
 
-class Publisher:
+class Publisher(InFlight):
     """`async with Publisher(connection) as publisher:`, for any number of tasks at once."""
 
     def __init__(
         self, connection: Connection, *, timeout: float = TIMEOUT_SECONDS, window: int = WINDOW
     ) -> None:
-        self.connection = connection
-        self.timeout = timeout
-        self._in_flight = InFlight(connection, timeout, window)
-
-    async def __aenter__(self) -> Self:
-        await self._in_flight.open()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._in_flight.close()
+        super().__init__(connection, timeout, window)
 
     async def publish(
         self,
@@ -60,8 +50,8 @@ class Publisher:
                 done.set_result(outcome)
 
         message = Message(subject, payload, message_id, headers or {})
-        await self._in_flight.room()
-        self.connection.write_now(self._in_flight.launch(message, 0, settled))
+        await self.room()
+        self.connection.write_now(self._launch(message, 0, settled))
         outcome = await done
         if isinstance(outcome, Ack):
             return outcome
@@ -90,11 +80,7 @@ class Publisher:
                 asyncio.get_running_loop().call_exception_handler(what)
 
         for index, message in enumerate(messages):
-            self.connection.write_soon(self._in_flight.launch(message, index, one))
-
-    async def room(self) -> None:
-        """Return when the window has room for more."""
-        await self._in_flight.room()
+            self.connection.write_soon(self._launch(message, index, one))
 
     async def publish_many(self, messages: Messages) -> list[Ack]:
         """Publish many and return their acks in order. Memory is bounded by the window and the
@@ -103,7 +89,7 @@ class Publisher:
 
     async def attempt_many(self, messages: Messages) -> list[Outcome]:
         """Publish many and return every outcome, in order of the messages."""
-        in_flight, write = self._in_flight, self.connection.write
+        write = self.connection.write
         outcomes: list[Outcome | None] = []
         left, none_left = 0, asyncio.Event()
         chunk: list[bytes] = []
@@ -117,13 +103,13 @@ class Publisher:
                 none_left.set()
 
         async for message in each(messages):
-            if in_flight.full():
+            if self._is_full():
                 await write(b"".join(chunk))
                 chunk, size = [], 0
-                await in_flight.room()
+                await self.room()
             outcomes.append(None)
             left += 1
-            piece = in_flight.launch(message, len(outcomes) - 1, settled)
+            piece = self._launch(message, len(outcomes) - 1, settled)
             chunk.append(piece)
             size += len(piece)
             if size > CHUNK_BYTES:

@@ -8,9 +8,10 @@ batch. Idle heartbeats distinguish a quiet log from a dead consumer.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Callable
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -26,6 +27,7 @@ from weft.log.wire import (
     text_of,
     trace,
 )
+from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
 HEARTBEAT_SECONDS = 1.0
@@ -35,8 +37,13 @@ EXPIRES_SECONDS = 30.0
 PULL_BYTES = 16 * 1024 * 1024
 """Of one pull request: twice the largest message, or a large one would never be delivered."""
 
+LOOK_SECONDS = 0.2
+
+_log = logging.getLogger(__name__)
 _NANO = 1_000_000_000
 _LOST = ("consumer deleted", "leadership change", "server shutdown", "consumer is push based")
+
+T = TypeVar("T")
 
 
 class Raw(NamedTuple):
@@ -61,18 +68,22 @@ class Raw(NamedTuple):
         )
 
 
-class Puller:
-    """Keeps `wanted()` messages requested or buffered, and reports trouble with the consumer."""
+class Puller(Generic[T]):
+    """Iterates over what comes from one consumer; subclasses say what that is. Keeps `_wanted()`
+    messages requested or buffered, and begins anew when nothing can come any more."""
 
-    def __init__(self, connection: Connection, wanted: Callable[[], int]) -> None:
-        self.consumer = ""
-        """Name of the consumer; may change between `reset`s."""
-        self.buffer: deque[Raw] = deque()
-        self.trouble = ""
-        """Why nothing can come, until `reset`; empty while all is well."""
-        self.on_message: Callable[[Raw], None] = lambda _: None
+    GONE_SECONDS = 10.0
+    """How long a missing consumer or stream may take to be provisioned again. Counted in checks, so
+    that time in which the machine was suspended does not count."""
+
+    def __init__(self, connection: Connection, consumer: str = "") -> None:
+        """`consumer`: its name; may change between `_reset`s."""
         self._connection = connection
-        self._wanted = wanted
+        self._consumer = consumer
+        self._buffer: deque[Raw] = deque()
+        self._trouble = ""
+        """Why nothing can come, until `_reset`; empty while all is well."""
+        self._stopped = False
         self._requested = 0
         self._inbox = connection.new_inbox()
         self._status_subject = f"{self._inbox}.".encode()
@@ -82,28 +93,86 @@ class Puller:
         self._listener: Listener | None = None
         self._unwatch: Callable[[], None] = lambda: None
 
-    async def open(self) -> None:
+    def stop(self) -> None:
+        """End the iteration after the batch in work."""
+        self._stopped = True
+        self._arrived.set()
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        while not self._stopped:
+            await asyncio.sleep(0)
+            if self._trouble:
+                await self._again(self._trouble)
+            await self._wait()
+            if self._connection.is_closed:
+                raise Unavailable(f"the connection of {self} was closed; connect anew")
+            taken = await self._next()
+            if taken is not None:
+                yield taken
+
+    async def _next(self) -> T | None:
+        """What has arrived, if anything."""
+        raise NotImplementedError
+
+    async def _start(self) -> None:
+        """Have the consumer ready, and `_reset`. Raises `NotFound` while it cannot be."""
+        raise NotImplementedError
+
+    def _gone(self, error: NotFound) -> WeftError:
+        """What is raised if `_start` raises `NotFound` for `GONE_SECONDS`."""
+        raise NotImplementedError
+
+    def _wanted(self) -> int:
+        """How many messages are to be requested or buffered."""
+        raise NotImplementedError
+
+    def _came(self, raw: Raw) -> None:
+        """Take note of a message that comes into the buffer."""
+
+    async def _open(self) -> None:
         self._listener = await self._connection.listen(f"{self._inbox}.*", self._take)
         self._unwatch = self._connection.on_reconnect(self._reconnected)
+        await self._begin()
 
-    async def close(self) -> None:
+    async def _close(self) -> None:
         """Stop requesting; messages that were already sent are in the buffer when this returns."""
         self._unwatch()
         if self._listener is not None:
             await self._listener.close()
 
-    def reset(self) -> None:
+    async def _begin(self) -> None:
+        """`_start`, without limit while the server is away, for `GONE_SECONDS` while something is
+        missing."""
+        missing = 0
+        while not self._stopped and not self._connection.is_closed:
+            try:
+                await self._start()
+                return
+            except NotFound as error:
+                missing += 1
+                if missing * LOOK_SECONDS > self.GONE_SECONDS:
+                    raise self._gone(error) from None
+            except Unavailable:
+                missing = 0
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _again(self, why: str) -> None:
+        _log.info("%s: %s; asking anew", self, why)
+        await asyncio.sleep(0.05)
+        await self._begin()
+
+    def _reset(self) -> None:
         """Forget earlier requests and make new ones."""
         self._requested = 0
-        self.trouble = ""
+        self._trouble = ""
         self._heard = asyncio.get_running_loop().time()
-        self.top_up()
+        self._top_up()
 
-    def top_up(self) -> None:
+    def _top_up(self) -> None:
         """Request more once half of what is wanted has arrived."""
         wanted = self._wanted()
-        missing = wanted - self._requested - len(self.buffer)
-        if self.trouble or missing <= 0 or missing * 2 < wanted:
+        missing = wanted - self._requested - len(self._buffer)
+        if self._trouble or missing <= 0 or missing * 2 < wanted:
             return
         self._pulls += 1
         self._requested += missing
@@ -113,13 +182,13 @@ class Puller:
             idle_heartbeat=int(HEARTBEAT_SECONDS * _NANO),
             max_bytes=PULL_BYTES,
         )
-        subject = f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{self.consumer}"
+        subject = f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{self._consumer}"
         reply = f"{self._inbox}.{self._pulls}"
         self._connection.write_soon(publish_command(subject, reply, b"", _encode(body)))
 
-    async def wait(self) -> None:
+    async def _wait(self) -> None:
         """Until a message is there, or trouble, or `HEARTBEAT_SECONDS` have passed."""
-        if self.buffer or self.trouble:
+        if self._stopped or self._buffer or self._trouble:
             return
         self._arrived.clear()
         # Not `wait_for`: in Python 3.11 it loses a cancellation that comes together with the event.
@@ -129,16 +198,13 @@ class Puller:
         except TimeoutError:
             self._check_silence()
 
-    def wake(self) -> None:
-        self._arrived.set()
-
     def _check_silence(self) -> None:
         quiet = asyncio.get_running_loop().time() - self._heard
         if self._requested and self._connection.is_connected and quiet > SILENCE_SECONDS:
-            self.trouble = f"no heartbeat for {quiet:.1f} s"
+            self._trouble = f"no heartbeat for {quiet:.1f} s"
 
     def _reconnected(self) -> None:
-        self.trouble = "reconnected"
+        self._trouble = "reconnected"
         self._arrived.set()
 
     def _take(self, subject: bytes, reply: bytes, payload: bytes, headers: bytes | None) -> None:
@@ -149,24 +215,24 @@ class Puller:
             return
         self._requested = max(0, self._requested - 1)
         raw = Raw(subject, reply, payload, headers)
-        self.on_message(raw)
-        self.buffer.append(raw)
+        self._came(raw)
+        self._buffer.append(raw)
         self._arrived.set()
 
     def _note(self, code: int, text: str, headers: bytes | None) -> None:
         if code == 100:
             return
         if code == 503 or code == 400 or text.lower().startswith(_LOST):
-            self.trouble = text or "nobody answers for the consumer"
+            self._trouble = text or "nobody answers for the consumer"
             self._arrived.set()
             return
         # The pull request ended (expired, or used up its bytes) with this many messages unsent.
         unsent = header(headers, b"Nats-Pending-Messages")
         if unsent.isdigit():
             self._requested = max(0, self._requested - int(unsent))
-            self.top_up()
+            self._top_up()
         else:
-            self.trouble = text or f"status {code}"
+            self._trouble = text or f"status {code}"
             self._arrived.set()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -84,7 +83,7 @@ async def last_of(connection: Connection, subject: str, stream: str) -> LogRecor
     return _record((await call(connection, f"STREAM.MSG.GET.{stream}", body))["message"])
 
 
-async def read_session(
+def read_session(
     connection: Connection,
     tenant: str,
     session: str,
@@ -95,10 +94,7 @@ async def read_session(
 ) -> AsyncGenerator[LogRecord, None]:
     """A session's records in order, `after < sequence <= through` (default: all there are now)."""
     subjects = stored_filter(tenant, session, event=event)
-    matching = read_matching(connection, subjects, after=after, through=through)
-    async with aclosing(matching) as records:
-        async for record in records:
-            yield record
+    return read_matching(connection, subjects, after=after, through=through)
 
 
 async def read_matching(

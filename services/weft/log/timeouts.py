@@ -22,9 +22,17 @@ async def done_within(work: asyncio.Future[Any], seconds: float) -> bool:
     return work.done()
 
 
+async def cancelled(*tasks: asyncio.Future[Any] | None, again: float | None = None) -> None:
+    """Cancel tasks and wait until they have ended; what they raise counts for nothing. With `again`
+    they are cancelled every so many seconds: Python 3.11's `wait_for` can lose a cancellation."""
+    running = [task for task in tasks if task is not None]
+    while not all(task.done() for task in running):
+        for task in running:
+            task.cancel()
+        await asyncio.wait(running, timeout=again)
+    await asyncio.gather(*running, return_exceptions=True)
+
+
 async def pause(seconds: float) -> None:
     """Sleep so long, and longer where this process was held up meanwhile."""
-    while seconds > 0:
-        look = min(LOOK_SECONDS, seconds)
-        await asyncio.sleep(look)
-        seconds -= look
+    await done_within(asyncio.get_running_loop().create_future(), seconds)

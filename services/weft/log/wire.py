@@ -49,13 +49,17 @@ def header_block(headers: Mapping[str, str]) -> bytes:
     return (block + "\r\n").encode()
 
 
-def publish_command(subject: str, reply: str, headers: bytes, payload: bytes) -> bytes:
-    """PUB or HPUB with its payload. `headers` is a header block or empty.
-
-    Raises `InvalidInput` for a subject with white space, which would be read as another command.
-    """
+def check_subject(subject: str) -> None:
+    """Raises `InvalidInput` for white space, after which the rest would be read as another part of
+    the command."""
     if not subject or " " in subject or not subject.isprintable():
         raise InvalidInput(f"subject {subject!r} has white space or is empty")
+
+
+def publish_command(subject: str, reply: str, headers: bytes, payload: bytes) -> bytes:
+    """PUB or HPUB with its payload; `headers` is a header block or empty. Raises as
+    `check_subject` does."""
+    check_subject(subject)
     if not headers:
         return b"PUB %b %b %d\r\n%b\r\n" % (subject.encode(), reply.encode(), len(payload), payload)
     size = len(headers)
@@ -178,8 +182,6 @@ class Delivered(NamedTuple):
     stream_sequence: int
     consumer_sequence: int
     published_ns: int
-    pending: int
-    """Messages that the consumer has yet to deliver after this one."""
 
 
 def delivered(reply: bytes) -> Delivered:
@@ -187,4 +189,4 @@ def delivered(reply: bytes) -> Delivered:
     parts = reply.split(b".")
     if len(parts) >= 11:
         parts = parts[2:]
-    return Delivered(int(parts[4]), int(parts[5]), int(parts[6]), int(parts[7]), int(parts[8]))
+    return Delivered(int(parts[4]), int(parts[5]), int(parts[6]), int(parts[7]))

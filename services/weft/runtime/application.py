@@ -17,9 +17,11 @@ from typing import Any
 
 import uvicorn
 from faststream.asgi import AsgiFastStream, AsgiResponse, get
+from prometheus_client import make_asgi_app
 
 from weft.log.api import call
 from weft.log.connection import connect
+from weft.log.timeouts import cancelled
 from weft.runtime.deployment import required
 from weft.runtime.logs import fields, set_up_logging
 from weft.runtime.parent_death import die_with_parent
@@ -142,10 +144,7 @@ class _Runner:
         _, late = await asyncio.wait([self._task], timeout=DRAIN_SECONDS)
         if late:
             _logger.warning("the drain took too long; what is left will be redelivered")
-        while not self._task.done():
-            # Repeated because Python 3.11's `wait_for` can lose a cancellation.
-            self._task.cancel()
-            await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
+        await cancelled(self._task, again=CANCEL_SECONDS)
 
     async def close(self) -> None:
         if self._process.has_connection and not self._process.connection.is_closed:
@@ -202,10 +201,5 @@ def _routes(process: Process) -> list[tuple[str, Any]]:
             return AsgiResponse(b"ready\n", 200)
         return AsgiResponse(f"not ready: {complaint}\n".encode(), 503)
 
-    @get
-    async def metrics(scope: Any) -> AsgiResponse:
-        return AsgiResponse(
-            process.metrics.text(), 200, {"content-type": "text/plain; version=0.0.4"}
-        )
-
+    metrics = make_asgi_app(process.metrics.registry)
     return [("/live", live), ("/ready", ready), ("/metrics", metrics)]

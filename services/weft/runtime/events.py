@@ -18,14 +18,11 @@ from faststream.nats.subscriber.usecases import BatchPullStreamSubscriber
 from nats.aio.msg import Msg
 
 from weft.log.connection import Connection
-from weft.log.consuming import Consumer, Delivery
+from weft.log.consuming import BATCH, Consumer, Delivery
 from weft.log.record import LogRecord
+from weft.log.timeouts import cancelled
 from weft.log.wire import MESSAGE_ID, SETTLED, TRACEPARENT
 from weft_schemas.subjects import STREAM, stored_form
-
-BATCH = 128
-"""Events in a batch; at most twice as many are held: enough for the server's answers to overlap,
-few enough that a crash causes little repeated work."""
 
 
 class EventSubscriber(BatchPullStreamSubscriber):
@@ -56,9 +53,7 @@ class EventSubscriber(BatchPullStreamSubscriber):
     async def stop(self) -> None:
         """Return what the handler has not had; acknowledgements are sent."""
         self.pause()
-        if self._consuming is not None:
-            self._consuming.cancel()
-            await asyncio.gather(self._consuming, return_exceptions=True)
+        await cancelled(self._consuming)
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             await consumer.__aexit__()
@@ -67,7 +62,7 @@ class EventSubscriber(BatchPullStreamSubscriber):
     async def _create_subscription(self) -> None:
         connection = self.connection
         assert isinstance(connection, Connection)
-        consumer = Consumer(connection, self._durable, batch=BATCH)
+        consumer = Consumer(connection, self._durable)
         self._consumer = await consumer.__aenter__()
         if self._is_paused:
             consumer.stop()
@@ -103,9 +98,4 @@ def _unstored(message: Msg) -> Delivery:
         traceparent=headers.get(TRACEPARENT.decode(), ""),
         settled=headers.get(SETTLED.decode(), ""),
     )
-    return Delivery(record, b"", _NoConsumer())
-
-
-class _NoConsumer:
-    def settle(self, reply: bytes, verb: bytes) -> None:
-        """FastStream's test broker has no acknowledgements."""
+    return Delivery(record, b"", None)

@@ -9,25 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from multiprocessing import reduction
-from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.connection import Connection, Pipe
+from multiprocessing.context import ForkContext
 from typing import Self, TypeVar
 
 from weft.runtime.parent_death import die_with_parent
-from weft.runtime.subprocess_worker import serve_calls
+from weft.runtime.subprocess_worker import NICENESS, SPAWN, Started, serve_calls
 from weft_schemas.errors import Unavailable
 
 T = TypeVar("T")
-
-NICENESS = 10
-"""About a tenth of a normal process's share when the processor is busy: small requests go first."""
 
 
 class ForkServer:
@@ -36,8 +32,7 @@ class ForkServer:
     def __init__(self, warm: Callable[[], None]) -> None:
         """`warm` loads what the work needs, once; picklable."""
         self._warm = warm
-        self._process: SpawnProcess | _First | None = None
-        self._commands: Connection | None = None
+        self._process: Started | None = None
         self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, "fork-server")
 
@@ -45,19 +40,10 @@ class ForkServer:
     def first(cls, warm: Callable[[], None]) -> Self:
         """Forked at once from this process, which must not have threads or an event loop yet:
         nothing is loaded twice, and most memory is shared with this process."""
-        fork_server, parent = cls(warm), os.getpid()
+        fork_server = cls(warm)
         warm()
-        fork_server._commands, theirs = multiprocessing.Pipe()
-        pid = os.fork()
-        if pid == 0:
-            try:
-                fork_server._commands.close()
-                _serve(theirs, parent, _nothing)
-            finally:
-                os._exit(0)
-        theirs.close()
-        fork_server._process = _First(pid)
-        fork_server._commands.recv()
+        fork_server._process = Started(ForkContext(), _serve, _nothing)
+        fork_server._process.pipe.recv()
         return fork_server
 
     async def fork(self) -> Forked:
@@ -73,9 +59,8 @@ class ForkServer:
 
     def end(self, pid: int) -> None:
         """Kill one of its processes."""
-        commands = self._commands
-        if commands is not None:
-            self._thread.submit(commands.send, pid)
+        if self._process is not None:
+            self._thread.submit(self._process.pipe.send, pid)
 
     def close(self) -> None:
         """Kill it, and all of its processes with it."""
@@ -83,19 +68,14 @@ class ForkServer:
         self._thread.shutdown(wait=False)
 
     async def _started(self) -> Connection:
-        if self._commands is None:
-            context = multiprocessing.get_context("spawn")
-            self._commands, theirs = context.Pipe()
+        if self._process is None:
             # In the loop's own thread: Linux ends a child with the thread that started it.
-            self._process = context.Process(target=_serve, args=(theirs, os.getpid(), self._warm))
-            self._process.daemon = True
-            self._process.start()
-            theirs.close()
-            await self._run(self._commands.recv)  # it is warm
-        return self._commands
+            self._process = Started(SPAWN, _serve, self._warm)
+            await self._run(self._process.pipe.recv)  # it is warm
+        return self._process.pipe
 
     def _forked(self, commands: Connection) -> Forked:
-        ours, theirs = multiprocessing.Pipe()
+        ours, theirs = Pipe()
         try:
             commands.send(None)
             reduction.send_handle(commands, theirs.fileno(), None)
@@ -105,28 +85,12 @@ class ForkServer:
 
     def _lose(self) -> None:
         process, self._process = self._process, None
-        commands, self._commands = self._commands, None
         if process is not None:
             process.kill()
-            process.join()
-        if commands is not None:
-            commands.close()
+            process.pipe.close()
 
     async def _run(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-
-
-class _First:
-    """A fork server that was forked."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-
-    def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-
-    def join(self) -> None:
-        os.waitpid(self.pid, 0)
 
 
 class Forked:

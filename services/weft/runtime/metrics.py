@@ -6,7 +6,6 @@ never is one, so that the number of series does not grow with use.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -43,19 +42,18 @@ class Metrics:
         self._lag = self._gauge("weft_lag_events", "Events published and not finished here")
         self._in_flight = self._gauge("weft_in_flight_events", "Events fetched and not finished")
         self._watermark = self._gauge("weft_watermark_sequence", "Last log sequence folded")
-        # Looking a labelled child up costs more than counting; there are few of them.
-        self._event_child = lru_cache(maxsize=256)(self._labelled_event)
 
     def event(self, event: str, outcome: str, seconds: float) -> None:
         """Count one finished event of type or kind `event`; `outcome` is one of `OUTCOMES`."""
-        self._event_child(event if event in _EVENTS else "other", outcome).inc()
+        known = event if event in _EVENTS else "other"
+        self._events.labels(self._process, known, outcome).inc()
         self._event_seconds.observe(seconds)
         if outcome == "parked":
             self._parked.inc()
 
     def folded(self, count: int, watermark: int) -> None:
         """Count `count` events folded, the last of them at sequence `watermark`."""
-        self._event_child("other", "derived").inc(count)
+        self._events.labels(self._process, "other", "derived").inc(count)
         self._watermark.set(watermark)
 
     def lag(self, events: int) -> None:
@@ -68,9 +66,6 @@ class Metrics:
     def text(self) -> bytes:
         """The exposition that Prometheus reads."""
         return generate_latest(self.registry)
-
-    def _labelled_event(self, event: str, outcome: str) -> Counter:
-        return self._events.labels(self._process, event, outcome)
 
     def _counter(self, name: str, about: str) -> Counter:
         return Counter(name, about, ("process",), registry=self.registry).labels(self._process)

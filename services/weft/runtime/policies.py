@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager
 
 from weft.log.connection import Connection
 from weft.log.following import Follower
-from weft.log.identity import identify
-from weft.log.reading import last_of, read_matching, read_own
+from weft.log.reading import last_of, read_own
 from weft.log.record import LogRecord
+from weft.log.timeouts import cancelled
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.grants import ScopeGrants
 from weft_schemas.ids import TENANT_SESSION
@@ -44,20 +44,17 @@ async def following_policies(connection: Connection) -> AsyncIterator[Policies]:
     Their task `following` ends only with the error for which it cannot go on.
     """
     policies = Policies()
-    through = 0
-    known = await identify(connection)
-    async for record in read_matching(connection, POLICIES):
-        policies.take(record)
-        through = record.sequence
-    async with Follower(connection, after=through, known=known, subjects=POLICIES) as follower:
-        policies.connection = connection
+    policies.connection = connection
+    async with Follower(connection, subjects=POLICIES) as follower:
         policies.following = asyncio.create_task(_follow(follower, policies))
         try:
+            await policies.reach(1)
+            if policies.following.done():
+                policies.following.result()
             yield policies
         finally:
             follower.stop()
-            policies.following.cancel()
-            await asyncio.gather(policies.following, return_exceptions=True)
+            await cancelled(policies.following)
 
 
 async def policy_in_force(

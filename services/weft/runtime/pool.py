@@ -46,8 +46,7 @@ class Pool:
     def __init__(self, fork_server: ForkServer, processes: int, seconds: float) -> None:
         """`fork_server` gives the processes; `seconds`: longest that one request may take."""
         self._fork_server = fork_server
-        self._seconds = seconds
-        self._idle = [SubprocessWorker(self._fork_server.fork, seconds) for _ in range(processes)]
+        self._idle = [HeavyWorker(self._fork_server.fork, seconds) for _ in range(processes)]
         # If there are two or more, one is always left to other tenants.
         own = max(1, processes - 1)
         self._shares = Shares(processes, own, own, WAITING)
@@ -58,24 +57,23 @@ class Pool:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for subprocess_worker in self._idle:
-            subprocess_worker.close()
+        for worker in self._idle:
+            worker.close()
         self._fork_server.close()
 
     async def start(self) -> None:
         """Start one process, so that the first request need not wait for it."""
-        async with self.turn("", "") as turn:
-            await turn.run(_nothing)
+        await self.run("", "", _nothing)
 
     async def run(
         self, tenant: str, session: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """`work(*args)` in a process; see `Turn.run`. Raises as `turn` does, too."""
-        async with self.turn(tenant, session) as turn:
-            return await turn.run(work, *args, **kwargs)
+        """`work(*args)` in a process; see `HeavyWorker.run`. Raises as `turn` does, too."""
+        async with self.turn(tenant, session) as worker:
+            return await worker.run(work, *args, **kwargs)
 
     @asynccontextmanager
-    async def turn(self, tenant: str, session: str) -> AsyncIterator[Turn]:
+    async def turn(self, tenant: str, session: str) -> AsyncIterator[HeavyWorker]:
         """A process for one request, when its turn has come. Raises `Overloaded` if too many of the
         tenant's requests wait, or this one has waited too long."""
         async with AsyncExitStack() as stack:
@@ -87,11 +85,11 @@ class Pool:
                     f"heavy requests of tenant {tenant!r} wait for one another, this one for over "
                     f"{TURN_SECONDS:g} s; ask for fewer at a time, and try again"
                 ) from None
-            subprocess_worker = self._idle.pop()
+            worker = self._idle.pop()
             try:
-                yield Turn(subprocess_worker, self._seconds)
+                yield worker
             finally:
-                self._idle.append(subprocess_worker)
+                self._idle.append(worker)
 
     def is_apart(self, tenant: str, crowds: bool = False) -> bool:
         """Whether small work of a tenant is to be done in the pool as well: its work blocked the
@@ -117,18 +115,14 @@ class Pool:
             self._apart.popitem(last=False)
 
 
-class Turn:
-    """A process, for as long as it is one request's."""
-
-    def __init__(self, subprocess_worker: SubprocessWorker, seconds: float) -> None:
-        self._subprocess_worker = subprocess_worker
-        self._seconds = seconds
+class HeavyWorker(SubprocessWorker):
+    """A process of the pool, which tells who asked why the work was ended."""
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """`work(*args)`; function, arguments and result are picklable. Raises weft's errors as the
         work raised them, and `TooCostly` where it was ended."""
         try:
-            return await self._subprocess_worker.run(work, *args, **kwargs)
+            return await super().run(work, *args, **kwargs)
         except TookTooLong:
             raise TooCostly(
                 f"this request took more than {self._seconds:g} s and was ended; ask for fewer "

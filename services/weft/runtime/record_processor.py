@@ -30,15 +30,10 @@ class RecordProcessor:
     def __init__(self, worker: Worker, connection: Connection, policies: Policies) -> None:
         self._worker = worker
         self._connection = connection
-        self._policies = policies
+        self.policies = policies
         self._subprocess_worker = SubprocessWorker()
         self._after_decode = crash_point(f"{worker.name}.after_decode")
         self._after_work = crash_point(f"{worker.name}.after_work")
-
-    async def reach(self, sequence: int) -> None:
-        """Return when the policies that hold for records up to a sequence are known. Raises
-        `Unavailable` and `Forbidden`."""
-        await self._policies.reach(sequence)
 
     def close(self) -> None:
         self._subprocess_worker.close()
@@ -113,8 +108,8 @@ class RecordProcessor:
                 raise
             return None
         self._after_decode()
-        policy = self._policies.of(address.tenant, address.session, record.sequence)
-        untrusted = partial(self._policies.untrusted_kinds, address.tenant, address.session)
+        policy = self.policies.of(address.tenant, address.session, record.sequence)
+        untrusted = partial(self.policies.untrusted_kinds, address.tenant, address.session)
         return (
             address,
             event,

@@ -14,6 +14,7 @@ from typing import Self, TypeVar
 
 import msgspec
 
+from weft.log.timeouts import cancelled
 from weft.readmodel.database import Database
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
@@ -28,7 +29,7 @@ READERS = 4
 LOOK_SECONDS = 0.001
 """Between two reads of the checkpoint while a request waits for it; a read takes 10 µs."""
 LEAVE_SECONDS = 0.5
-"""Until idle readers close a generation that was replaced."""
+"""Until a generation that was replaced is closed."""
 DOUBT_SECONDS = 10.0
 """Least time between two checks of the whole file after failed requests."""
 HELD_UP_SECONDS = 0.1
@@ -54,31 +55,6 @@ def _read_apart(
         return reader.read(lambda model: work(model, wanted), Reader.check)
 
 
-class _Background:
-    """Reads that may be slow: status, listings, the start of a replica. They run in aiosqlite's
-    thread, for one task at a time."""
-
-    def __init__(self, data_dir: Path) -> None:
-        self._reader = Reader(data_dir)
-        self._database: Database | None = None
-
-    async def read(self, work: Callable[[ReadModel], T], doubt: Callable[[Reader], None]) -> T:
-        if self._database is None or not self._reader.is_there():
-            await self.close()
-            self._database = await Database(lambda: self._reader.model().db).__aenter__()
-        return await self._database.run(lambda _: self._reader.read(work, doubt))
-
-    async def leave_if_replaced(self) -> None:
-        if self._database is not None and not self._reader.is_there():
-            await self.close()
-
-    async def close(self) -> None:
-        database, self._database = self._database, None
-        if database is not None:
-            await database.close()
-        self._reader.close()
-
-
 class Replica:
     """`async with Replica(data_dir) as replica:`, for any number of tasks at once."""
 
@@ -86,12 +62,11 @@ class Replica:
         self._data_dir = data_dir
         self._generations = Generations(data_dir)
         self._seats = asyncio.Semaphore(READERS)
-        self._background: list[_Background] = []
         self._turns = Turns()
         self._has_read = False
         """Whether a short read was done in this turn of the event loop."""
-        self._idle: list[Reader] = []
-        self._checkpoint = Reader(data_dir)
+        self._reader = Reader(data_dir)
+        """Of the event loop: whoever reads does not wait meanwhile."""
         self._look: asyncio.Task[int] | None = None
         self._hurried = False
         self._doubted = float("-inf")
@@ -103,19 +78,12 @@ class Replica:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._leaving.cancel()
-        await asyncio.gather(self._leaving, return_exceptions=True)
-        if self._look is not None:
-            self._look.cancel()
-            await asyncio.gather(self._look, return_exceptions=True)
-        for background in self._background:
-            await background.close()
-        for reader in (*self._idle, self._checkpoint):
-            reader.close()
+        await cancelled(self._leaving, self._look)
+        self._reader.close()
 
     def watermark(self) -> int:
         """The last sequence folded. Raises `Unavailable` where there is no read model yet."""
-        return self._checkpoint.model().watermark()
+        return self._reader.model().watermark()
 
     def hurry(self) -> None:
         """End all waiting: every deadline is now."""
@@ -137,7 +105,7 @@ class Replica:
         for. All waiting requests share one read of the checkpoint. Waits for the first read model,
         too, and raises `Unavailable` if none appears.
         """
-        if sequence <= 0 and self._checkpoint.is_there():
+        if sequence <= 0 and self._reader.is_there():
             return 0
         folded = self._folded()
         if self._look is None or self._look.done():
@@ -150,13 +118,13 @@ class Replica:
         return folded if folded >= 0 else self.watermark()
 
     async def read(self, work: Callable[[ReadModel], T]) -> T:
-        """`work` over one consistent state of the current generation, in the background."""
+        """`work` over one consistent state of the current generation, in aiosqlite's thread, for
+        reads that may be slow: status, listings, the start of a replica. Each opens the generation
+        anew (1 ms), so that no idle reader keeps a replaced file open."""
         async with self._seats:
-            reader = self._background.pop() if self._background else _Background(self._data_dir)
-            try:
-                return await reader.read(work, self._doubt)
-            finally:
-                self._background.append(reader)
+            with Reader(self._data_dir) as reader:
+                async with Database(lambda: reader.model().db) as database:
+                    return await database.run(lambda _: reader.read(work, self._doubt))
 
     async def read_here(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
         """`work` in the event loop, for work of some milliseconds. Threads, which wait for the
@@ -164,11 +132,7 @@ class Replica:
         of a single compile's time. Over aiosqlite, statement by statement, a compile's reads take
         five times as long."""
         async with self.turn(tenant):
-            reader = self._idle.pop() if self._idle else Reader(self._data_dir)
-            try:
-                return reader.read(work, self._doubt)
-            finally:
-                self._idle.append(reader)
+            return self._reader.read(work, self._doubt)
 
     @asynccontextmanager
     async def turn(self, tenant: str) -> AsyncIterator[None]:
@@ -206,18 +170,11 @@ class Replica:
             reader.check()
 
     async def _leave_replaced(self) -> None:
-        """Idle readers close a generation that was replaced: its file stays on disk as long as one
-        has it open."""
+        """Close a generation that was replaced, even if nobody asks: its file stays on disk as
+        long as a reader has it open."""
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
-            for reader in (*self._idle, self._checkpoint):
-                reader.leave_if_replaced()
-            for _ in range(len(self._background)):
-                background = self._background.pop(0)  # nobody else uses it meanwhile
-                try:
-                    await background.leave_if_replaced()
-                finally:
-                    self._background.append(background)
+            self._reader.leave_if_replaced()
 
     async def _next_look(self) -> int:
         await asyncio.sleep(LOOK_SECONDS)

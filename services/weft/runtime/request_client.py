@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import msgspec
 import nats.errors
+from nats.aio.msg import Msg
 
 from weft.log.api import replied
 from weft.log.connection import Connection
-from weft.log.request_replies import Reply as Replied
 from weft_schemas.compile import ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Unavailable, error_from
 from weft_schemas.subjects import request_subject
@@ -57,13 +57,13 @@ async def ask(
         ) from None
     except nats.errors.Error as error:
         raise Unavailable(f"{service} could not be asked: {error}; try again") from None
-    code = reply.header(ERROR_HEADER)
+    code = (reply.headers or {}).get(ERROR_HEADER)
     if code:
-        raise error_from(code, msgspec.json.decode(reply.payload, type=ErrorReply).message)
-    return _decoded(service, reply.payload, kind)
+        raise error_from(code, msgspec.json.decode(reply.data, type=ErrorReply).message)
+    return _decoded(service, reply.data, kind)
 
 
-async def _replied(connection: Connection, subject: str, payload: bytes, wait: float) -> Replied:
+async def _replied(connection: Connection, subject: str, payload: bytes, wait: float) -> Msg:
     absent = min(wait, ABSENT_SECONDS)
     while True:
         try:

@@ -10,6 +10,7 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Mapping
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ SECRETS = frozenset(
     }
 )
 """Fields that are never shown."""
+
+_CREDENTIALS = ("user", "password", "token", "creds", "tls_ca", "tls_cert", "tls_key")
 
 MASK = "********"
 _IN_ADDRESS = re.compile(r"//[^/@,]*@")
@@ -111,20 +114,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def connection(self) -> dict[str, Any]:
         """Address and credentials, as the arguments of `weft.log.connection.connect`."""
-        return {
-            "url": self.nats_url,
-            "user": self.user,
-            "password": self.password,
-            "token": self.token,
-            **{
-                name: str(path) if path is not None else None
-                for name, path in (
-                    ("creds", self.creds),
-                    ("tls_ca", self.tls_ca),
-                    ("tls_cert", self.tls_cert),
-                    ("tls_key", self.tls_key),
-                )
-            },
+        given = {name: getattr(self, name) for name in _CREDENTIALS}
+        return {"url": self.nats_url} | {
+            name: None if value is None else str(value) for name, value in given.items()
         }
 
     def credential(self) -> bytes:
@@ -223,14 +215,12 @@ def _existing_file(text: str | Path) -> Path:
     return path
 
 
-def _tenant(text: str) -> str:
-    encode_token(text)
-    return text
+def _valid(check: Callable[[str], object]) -> Callable[[str], str]:
+    def checked(text: str) -> str:
+        check(text)
+        return text
 
-
-def _principal(text: str) -> str:
-    principal_token(text)
-    return text
+    return checked
 
 
 def _address(text: str) -> str:
@@ -240,34 +230,19 @@ def _address(text: str) -> str:
     return text
 
 
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def check(text: str) -> int:
+def _number(kind: type[int] | type[float], least: float, most: float) -> Callable[[str], float]:
+    limits = f"{least} or more" if most == inf else f"{least} to {most}"
+
+    def check(text: str) -> float:
         try:
-            value = int(text)
+            value = kind(text)
         except ValueError:
-            raise ValueError("not a whole number") from None
-        if not low <= value <= high:
-            raise ValueError(f"give {low} to {high}")
+            raise ValueError(f"not a {'whole ' * (kind is int)}number") from None
+        if not least <= value <= most or value == inf:
+            raise ValueError(f"give {limits}")
         return value
 
     return check
-
-
-def _not_negative(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError("not a number") from None
-    if not 0 <= value < float("inf"):
-        raise ValueError("give 0 or more")
-    return value
-
-
-def _seconds(text: str) -> float:
-    value = _not_negative(text)
-    if not value:
-        raise ValueError("give more than 0")
-    return value
 
 
 def _one_of(*words: str) -> Callable[[str], str]:
@@ -297,18 +272,18 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "tls_ca": _existing_file,
     "tls_cert": _existing_file,
     "tls_key": _existing_file,
-    "tenant": _tenant,
-    "principal": _principal,
+    "tenant": _valid(encode_token),
+    "principal": _valid(principal_token),
     "data_dir": Path,
     "encoding": encoding_named,
-    "heavy_processes": _whole(1, 64),
-    "heavy_seconds": _seconds,
-    "http_port": _whole(0, 65_535),
+    "heavy_processes": _number(int, 1, 64),
+    "heavy_seconds": _number(float, 0.001, inf),
+    "http_port": _number(int, 0, 65_535),
     "log_level": _one_of("debug", "info", "warning", "error"),
     "durability": _one_of("process", "power", "cluster"),
-    "max_age_days": _not_negative,
-    "max_bytes": _whole(0, 2**63 - 1),
-    "idle_close_seconds": _not_negative,
+    "max_age_days": _number(float, 0, inf),
+    "max_bytes": _number(int, 0, 2**63 - 1),
+    "idle_close_seconds": _number(float, 0, inf),
     "traces": _traces,
     "trace_content": _yes_or_no,
 }

@@ -8,13 +8,13 @@ pool of them (`runtime/pool.py`).
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import signal
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkContext, SpawnContext
+from multiprocessing.util import register_after_fork
 from typing import ParamSpec, Protocol, TypeVar, cast
 
 from weft.runtime.logs import safe_error
@@ -29,6 +29,9 @@ NICENESS = 10
 a third, small compiles beside huge results took 55 to 99 ms at p99 (quiet 13), with a tenth 24."""
 WORK_SECONDS = 60.0
 """Longest that one piece of work may take: far above the slowest real body (a few seconds)."""
+
+SPAWN = SpawnContext()
+"""A fork of a process with a running event loop and threads is not safe."""
 
 
 class WorkDied(WeftError):
@@ -117,18 +120,24 @@ class SubprocessWorker:
         self._child = None
 
 
-class _Spawned:
-    """A process of its own."""
+class Started:
+    """A process of its own, with a pipe to it. `target` is given the other end of the pipe, this
+    process's id and `args`."""
 
-    def __init__(self) -> None:
-        # spawn: a fork of a process with a running event loop and threads is not safe.
-        context = multiprocessing.get_context("spawn")
+    def __init__(
+        self, context: SpawnContext | ForkContext, target: Callable[..., None], *args: object
+    ) -> None:
         self.pipe, theirs = context.Pipe()
-        self._process: SpawnProcess = context.Process(
-            target=_serve, args=(theirs, os.getpid()), daemon=True
-        )
-        self._process.start()
+        process = context.Process(target=target, args=(theirs, os.getpid(), *args), daemon=True)
+        # A fork would keep this end open, and never see that it was closed.
+        register_after_fork(self.pipe, Connection.close)
+        process.start()
         theirs.close()
+        self._process = process
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid
 
     def kill(self) -> None:
         self._process.kill()
@@ -136,7 +145,7 @@ class _Spawned:
 
 
 async def _spawned() -> Child:
-    return _Spawned()
+    return Started(SPAWN, _serve)
 
 
 def _ask(pipe: Connection, call: object) -> object:

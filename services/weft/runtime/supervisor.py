@@ -16,6 +16,7 @@ from typing import IO
 
 import msgspec
 
+from weft.log.timeouts import cancelled
 from weft.runtime.logs import fields
 from weft.runtime.parent_death import VARIABLE as PARENT_VARIABLE
 
@@ -114,9 +115,7 @@ class Supervisor:
             drained(keeper.child.name)
 
         await asyncio.gather(*(end(keeper) for keeper in self._keepers))
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancelled(*self._tasks)
         self._tasks = []
 
 

@@ -8,8 +8,9 @@ ids and counts, and texts only if `WEFT_TRACE_CONTENT` allows it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,10 +73,11 @@ class Tracing:
                 span.end(ended_ns)
 
     @contextmanager
-    def retrieval(self, session: str, query: str) -> Iterator[Retrieval]:
-        """The span of a compile, within that of its request."""
+    def retrieval(self, session: str, query: str) -> Iterator[Callable[[bytes], None]]:
+        """The span of a compile, within that of its request. Call what it gives with the pack, as
+        JSON, when it is made."""
         if self._tracer is None:
-            yield Retrieval(None)
+            yield lambda pack: None
             return
         from opentelemetry.trace import SpanKind
 
@@ -89,29 +91,20 @@ class Tracing:
         with self._tracer.start_as_current_span(
             "retrieval weft", kind=SpanKind.INTERNAL, attributes=attributes
         ) as span:
-            yield Retrieval(span)
+            yield partial(_tell_of_pack, span)
 
 
-class Retrieval:
-    """What is told of a compile when it is made."""
-
-    def __init__(self, span: Span | None) -> None:
-        self._span = span
-
-    def made(self, pack: bytes) -> None:
-        """The pack, as JSON: tokens of its prompt, the sequence read, and how many items are in it
-        and were not."""
-        if self._span is not None:
-            made = msgspec.json.decode(pack, type=_Made)
-            self._span.set_attribute("gen_ai.usage.input_tokens", made.stats.prompt_tokens)
-            self._span.set_attribute("weft.sequence", made.sequence)
-            self._span.set_attribute("weft.items.included", made.stats.included_count)
-            self._span.set_attribute("weft.items.dropped", made.stats.dropped_count)
+def _tell_of_pack(span: Span, pack: bytes) -> None:
+    made = msgspec.json.decode(pack, type=_Made)
+    span.set_attribute("gen_ai.usage.input_tokens", made.stats.prompt_tokens)
+    span.set_attribute("weft.sequence", made.sequence)
+    span.set_attribute("weft.items.included", made.stats.included_count)
+    span.set_attribute("weft.items.dropped", made.stats.dropped_count)
 
 
-def continued(record: LogRecord, span: Span | None) -> LogRecord:
+def continued(record: LogRecord, span: Span) -> LogRecord:
     """The record as part of a span, so that what is derived of it is, too."""
-    return record if span is None else replace(record, traceparent=trace_of(span))
+    return replace(record, traceparent=trace_of(span))
 
 
 class _Stats(msgspec.Struct, frozen=True):

@@ -13,10 +13,10 @@ from typing import IO, cast
 import msgspec
 from msgspec.structs import replace
 
-from weft.log.body_migration import adopt
 from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.server import Durability, EmbeddedServer
+from weft.log.timeouts import cancelled
 from weft.log.topology import Change, Limits, provision
 from weft.runtime.deployment import made_secret, private
 from weft.runtime.settings import Settings
@@ -81,7 +81,7 @@ async def running(
             settings = replace(settings, nats_url=server.url)
         for node in cluster.nodes if cluster else [server] if server else []:
             keeper = asyncio.create_task(_keep_alive(node))
-            stack.push_async_callback(_cancelled, keeper)
+            stack.push_async_callback(cancelled, keeper)
         await provision_log(settings)
         environ = {
             "WEFT_NATS_URL": settings.nats_url,
@@ -103,13 +103,10 @@ async def provision_log(settings: Settings) -> list[Change]:
     connection = await connect(name="weft-provision", **settings.connection())
     try:
         changes = await provision(connection, cast(Durability, settings.durability), limits)
-        adopted = await adopt(connection)
     finally:
         await connection.close()
     for change in changes:
         _log.info("log: %s", change)
-    if adopted:
-        _log.info("log: %d bodies of an earlier release belong to their tenants now", adopted)
     return changes
 
 
@@ -132,8 +129,3 @@ async def _restart(server: EmbeddedServer) -> None:
         await server.restart()
     except (WeftError, OSError) as error:  # such as no room for its configuration
         _log.error("nats-server: %s", error)
-
-
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)

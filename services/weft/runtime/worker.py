@@ -22,6 +22,7 @@ from weft.log.consuming import Delivery
 from weft.log.message import Ack, Message, Outcome
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
+from weft.log.timeouts import cancelled
 from weft.runtime import parking
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.deriving import Worker
@@ -103,9 +104,7 @@ async def _together(
         raise
     finally:
         subscriber.pause()
-        for task in (*beside, work):
-            task.cancel()
-        await asyncio.gather(*beside, work, return_exceptions=True)
+        await cancelled(*beside, work)
 
 
 class WorkerLoop:
@@ -176,7 +175,7 @@ class WorkerLoop:
         away."""
         while not self._process.stopping.is_set():
             try:
-                await self._processor.reach(sequence)
+                await self._processor.policies.reach(sequence)
             except Unavailable as error:
                 self._process.health.report("policies", str(error))
                 await asyncio.sleep(PUBLISH_PAUSE)

@@ -38,9 +38,6 @@ class MemoryLog(EventLog):
     def close(self) -> None:
         self.model.close()
 
-    async def last_sequence(self) -> int:
-        return len(self.records)
-
     async def read(self, sequence: int) -> LogRecord:
         if not 1 <= sequence <= len(self.records):
             raise NotFound(f"event {sequence} is not in this log of {len(self.records)} events")
