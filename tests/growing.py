@@ -205,19 +205,3 @@ def calls(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
             sys.setprofile(before)
         counts.append(count)
     return math.log(max(counts[1], 1) / max(counts[0], 1), sizes[1] / sizes[0])
-
-
-@cache
-def _caches() -> tuple[Any, ...]:
-    return tuple(
-        value
-        for _, module in modules()
-        for value in vars(module).values()
-        if hasattr(value, "cache_clear")
-    )
-
-
-def cached() -> None:
-    """Forget what functions of weft remember of earlier calls."""
-    for one in _caches():
-        one.cache_clear()

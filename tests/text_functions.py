@@ -24,10 +24,11 @@ from weft_schemas.events import Origin
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import FirewallRules, Phase
 
-TOUCHING = frozenset(
-    "asyncio nats faststream socket ssl subprocess shutil signal threading multiprocessing sqlite3 "
-    "tempfile pathlib os sys fcntl resource aiosqlite httpx uvicorn opentelemetry".split()
-)
+_TOUCHING = """
+asyncio nats faststream socket ssl subprocess shutil signal threading multiprocessing sqlite3
+tempfile pathlib os sys fcntl resource aiosqlite httpx uvicorn opentelemetry
+"""
+TOUCHING = frozenset(_TOUCHING.split())
 """What a module imports that touches the world; its functions are not called with made-up text."""
 ITEM = ContextItem("a", ItemKind.USER_TURN, "a")
 MADE: dict[Any, Any] = {
@@ -148,7 +149,7 @@ def _shape(kind: Any) -> Callable[[str], Any]:
     made = tuple if typing.get_origin(one) is tuple else list
 
     def many(text: str) -> Any:
-        parts = [f"{text[at : at + 4]}{at}" for at in range(0, len(text), 4)]
+        parts = [f"{text[at : at + 4]}{at}{text[-6:]}" for at in range(0, len(text), 4)]
         return made(part.encode() for part in parts) if of_bytes else made(parts)
 
     return many
