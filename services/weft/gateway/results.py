@@ -245,9 +245,7 @@ def _flagged(result: CallToolResult, envelope: ResultEnvelope) -> CallToolResult
     return result.model_copy(update={"content": [TextContent(text=note), *result.content]})
 
 
-def _withheld(
-    result: CallToolResult, envelope: ResultEnvelope, has_schema: bool
-) -> CallToolResult:
+def _withheld(result: CallToolResult, envelope: ResultEnvelope, has_schema: bool) -> CallToolResult:
     """What stands for a result that the policy drops or redacts for what the guards saw in it."""
     names = ", ".join(sorted({f"{signal.kind} {signal.name}" for signal in envelope.signals}))
     note = f"[weft: the policy in force withholds what this tool returned: {names}.]"
