@@ -7,6 +7,7 @@ import math
 import pkgutil
 import re
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -47,20 +48,20 @@ def patterns(skip: tuple[str, ...] = ()) -> Iterator[tuple[str, re.Pattern[str],
     """Every pattern of the standard library's `re` that a module holds, by its name, with the work
     that is done with it."""
     seen: set[int] = set()
-    everything = "\n".join(_source(module) for _, module in modules(skip))
+    everything = "\n".join(source(module) for _, module in modules(skip))
     for name, module in modules(skip):
         for attribute, value in sorted(vars(module).items()):
             for label, one in _held(f"{name}.{attribute}", value):
                 if id(one) in seen:
                     continue
                 seen.add(id(one))
-                where = _source(module) if attribute.startswith("_") else everything
+                where = source(module) if attribute.startswith("_") else everything
                 methods = set(re.findall(rf"\b{re.escape(attribute)}\.(\w+)\(", where))
                 yield label, one, searched(one, methods <= {"match", "fullmatch"} and bool(methods))
 
 
 @cache
-def _source(module: ModuleType) -> str:
+def source(module: ModuleType) -> str:
     return Path(module.__file__ or "").read_text(encoding="utf-8")
 
 
@@ -132,7 +133,7 @@ def growth(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
     for again in (1, _TIMES - 1):
         for _ in range(again):
             for text, times in zip(texts, taken, strict=True):
-                times.append(_seconds(work, text))
+                times.append(seconds(work, text))
                 if times[-1] == math.inf:
                     return math.inf
                 if median(taken[0]) < _LEAST_SECONDS:
@@ -143,7 +144,7 @@ def growth(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
     return exponent
 
 
-def _seconds(work: Search, text: str) -> float:
+def seconds(work: Search, text: str) -> float:
     """Of this process's own time; infinite where it does not end."""
     begun = process_time()
     try:
@@ -183,3 +184,24 @@ def slow(
         if exponent > QUADRATIC:
             return unit, exponent
     return None
+
+
+def calls(work: Search, unit: str, sizes: tuple[int, int] = SIZES) -> float:
+    """The exponent with which the calls grow that it makes, of Python's functions and of those in
+    C: the same on every run, and blind for what one call does."""
+    counts = []
+    for size in sizes:
+        count = 0
+
+        def note(frame: Any, event: str, arg: Any) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            work(unit * (size // len(unit)) + "\x01")
+        finally:
+            sys.setprofile(before)
+        counts.append(count)
+    return math.log(max(counts[1], 1) / max(counts[0], 1), sizes[1] / sizes[0])

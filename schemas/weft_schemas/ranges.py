@@ -20,7 +20,12 @@ MOST_CHARACTERS = 32_000
 """Of a text. A query of so many words is no longer one."""
 MOST_NAME = 1_000
 """Characters of a name, an id, a handle or a pattern."""
+MOST_GLOB = 200
+"""Characters of a glob over names."""
 MOST_ELEMENTS = 10_000
+MOST_RULES = 200
+"""Of a policy's rules with globs. Those of a request are held against each other and those in force
+before anything else is done."""
 
 Range = tuple[float, float]
 Kept = TypeVar("Kept", bound=msgspec.Struct)
@@ -42,8 +47,14 @@ _NUMBERS: dict[str, Range] = {
     "args": (-(2**53), 2**53),
 }  # fmt: skip
 """Field → least and most. Of a field that holds several, of each."""
-_TEXTS = {"query": MOST_CHARACTERS}
-"""Field → most characters; `MOST_NAME` where it is not named."""
+_GLOBS = ("ToolRule.tool", "SignalRule.signal", "MemoryRules.results")
+_TEXTS = {"query": MOST_CHARACTERS, **dict.fromkeys(_GLOBS, MOST_GLOB)}
+"""Field, with its Struct where others have one of its name → most characters; `MOST_NAME` where it
+is not named."""
+_LISTS = dict.fromkeys(
+    ("FirewallRules.tools", "FirewallRules.actions", "MemoryRules.results"), MOST_RULES
+)
+"""Field → most elements; `MOST_ELEMENTS` where it is not named."""
 _FREE = frozenset({"tools", "cards", "hydration", "args_schema"})
 """Fields whose content is the caller's own and costs what its bytes cost."""
 
@@ -52,7 +63,9 @@ def check_ranges(value: msgspec.Struct, what: str, path: str = "$") -> None:
     """Raises `InvalidInput` that names the first field that is out of its range."""
     for field in value.__struct_fields__:
         if not (field in _FREE and not _holds_rules(value, field)):
-            _check(getattr(value, field), field, what, f"{path}.{field}")
+            whole = f"{type(value).__name__}.{field}"
+            name = whole if whole in _TEXTS or whole in _LISTS else field
+            _check(getattr(value, field), name, what, f"{path}.{field}")
 
 
 def _holds_rules(value: msgspec.Struct, field: str) -> bool:
@@ -74,10 +87,9 @@ def _check(value: Any, field: str, what: str, path: str) -> None:
             bounds = f"{_shown(least)} to {_shown(greatest)}"
             raise InvalidInput(f"{what}: {path} is {value}; give {bounds}")
     elif isinstance(value, (tuple, list, dict)):
-        if len(value) > MOST_ELEMENTS:
-            raise InvalidInput(
-                f"{what}: {path} has {len(value)} elements; give at most {MOST_ELEMENTS}"
-            )
+        most = _LISTS.get(field, MOST_ELEMENTS)
+        if len(value) > most:
+            raise InvalidInput(f"{what}: {path} has {len(value)} elements; give at most {most}")
         for key, one in value.items() if isinstance(value, dict) else enumerate(value):
             if isinstance(key, str):
                 _check(str(key), "", what, f"{path} (a key)")

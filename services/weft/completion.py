@@ -45,6 +45,13 @@ class ChatEndpoint(msgspec.Struct, frozen=True):
     timeout: float = 30.0
     """Seconds until the whole answer is there."""
 
+    def __post_init__(self) -> None:
+        if "@" in self.url.partition("://")[2].partition("/")[0]:
+            raise ConfigurationError(
+                "the address of a model endpoint holds a user's name or password, which would "
+                "stand in errors and logs; give http://host/v1 and the key by itself"
+            )
+
     def complete(self, instruction: str, question: str, max_tokens: int) -> str:
         """The model's text, at temperature 0. Credentials in what is asked are masked, so that they
         leave for no endpoint, whoever asks.

@@ -22,7 +22,13 @@ from weft_schemas.errors import Forbidden, NotFound
 from weft_schemas.grants import Grant, ScopeGrants
 from weft_schemas.ids import OPERATOR
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
-from weft_schemas.policy import ContextPolicy, Phase
+from weft_schemas.policy import (
+    ContextPolicy,
+    FirewallRules,
+    MemoryRules,
+    Phase,
+    PhaseRule,
+)
 from weft_schemas.routing import Catalog, SelectableItem
 from weft_schemas.status import StatusReply
 
@@ -150,6 +156,50 @@ async def test_a_policy_is_the_operators_to_publish(serving):
         pack = await client.compile("strict", "answer", after=ack.sequence, timeout=PATIENCE)
     assert pack.policy_version == ack.sequence
     assert pack.stats.dropped_reasons["sensitivity"] > 0
+
+
+LONG = " ".join(f"line {number} of the secret ledger" for number in range(400))
+CLOSED = ContextPolicy(
+    session="closed",
+    phases={Phase.ANSWER: PhaseRule(tuple(ItemKind), limits={ItemKind.AGENT_MSG: 1})},
+    firewall=FirewallRules(show="always_summary"),
+    memory=MemoryRules(fact_tokens=0, episode_tokens=0),
+)
+"""In every way that a request could loosen."""
+
+
+async def test_an_operators_loosened_pack_is_no_base_for_anybody_else(serving):
+    """Neither what was shown beyond the limits, nor levels, nor the memory header stays."""
+    call = ContextItem("c", ItemKind.TOOL_CALL, "ledger", metadata={"tool_name": "ledger"})
+    items = [
+        ContextItem("m", ItemKind.USER_TURN, "my timezone is CET"),
+        ContextItem("a", ItemKind.AGENT_MSG, "said EARLIER"),
+        ContextItem("b", ItemKind.AGENT_MSG, "said later"),
+        call,
+        ContextItem("r", ItemKind.TOOL_RESULT, LONG, parent_id="c"),
+        ContextItem("u", ItemKind.USER_TURN, "SEVEN", sensitivity=Sensitivity.CONFIDENTIAL),
+    ]
+    hidden = ("SEVEN", "EARLIER", "user_timezone", "line 399 ")
+    async with agent(serving, "acme-operator") as operator, agent(serving, "acme-agent") as client:
+        await client.publish("closed", items)
+        after = (await operator.publish_policy(CLOSED)).sequence
+        wide = ContextPolicy(sensitivity_floor=Sensitivity.RESTRICTED)
+        asked = {"after": after, "timeout": PATIENCE, "budget": 20_000}
+        base = await operator.compile("closed", "answer", policy=wide, **asked)
+        assert [one for one in hidden if one not in base.prompt] == []
+        # A policy that a request brings has no number, and so has none at all.
+        for policy in (CLOSED, None):
+            plain = await client.compile("closed", "answer", policy=policy, **asked)
+            assert [one for one in hidden if one in plain.prompt] == []
+            pack = await client.compile(
+                "closed", "answer", policy=policy, stable_from=base.id, **asked
+            )
+            assert [one for one in hidden if one in pack.prompt] == []
+            assert "compiled fresh: the policy is another" in pack.stats.notes
+        again = await operator.compile(
+            "closed", "answer", policy=wide, stable_from=base.id, **asked
+        )
+        assert again.prompt == base.prompt
 
 
 async def test_no_process_was_refused_anything_it_needs(serving):

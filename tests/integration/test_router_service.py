@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import pytest_asyncio
+from tests.chat_endpoint import ChatServer
 from tests.integration.folding import folding
 from tests.integration.processes import PATIENCE, Running, started
 
@@ -22,6 +23,7 @@ from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import EnvelopeEvent, ErasedEvent, Origin, encode_event
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
+from weft_schemas.policy import ContextPolicy, FirewallRules, SecretPattern
 from weft_schemas.routing import Catalog, ChoiceAudit, RouteAudit, SelectableItem
 from weft_schemas.subjects import AUDIT_STREAM, derived_subject
 
@@ -40,8 +42,8 @@ ITEMS = (
 
 
 @asynccontextmanager
-async def routing(server, data_dir: Path) -> AsyncIterator[Running]:
-    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(data_dir)}
+async def routing(server, data_dir: Path, **settings: str) -> AsyncIterator[Running]:
+    environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(data_dir), **settings}
     async with started("weft.cli.main", "work", "router", **environ) as router:
         await router.until_ready()
         yield router
@@ -151,6 +153,24 @@ async def test_an_unknown_catalogue_and_tool_say_what_to_do(router, client: Clie
         await client.hydrate("zz", "s1", catalog="tools")
     with pytest.raises(InvalidInput, match="top_k is 99"):
         await client.route("x", "tools", top_k=99)
+
+
+async def test_what_the_policy_knows_as_secrets_is_sent_to_no_model(
+    log: Connection, server, client: Client, tenant: str, tmp_path: Path
+) -> None:
+    rules = FirewallRules(secret_patterns=(SecretPattern("badge", "BADGE-[0-9]+"),))
+    await client.publish_policy(ContextPolicy(firewall=rules))
+    ack = await client.publish_catalog(Catalog("tools", ITEMS))
+    with ChatServer(lambda _, question: question) as model:
+        asks = {"WEFT_ROUTER_URL": model.url, "WEFT_ROUTER_MODEL": "small"}
+        async with folding(log, tmp_path), routing(server, tmp_path, **asks):
+            async with asyncio.timeout(PATIENCE):
+                while "badge" not in str(model.requests[-1:]):  # until the policy is folded
+                    reply = await client.route(
+                        "pay with BADGE-12345", "tools", after=ack.sequence, timeout=60
+                    )
+                    assert reply.cards[0].id == "pay"
+    assert "BADGE-" not in str(model.requests[-1])
 
 
 async def test_a_broken_version_leaves_the_one_before(router, client: Client) -> None:

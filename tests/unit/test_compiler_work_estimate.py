@@ -6,11 +6,11 @@ import pytest
 from tests.heavy_load import prose, table
 from tests.session_view import ListView
 
-from weft.compiler.work_estimate import is_short
+from weft.compiler.work_estimate import SHORT_RULES, is_judged_here, is_short
 from weft.readmodel.model import ReadModel, records_of
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
-from weft_schemas.policy import ContextPolicy, Phase
+from weft_schemas.policy import ContextPolicy, FirewallRules, Phase, ToolRule
 from weft_schemas.routing import Catalog, ChoiceCard, HydrationResult, SelectableItem
 
 ASKED = ContextItem("u", ItemKind.USER_TURN, "Which order is late?")
@@ -70,3 +70,13 @@ def test_the_size_of_a_catalogue_counts_where_it_is_read() -> None:
     cards = (ChoiceCard("t1", "t1"),)
     assert is_short(view, CompileRequest(Phase.ROUTE, catalog="c", cards=cards), policy, 0)
     model.close()
+
+
+def test_a_policy_of_many_globs_is_judged_elsewhere() -> None:
+    few, many = (
+        ContextPolicy(firewall=FirewallRules(tools=tuple(ToolRule(f"a{n}*") for n in range(count))))
+        for count in (SHORT_RULES, SHORT_RULES + 1)
+    )
+    assert is_judged_here(CompileRequest(Phase.ANSWER))
+    assert is_judged_here(CompileRequest(Phase.ANSWER, policy=few))
+    assert not is_judged_here(CompileRequest(Phase.ANSWER, policy=many))

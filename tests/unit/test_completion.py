@@ -129,3 +129,9 @@ def test_only_so_many_are_asked_at_once() -> None:
             for _ in range(completion.AT_ONCE):
                 completion._ROOM.release()
             ending.set()
+
+
+def test_an_address_with_a_password_is_refused_without_being_told() -> None:
+    with pytest.raises(ConfigurationError) as told:
+        ChatEndpoint("http://ada:S3cret9x@model.test/v1", "small")
+    assert "S3cret9x" not in str(told.value)

@@ -312,6 +312,35 @@ def test_what_the_next_call_is_made_with_stays(text: str) -> None:
         assert seen(told) == told
 
 
+ALONE = (
+    "sk_062a30c2-c681-4ae7-9521-9e7eb84478c3",
+    "sk_sbox_" + "23t3lfdls2s2yytgb6jhvv4szm6",
+    "sk_1da939ade2c7d213" + "ca1eb892ac24ffe5",
+    "AVNS_XSuA-UhY_8l7n4q",
+    "SG.ZXhhbXBsZVNlbmRncmQx.EHl6QWJjRGVmR2hpSktMbU5vcFFS",
+    "CFPAT-PI4L1bXAJwgRvjU_cvLmegPC8",
+    'password = "mySecretPassword789"',
+)
+
+
+@pytest.mark.parametrize("text", ALONE)
+def test_a_key_is_known_by_its_prefix_alone(text: str) -> None:
+    assert "[secret:" in seen(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk_order-2024-11-24-customer-77",  # a sort key
+        "cus_NffrFeUfNV2Hib pi_3MtwBwLkdIwHu7ix28a3tqPa call_9b1deb4d3b7d4bad9bdd2b0d",
+        "toolu_01A09q90qw90lq917835lq9 run_abc123def456ghi789jkl012 desk_0123456789abcdef01234567",
+        'password = "my-secret-password"',
+    ],
+)
+def test_what_has_another_prefix_is_an_id(text: str) -> None:
+    assert seen(text) == text
+
+
 LINE = b"x" * 99 + b"\n"
 HIDING = {
     "colours": "\x1b[31m",

@@ -9,7 +9,7 @@ import msgspec
 
 from weft_schemas.envelope import Signal
 
-_ANSI = re.compile(
+ANSI = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,16}[@-~]"  # colours, cursor
     "|\x1b[\\]PX^_][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\\\|(?=\n)|$)"  # titles, hyperlinks
     "|\x1b[@-Z\\\\^_a-z0-9=><()#%][0-9A-B]?"
@@ -65,7 +65,7 @@ def clean(data: bytes) -> Cleaned:
         return Cleaned(text, bool(signals), tuple(signals))
     before = len(text)
     if "\x1b" in text or "\x9b" in text:
-        text = _strip(text, _ANSI, "control", "ansi_escape", "terminal escapes", signals)
+        text = _strip(text, ANSI, "control", "ansi_escape", "terminal escapes", signals)
     text = _strip(text, _CONTROL, "control", "control_code", "control codes", signals)
     if not text.isascii():
         for kind, name, pattern, detail in _HIDDEN:

@@ -238,7 +238,14 @@ def _rank(state: State) -> None:
     state.scores = score_groups(
         state.groups, matches, state.question, rule, emphasis, found.latest_user
     )
-    state.prefix = keep(state.view, state.base, state.policy_version, state.groups, state.redacted)
+    state.prefix = keep(
+        state.view,
+        state.base,
+        state.policy_version,
+        state.policy,
+        state.groups,
+        state.redacted,
+    )
     settled = frozenset(group.key for group in _pinned(state)) | state.prefix.shown.keys()
     state.groups = within_limits(state.groups, state.scores, settled, phase, rule, state.ledger)
 

@@ -11,6 +11,7 @@ from weft_schemas.compile import CompileRequest
 from weft_schemas.errors import Forbidden
 from weft_schemas.grants import may_use
 from weft_schemas.ids import OPERATOR
+from weft_schemas.items import Sensitivity
 from weft_schemas.loosening import loosened
 from weft_schemas.policy import ContextPolicy
 
@@ -34,6 +35,14 @@ def within_grants(
     if granted == named:
         return request
     return msgspec.structs.replace(request, scopes=tuple(granted))
+
+
+def floor_of(view: SessionView, request: CompileRequest, principal: str) -> Sensitivity:
+    """The sensitivity floor of a request of now, before its policy is judged: nobody but the
+    operator gets above the one in force."""
+    in_force = view.policy()[1].sensitivity_floor
+    own = in_force if request.policy is None else request.policy.sensitivity_floor
+    return own if principal == OPERATOR else min(own, in_force, key=lambda one: one.level)
 
 
 def policy_of(

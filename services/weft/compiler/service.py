@@ -23,7 +23,8 @@ from weft.compiler.attempt import (
     is_short_work,
     ready_for,
 )
-from weft.compiler.rights import policy_of
+from weft.compiler.rights import floor_of
+from weft.compiler.work_estimate import is_judged_here
 from weft.log.connection import Connection
 from weft.log.message import event_headers
 from weft.log.publishing import Publisher
@@ -164,7 +165,7 @@ class Compiler:
 
         def read(model: ReadModel) -> str:
             view = model.view(asked.tenant, asked.session)
-            floor = policy_of(model, view, request, asked.principal)[0].sensitivity_floor
+            floor = floor_of(view, request, asked.principal)
             turns = view.of_kind(ItemKind.USER_TURN, 1)
             return "".join(turn.text for turn in turns if not turn.sensitivity.reaches(floor))
 
@@ -186,7 +187,8 @@ class Compiler:
             if self._replica.is_late(deadline):
                 wanted = msgspec.structs.replace(wanted, is_late=True)
             outcome: Answer | _Not = _Not.SHORT
-            if not self._pool.is_apart(tenant, self._replica.crowds(tenant)):
+            is_apart = self._pool.is_apart(tenant, self._replica.crowds(tenant))
+            if not is_apart and is_judged_here(request):
                 outcome = await self._replica.read_here(tenant, partial(self._here, wanted))
             if outcome is _Not.SHORT:
                 work = apart(self._data_dir, attempt, wanted)

@@ -40,7 +40,7 @@ from weft_schemas.ids import artifact_handle, handle_key
 from weft_schemas.items import ContextItem, Sensitivity
 from weft_schemas.policy import FirewallRules, ToolRule, rule_for, shown_up_to
 
-FIREWALL_VERSION = "6"
+FIREWALL_VERSION = "7"
 """Rises with every change of what an envelope holds."""
 
 
@@ -165,7 +165,7 @@ _BYTES_PER_TOKEN = 2
 
 def _read(task: _Task, taken: Window) -> _Read:
     cleaned = clean(taken.data)
-    scanned = scan(cleaned.text, task.rules, task.key, task.limits.matches)
+    scanned = scan(cleaned.text, task.rules, task.key, task.limits.matches, taken.data)
     inside = unwrap(scanned.text, task.limits.depth)
     text = scanned.text if inside is None else "\n".join((*inside.texts, *inside.other))
     detected = detect(text, task.item.reserved.content_type)

@@ -12,10 +12,11 @@ from weft.injections.find import NEEDLES, find_injections, plain_letters
 from weft.secrets.escapes import unescaped
 from weft.secrets.find import find_secrets
 from weft.secrets.finding import Finding, fingerprint, masks_of, without_overlaps
+from weft.secrets.hidden import spans_in_source
 from weft.secrets.own import own_rules
 from weft.secrets.prefilter import Prefilter, literals
 from weft.secrets.scanning import NEEDLES as SECRETS
-from weft.secrets.scanning import at_source, behind_escapes, spaced
+from weft.secrets.scanning import at_source, behind_escapes, secrets_in, spaced
 from weft_schemas.envelope import Mask, Signal
 from weft_schemas.items import Sensitivity
 from weft_schemas.policy import FirewallRules, PiiAction
@@ -37,8 +38,9 @@ class Scanned(msgspec.Struct, frozen=True):
 _prefilter = Prefilter(literals([*SECRETS, *NEEDLES]))
 
 
-def scan(text: str, rules: FirewallRules, key: bytes, limit: int) -> Scanned:
-    """Run every guard. `limit` bounds the findings per rule. Linear in `text`."""
+def scan(text: str, rules: FirewallRules, key: bytes, limit: int, raw: bytes = b"") -> Scanned:
+    """Run every guard. `limit` bounds the findings per rule. `raw` is what `text` was cleaned of:
+    a character that was taken back is one in it alone. Linear in `text`."""
     data = text.encode()
     looked_at = spaced(data)
     lowered = looked_at.lower() if data.isascii() else plain_letters(text.lower().encode())
@@ -51,6 +53,7 @@ def scan(text: str, rules: FirewallRules, key: bytes, limit: int) -> Scanned:
         secrets += behind_escapes(data, limit, own)
         if rules.pii is not PiiAction.FLAG:
             persons += at_source(data, plain, find_personal(spaced(plain), limit))
+    secrets += spans_in_source(data, lambda seen: secrets_in(seen, limit, own), raw)
     secrets = without_overlaps(secrets)
     persons = without_overlaps(persons)
     signals = _secret_signals(data, secrets, key) + _person_signals(persons)

@@ -39,8 +39,8 @@ class Guard(msgspec.Struct, frozen=True):
 
 def safe(text: str, guard: Guard) -> str:
     """Any text of a server's without secrets and hidden characters."""
-    cleaned = clean(text.encode("utf-8", "surrogatepass")).text
-    return scan(cleaned, guard.rules, guard.key, Bounds().matches).text
+    raw = text.encode("utf-8", "surrogatepass")
+    return scan(clean(raw).text, guard.rules, guard.key, Bounds().matches, raw).text
 
 
 def safe_value(value: Any, guard: Guard) -> Any:

@@ -34,6 +34,36 @@ _IMAGINED = re.compile(
 )
 """These words turn their whole sentence into a supposition. At the beginning of a sentence they do
 the same to everything after it."""
+_HANDED = (
+    r"e-?mails?|mails?|messages?|letters?|texts?|notes?|sms|transcripts?|articles?|pages?|documents?"
+    r"|reviews?|posts?|comments?|paragraphs?|sentences?|conversations?|chats?|stor(?:y|ies)|novels?"
+    r"|poems?|scripts?|characters?|replies|quotes?|reports?|forms?|tickets?"
+)
+_HANDS_OVER = re.compile(
+    r"\W*(?:(?:please|now|then|and|ok(?:ay)?|(?:can|could|would|will) you|i want you to|let's)\W+)*"
+    r"(?:summari[sz]e|translate|rewrite|rephrase|paraphrase|proofread|reply|respond|draft|write"
+    r"|compose|repeat|recite|read|quote|type|act|play|role-?play|speak|answer|classify|extract"
+    r"|analy[sz]e|check|review|edit|shorten|improve|continue|complete|process)\b"
+    rf"|.*\b(?:this|these|following|below|her|his|their)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\b"
+    rf"|.*\b(?:the|an?)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\s+"
+    r"(?:I|we|from|that|which|by|says?|said|reads?|speaks?|writes?|goes)\b"
+    r"|(?:\W*(?:from|to|subject|sent|date|cc)\s*:|.*\b(?:dear|to whom it may concern)\b"
+    r"|.*\b(?:sehr geehrte[rs]?|liebe[rs]?|estimad[oa]s?|cher|chère|gentile|egregio|prezad[oa]"
+    r"|geachte|beste|kära?|kjære)\s+\w+\s*,)",
+    re.I,
+)
+"""A sentence that hands over a text, or begins one: what follows it in the turn, and what it says
+itself, may be somebody else's, as in `Summarise this mail. Hi, I'm Eve …`."""
+_SAYS = (
+    r"said|says|wrote|writes|replied|answered|claimed|claims|told|adds|added|dijo|dice|escribió"
+    r"|sagte|sagt|schrieb|dit|écrit|disse|diz|scrisse|scrive|escreveu|zei|zegt|schreef|sa|sade|säger"
+    r"|sier|skrev"
+)
+_SAID_AFTER = re.compile(
+    rf"[,\uff0c;\u2013\u2014-]\s*(?:[\w']+\s+){{0,3}}?(?:{_SAYS})\b|\baccording to\b",
+    re.I,
+)
+"""Whose words a sentence was, told behind them: `my name is Eve, she said`."""
 _INTRODUCES = re.compile(r"\w\s*[:：](?:\s|$)")  # noqa: RUF001
 """After a colon, somebody else may be speaking."""
 _BEFORE = re.compile(
@@ -110,8 +140,9 @@ _REMEMBER = re.compile(
 )
 """Only statements about oneself: an order to remember anything else may come from anybody."""
 
-
 _MY = re.compile(r"my\s(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<value>\S.*)", re.I)
+_ANOTHERS = re.compile(r"\w['’]s\b", re.I)  # noqa: RUF001
+"""What is remembered of oneself is not `my bank's new account`."""
 
 
 def facts_said(
@@ -127,11 +158,15 @@ def facts_said(
     if len(typed) > _MOST_TEXT or _NOT_TYPED.search(typed):
         return []
     found: dict[str, str] = {}
-    spans, start, is_imagined = list(_quoted(typed)), 0, False
+    spans, start = list(_quoted(typed)), 0
+    is_imagined = is_anothers = False
     for end in [*(match.end() for match in _SENTENCE.finditer(typed)), len(typed)]:
         sentence, at, start = typed[start:end].rstrip(), start, end
         is_imagined = is_imagined or _IMAGINED.match(sentence.lstrip()) is not None
-        if is_imagined or _IMAGINED.search(sentence):
+        is_anothers = is_anothers or _HANDS_OVER.match(sentence) is not None
+        if is_imagined or is_anothers or _IMAGINED.search(sentence):
+            continue
+        if _SAID_AFTER.search(sentence):
             continue
         quoted = [(first - at, last - at) for first, last in spans]
         more = ((f"{who}_{key}", value) for key, value in said_in(sentence, others))
@@ -223,9 +258,9 @@ def _identifier(value: str) -> str:
 
 def _remembered(remark: str, who: str) -> tuple[str, str]:
     """Something that the speaker wants remembered about himself."""
-    clause = re.match(
-        r"my\s(?P<key>[\w' -]{2,50}?)\s*(?:\bis\b|\bare\b|=|:)\s+(?P<value>\S.*)", remark, re.I
-    )
+    clause = _MY.match(remark)
+    if _ANOTHERS.search(remark if clause is None else clause["key"]):
+        return "", ""
     value = remark.strip(" .!\"'`*")[:MAX_VALUE]
     if clause is None or _NO_VALUE.match(clause["value"]):
         return ("", "") if is_secret(key_from(remark)) else (note_key(remark), value)

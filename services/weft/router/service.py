@@ -37,6 +37,8 @@ from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
 from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import Asked
+from weft.secrets.own import Own, own_rules
+from weft.secrets.scanning import as_shown
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import BodyRef
@@ -170,7 +172,7 @@ class Routing:
         held = await self._catalogues.held(
             asked.tenant, request.catalog, request.after, request.timeout
         )
-        query = await self._routing_query(request.query)
+        query = await self._routing_query(asked)
         request = await self._experienced(asked, held)
         routed = await held.route(request, query, self._replica.turn(asked.tenant))
         reply = msgspec.structs.replace(
@@ -217,10 +219,17 @@ class Routing:
         audit = ChoiceAudit(asked.tenant, asked.session, request.decision, request.item)
         return ChoiceReply(await self._record("chosen", audit, f"{request.decision}-choice"))
 
-    async def _routing_query(self, query: str) -> str:
+    async def _routing_query(self, asked: Asked[RouteRequest]) -> str:
+        """The query as the transformer words it, which may be a model: what the policy knows as
+        secrets is masked before, and nothing is handed to it where no policy can be read."""
+        query, place = asked.request.query, Place(asked.tenant, asked.session)
         if self._transformer is identity:
             return query
-        return await asyncio.to_thread(self._transformer, query)
+        try:
+            own = await self._replica.read_here(asked.tenant, partial(_own_secrets, place))
+        except Unavailable:
+            return query
+        return await asyncio.to_thread(self._transformer, as_shown(query, own))
 
     async def _experienced(self, asked: Asked[RouteRequest], held: CatalogRouter) -> RouteRequest:
         if asked.session == TENANT_SESSION:
@@ -250,6 +259,10 @@ class Routing:
         payload = msgspec.json.encode(audit, order="deterministic")
         ack = await self._publisher.publish(subject, payload, message_id, headers)
         return ack.sequence
+
+
+def _own_secrets(place: Place, model: ReadModel) -> Own:
+    return own_rules(model.view(place.tenant, place.session).policy()[1].firewall)
 
 
 async def _follow(follower: Follower, catalogues: CatalogRouters) -> None:

@@ -19,12 +19,20 @@ _PLAIN = rb"(/|" + _DEEP_QUOTE + rb")|(?:u00|x|U000000)([2-6][0-9A-Fa-f]|7[0-9A-
 backslashes around a value are known to the patterns that look for it."""
 _UNSEEN = (
     rb"(?:u00|x|U000000)(?:[01][0-9A-Fa-f]|7[fF]|[89][0-9A-Fa-f]|[aA][dD])"
-    rb"|u(?:034[fF]|061[cC]|115[fF]|1160|17[bB][45]|180[b-fB-F]|200[b-fB-F]|202[a-eA-E]"
-    rb"|206[0-9A-Fa-f]|3164|[fF][eE]0[0-9A-Fa-f]|[fF][eE][fF]{2}|[fF]{2}[aA]0|[fF]{3}[9abAB]"
+    rb"|u(?:034[fF]|061[cC]|115[fF]|1160|1680|17[bB][45]|180[b-fB-F]|20[06][0-9A-Fa-f]"
+    rb"|202[89a-fA-F]|205[fF]|2800|3164|[eE][0-9A-Fa-f]{3}|[fF][0-8][0-9A-Fa-f]{2}"
+    rb"|[fF][eE]0[0-9A-Fa-f]|[fF][eE][fF]{2}|[fF]{2}[aA]0|[fF]{3}[9abAB]"
     rb"|[dD][bB]40\\{1,16}u[dD][cdCD][0-9A-Fa-f]{2})"
 )
-"""Those that `weft.bodies.clean` takes out where they stand as they are."""
-_HIDING = re.compile(rb"(?<!\\)\\++(?:" + _PLAIN + rb"|" + _TERMINAL + rb"|" + _UNSEEN + rb")")
+"""Those that split nothing where they stand as they are either (`weft.secrets.hidden`)."""
+_BETWEEN = rb"[A-Za-z0-9_+/=.-]"
+_RETURN = rb"(?<=" + _BETWEEN * 4 + rb")(?<!\\)\\++r(?=" + _BETWEEN * 4 + rb")"
+_BACK = rb"(?<=" + _BETWEEN * 3 + rb")" + _BETWEEN + rb"\\++(?:b|u0008)(?=" + _BETWEEN + rb"{4})"
+"""A carriage return alone and a character that is taken back, in something long."""
+_HIDING = re.compile(
+    rb"(?<!\\)\\++(?:" + _PLAIN + rb"|" + _TERMINAL + rb"|" + _UNSEEN + rb")"
+    rb"|" + _RETURN + rb"|" + _BACK
+)
 _SIGN = re2.compile(
     rb"\\(?:"
     + _TERMINAL
@@ -34,17 +42,24 @@ _SIGN = re2.compile(
     + _UNSEEN
     + rb")"
 )
-"""Stands wherever `_HIDING` finds something; most texts hold none, and RE2 sees that at once."""
+"""Stands wherever `_HIDING` finds something but these two; most texts hold none. RE2 is fast."""
+_SPLITS = re2.compile(_BETWEEN + rb"{4}\\{1,16}[rb]" + _BETWEEN + rb"{4}")
 
 
 def unescaped(data: bytes) -> bytes | None:
     """`data` with escaped ASCII as what it means and escaped characters that are not seen left
     out; None where no escape hides anything. Other escapes stay as they are. Linear."""
     passes = 0
-    while passes < _DEPTH and b"\\" in data and _SIGN.search(data) is not None:
+    while passes < _DEPTH and b"\\" in data and _hides(data):
         data = _HIDING.sub(_meaning, data)
         passes += 1
     return data if passes else None
+
+
+def _hides(data: bytes) -> bool:
+    if _SIGN.search(data) is not None:
+        return True
+    return (b"\\r" in data or b"\\b" in data) and _SPLITS.search(data) is not None
 
 
 def _meaning(match: re.Match[bytes]) -> bytes:
@@ -57,7 +72,7 @@ class Origins:
 
     def __init__(self, data: bytes) -> None:
         self._passes: list[_Pass] = []
-        while len(self._passes) < _DEPTH and _SIGN.search(data) is not None:
+        while len(self._passes) < _DEPTH and _hides(data):
             one, data = _pass(data)
             self._passes.append(one)
 

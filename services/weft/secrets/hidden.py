@@ -1,5 +1,6 @@
-"""Secrets that hidden characters stand in (colours, zero width, soft hyphens, tags): found in the
-clean text, and masked where their characters stood in the raw one."""
+"""Secrets that a character splits which nobody sees, or which takes another one back (colours, zero
+width, blank letters, a lone carriage return, a backspace): found in the text without it, and masked
+where its characters stood."""
 
 from __future__ import annotations
 
@@ -7,18 +8,43 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 
-from weft.bodies.clean import clean
+import re2
+
+from weft.bodies.clean import ANSI, clean
 from weft.secrets.finding import Finding
 
+_JOINERS = "\u200c\u200d\ufe00-\ufe0f\ufff0-\ufff8\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
+"""Joiners and selectors that a text may need elsewhere, and hide something between ASCII's
+characters, where they change nothing that is seen. With what `clean` takes out these are all of
+Unicode's Default_Ignorable_Code_Point."""
+_INKLESS = (
+    "\u2028\u2029"  # ends of lines that are no line feed
+    "\u1680\u2000-\u200a\u202f\u205f"  # spaces but the ones between words: U+0020, U+00A0, U+3000
+    "\u2800\U0001d159\U00016fe4"  # letters and signs without ink
+    "\U00013430-\U00013440"  # format characters that are not ignorable
+    "\ue000-\uf8ff\U000f0000-\U0010ffff\ufdd0-\ufdef"  # private use, no characters
+    + "".join(f"{chr(end - 1)}{chr(end)}" for end in range(0xFFFF, 0xFFFFF, 0x10000))
+)
+"""What stands between two characters and has no ink."""
+_UNSEEN = re2.compile(f"[{_JOINERS}{_INKLESS}]".encode())
+_BLANKS = "\r" + _INKLESS
+"""With a carriage return, where it ends no line."""
+_SPLITTING = re.compile(
+    rf"(?<=[!-~])[{_JOINERS}{_BLANKS}]++(?=[!-~])"
+    rf"|(?<=[^\s{_JOINERS}{_BLANKS}])[{_BLANKS}]++(?=[^\s{_JOINERS}])"
+)
+_BACK_OR_ESCAPE = re.compile(f"\b+|(?:\x1b\\[|\x9b)([0-9]{{0,3}})D|(?P<other>{ANSI.pattern})")
+"""Backspaces, the terminal's escape for going back, and its others."""
 
-def spans_in_source(data: bytes, find: Callable[[bytes], list[Finding]]) -> list[Finding]:
-    """What `find` sees in the clean text of `data`, where it stands in `data`; nothing where no
-    character of `data` is hidden."""
-    cleaned = clean(data)
-    plain = cleaned.text
-    if not data.isascii() and _SELECTORS.search(plain):
-        plain = _WITHIN.sub("", plain)
-    elif not cleaned.changed:
+
+def spans_in_source(
+    data: bytes, find: Callable[[bytes], list[Finding]], raw: bytes = b""
+) -> list[Finding]:
+    """What `find` sees in `data` as it reads without what is not seen, where it stands in `data`;
+    nothing where no character is hidden. `raw` is what `data` was cleaned of, where it was: a
+    backspace is left in it alone."""
+    plain = _as_read(data, raw)
+    if plain is None:
         return []
     source = _text_of(data)
     if len(plain) == len(source):
@@ -33,16 +59,53 @@ def spans_in_source(data: bytes, find: Callable[[bytes], list[Finding]]) -> list
         start, end = in_plain.character(one.start), in_plain.character(one.end - 1)
         begins = in_source.byte(first[start])
         ends = in_source.byte(len(source) - last[len(plain) - 1 - end])
-        spans.append(Finding(begins, ends, one.kind, one.name, b""))
+        spans.append(Finding(begins, max(begins, ends), one.kind, one.name, b""))
     return spans
 
 
-_SELECTORS = re.compile(
-    "[\u200c\u200d\ufe00-\ufe0f\ufff0-\ufff8\U000e0080-\U000e00ff\U000e01f0-\U000e0fff]"
-)
-_WITHIN = re.compile(f"(?<=[!-~]){_SELECTORS.pattern}+(?=[!-~])")
-"""Joiners and selectors that a text may need elsewhere, and hide something between ASCII's
-characters, where they change nothing that is seen."""
+def _as_read(data: bytes, raw: bytes) -> str | None:
+    """The text without what is not seen and what was taken back; None where `data` has neither.
+    Linear."""
+    cleaned = None if raw else clean(data)
+    if (cleaned is None or cleaned.changed) and _takes_back(raw or data):
+        cleaned = clean(_taken_back((raw or data).decode("utf-8", "replace")).encode())
+        return _SPLITTING.sub("", cleaned.text)
+    plain = cleaned.text if cleaned is not None and cleaned.changed else None
+    if not _has_unseen(data):
+        return plain
+    return _SPLITTING.sub("", data.decode("utf-8", "replace") if plain is None else plain)
+
+
+def _has_unseen(data: bytes) -> bool:
+    is_alone = b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
+    return is_alone or (not data.isascii() and _UNSEEN.search(data) is not None)
+
+
+def _takes_back(data: bytes) -> bool:
+    return b"\b" in data or (
+        (b"\x1b[" in data or b"\xc2\x9b" in data) and _GOES_BACK.search(data) is not None
+    )
+
+
+_GOES_BACK = re.compile(rb"(?:\x1b\[|\xc2\x9b)[0-9]{0,3}D")
+
+
+def _taken_back(text: str) -> str:
+    """Without what a backspace, or going back on a terminal, lets the next characters write over,
+    and no further than its line."""
+    kept: list[str] = []
+    at = 0
+    for match in _BACK_OR_ESCAPE.finditer(text):
+        kept.extend(text[at : match.start()])
+        at = match.end()
+        if match["other"] is not None:
+            continue
+        steps = len(match[0]) if match[1] is None else int(match[1] or 1)
+        while steps and kept and kept[-1] != "\n":
+            kept.pop()
+            steps -= 1
+    kept.extend(text[at:])
+    return "".join(kept)
 
 
 def _text_of(data: bytes) -> str:
@@ -55,12 +118,16 @@ _LONE = re.compile("[\udc80-\udcff]")
 
 def _leftmost(source: str, plain: str) -> list[int]:
     """Of each character of `plain`, which is `source` with some left out, the first place in
-    `source` where it can stand: at or before where it does."""
-    places, at = [], -1
+    `source` where it can stand: at or before where it does. From one on that is not there (a joiner
+    that has another neighbour in `plain`) that is where the one before it stands."""
+    places, at = list[int](), -1
     for character in plain:
-        at = source.index(character, at + 1)
+        found = source.find(character, at + 1)
+        if found < 0:
+            break
+        at = found
         places.append(at)
-    return places
+    return places + [max(at, 0)] * (len(plain) - len(places))
 
 
 class _Offsets:

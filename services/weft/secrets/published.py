@@ -98,7 +98,14 @@ RULES = (
     rule("pypi_token", "pypi-", rf"\bpypi-{_WORD}{{50,250}}"),
     rule("rubygems_key", "rubygems_", r"\brubygems_[a-f0-9]{48}"),
     rule("docker_token", "dckr_pat_", rf"\bdckr_pat_{_WORD}{{27}}"),
-    rule("sendgrid_key", "sg.", rf"\bSG\.{_WORD}{{22}}\.{_WORD}{{43}}"),
+    rule("sendgrid_key", "sg.", rf"\bSG\.{_WORD}{{16,32}}\.{_WORD}{{16,64}}"),
+    rule(
+        "secret_key",
+        "sk_",
+        r"\bsk_(?:[a-z]{3,10}_)?(?:[A-Za-z0-9]{24,64}\b"
+        r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})",
+        doubtful=True,
+    ),
     rule("mailchimp_key", "-us", r"\b[0-9a-f]{32}-us[0-9]{1,2}\b"),
     rule("twilio_key", "sk", r"\bSK[0-9a-fA-F]{32}\b"),
     rule("digitalocean_token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}"),

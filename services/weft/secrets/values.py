@@ -13,7 +13,7 @@ _PLACEHOLDER = re.compile(
     rb"|password|passwd|pwd|pass|pw|secret|token|key|change[ _-]?me|todo|tbd|n/?a"
     rb"|(?:secret|api|access|private|auth|client|jwt)[ _-]?(?:key|token|secret)"
     rb"|your[\w -]*|(?:the|some|an?|insert|enter|put|add|replace)[ _-][\w -]*"
-    rb"|my[ _-]?(?:super[ _-]?)?(?:secret|password|passwd|pass|token|key|api)[\w -]*"
+    rb"|my[ _-]?(?:super[ _-]?)?(?:secret|password|passwd|pass|token|key|api)[a-z_ -]*"
     rb"|<[^<>]*>?|\$?\{[^{}]*\}?|\{\{[^{}]*\}\}|[$%]\([^()]*\)?s?|%[sdrv]|%[A-Z_0-9]+%|\$[A-Z_a-z]\w*"
     rb"|\[[^\[\]]*\]?|\([^()]*\)?|[#&]\{[^{}]*\}|__[A-Z_]+__|@[A-Z_]+@|@?:[a-z_]+|&lt;.*"
     rb"|[a-z ._-]*(?:placeholder|example|dummy)[a-z ._-]*|[*x.\x80-\xff#?_-]{3,})\Z"

@@ -40,6 +40,7 @@ from weft.compiler.selection.select import (
 )
 from weft.readmodel.rows import ItemRow, SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry
+from weft_schemas.policy import ContextPolicy
 
 
 class Prefix(msgspec.Struct, frozen=True):
@@ -55,17 +56,21 @@ def keep(
     view: SessionView,
     base: CompileAudit | None,
     policy_version: int,
+    policy: ContextPolicy,
     groups: Sequence[Group],
     redacted: frozenset[int],
 ) -> Prefix:
-    """The base's blocks up to the first that cannot be shown as it was."""
+    """The base's blocks up to the first that cannot be shown as it was. What it shows may stay only
+    where the same policy chose it: an operator's pack may go by a looser one."""
     if base is None:
         return Prefix({}, "the base is not known")
     if (base.tenant, base.session) != (view.tenant, view.session):
         return Prefix({}, "the base is of another session")
     if base.sequence > view.sequence:
         return Prefix({}, "the base is newer than what is read")
-    if (base.policy_version, base.encoding) != (policy_version, view.encoding):
+    # A policy that a request brings has no version of its own.
+    theirs = policy if policy_version else base.request.policy or ContextPolicy()
+    if (base.policy_version, base.encoding) != (policy_version, view.encoding) or theirs != policy:
         return Prefix({}, "the policy is another")
     if base.render_version != RENDER_VERSION:
         return Prefix({}, "the base was rendered by another release")

@@ -1,0 +1,138 @@
+"""Every pure function that takes text does work in proportion to it: found by walking weft's
+modules, called on texts made to be slow, its calls counted and, where they take long, timed."""
+
+from itertools import count
+
+import pytest
+from tests.growing import QUADRATIC, Search, calls, growth, seconds
+from tests.text_functions import Unmade, text_functions, texts_of, work_of
+
+ELSEWHERE = ("weft.cli", "weft.adapters")
+"""They read an operator's own files."""
+UNITS = (" ", "\n", "a", "a ", '\\"', "[", "<", "a=", "1 may ", ",\n")
+SIZE = 4_000
+"""Characters of the text that all are tried on; what is quadratic takes far longer than `LONG`."""
+LONG = 0.004
+"""Seconds below which nothing is slow."""
+LARGER = (4_000, 16_000)
+"""Of the texts between which the growth is fitted, of what took longer."""
+BOUNDED = {
+    "weft.router.query_transform.configured(name)": "looks among the installed packages",
+    "weft.router.query_transform.configured(model)": "the same",
+    "weft.router.query_transform.configured(key)": "the same",
+    "weft.router.query_transform.named(name)": "the same",
+    "weft.router.fusion.encoder_named(name)": "the same",
+    "weft.readmodel.redaction.redaction_hook(name)": "the same",
+    "weft.facts.memory_fact._fields(text)": "reads what was decoded as JSON",
+    "weft.passages.json_text.unquoted(json_text)": "the same",
+    "weft_schemas.loosening._covers(one)": "globs have at most 200 characters",
+    "weft_schemas.loosening._least(past)": "a policy has at most 200 rules",
+    "weft_schemas.loosening._may_meet(one)": "the same",
+    "weft_schemas.loosening._may_meet(other)": "the same",
+}
+"""Why one that would be slow is given nothing that is long enough."""
+UNCALLED = {
+    "an attribute's or a type's name": """
+        weft.__getattr__(name) weft.http.requests._decoder(name)
+        weft_schemas.ranges._holds_rules(field) weft_schemas.routing.__getattr__(name)
+    """,
+    "beside a model of the protocol: names": """
+        weft.gateway.relay.safe_prompt(server) weft.gateway.relay.safe_resource(server)
+        weft.gateway.resource_names.named_block(server)
+        weft.gateway.resource_names.named_contents(server)
+        weft.gateway.resource_names.with_names(server) weft.gateway.results.passed(query)
+        weft.gateway.results.passed(session) weft.gateway.results.renamed(handle)
+        weft.gateway.results.renamed(other) weft.gateway.side_messages.log_message(server)
+        weft.gateway.tool_listing.listed(name) weft.gateway.tools.gateway_tool(server)
+        weft.gateway.trust._reason(holder)
+    """,
+    "beside a read model: names and keys": """
+        weft.audit.backtest._altered(id) weft.audit.difference_from_log._compiled(key)
+        weft.audit.reproduce._entries(key) weft.audit.reproduce.reproduce(key)
+        weft.compiler.candidates.find._feedback(named) weft.compiler.candidates.find._pinned(ids)
+        weft.compiler.candidates.find.find_candidates(pinned_ids)
+        weft.compiler.compile._candidates(key) weft.compiler.compile.compile_pack(key)
+        weft.compiler.compile.entries_of(key) weft.compiler.rendering.memory._is_told(told)
+        weft.compiler.rendering.memory._rows(name)
+        weft.compiler.rendering.memory.memory_header(told)
+        weft.compiler.rights.floor_of(principal) weft.compiler.rights.policy_of(principal)
+        weft.compiler.rights.within_grants(principal) weft.firewall.service.allowed(handle)
+        weft.firewall.service.allowed(key) weft.firewall.service.allowed(tenant)
+    """,
+    "beside a summarizer, which may be a model": """
+        weft.summarizer.derive.summary_of_item(text)
+    """,
+    "beside an object of weft's own: names, and what msgspec decodes": """
+        weft.firewall.service.encoded_slice(body) weft.firewall.views.drill._taken(names)
+        weft.http.callers.caller(authorization) weft.http.callers.caller(host)
+        weft.http.requests.body_of(content) weft.replay.rederive._own(name)
+        weft.router.tree._listed(root_name) weft.runtime.parking.parked_event(worker)
+        weft.runtime.parking.parked_event(worker_version)
+        weft_schemas.events._undecodable(payload) weft_schemas.loosening.fields_of(path)
+    """,
+    "beside what another pattern matched, in the functions that are called": """
+        weft.bodies.clean._strip(detail) weft.bodies.clean._strip(kind)
+        weft.bodies.clean._strip(name) weft.bodies.clean._strip(text)
+        weft.firewall.detect._share(lines) weft.firewall.personal._addresses(data)
+        weft.firewall.personal._span(name) weft.firewall.summarise.html._after_comment(text)
+        weft.injections.find._request_score(lowered) weft.memory.statements._is_said(sentence)
+        weft.secrets.assigned._bare(data) weft.secrets.assigned._quoted(data)
+    """,
+}
+"""Why a parameter is given no made-up text: what else its function takes is not made here."""
+
+
+def all_of() -> dict[str, Search]:
+    found: dict[str, Search] = {}
+    for name, function in text_functions(ELSEWHERE):
+        for parameter in texts_of(function):
+            try:
+                found[f"{name}({parameter})"] = work = work_of(function, parameter)
+                work("a")
+            except (Unmade, TypeError, AttributeError):
+                found.pop(f"{name}({parameter})", None)
+                MISSED.append(f"{name}({parameter})")
+            except Exception:  # it refuses this text, in words or not
+                continue
+    return found
+
+
+ENDS = count()
+MISSED: list[str] = []
+ALL = all_of()
+MODULES = sorted({name.partition("(")[0].rpartition(".")[0] for name in ALL})
+
+
+def test_functions_are_found() -> None:
+    assert len(ALL) > 780
+    assert sorted(MISSED) == sorted(" ".join(UNCALLED.values()).split())
+    assert set(BOUNDED) <= set(ALL)
+
+
+def quietly(work: Search) -> Search:
+    """With another end each time: much is remembered of a text that was read before."""
+
+    def done(text: str) -> None:
+        try:
+            work(f"{text}{next(ENDS)}")
+        except Exception:  # a refusal is an answer
+            return
+
+    return done
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_what_takes_text_is_linear(module: str) -> None:
+    slow = []
+    for name, found in ALL.items():
+        if name.partition("(")[0].rpartition(".")[0] != module or name in BOUNDED:
+            continue
+        work = quietly(found)
+        for unit in UNITS:
+            text = unit * (SIZE // len(unit)) + "\x01"
+            if seconds(work, text) < LONG:
+                continue
+            counted = calls(work, unit, LARGER)
+            if counted > QUADRATIC or growth(work, unit, LARGER) > QUADRATIC:
+                slow.append((name, unit, counted))
+    assert slow == []
