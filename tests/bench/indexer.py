@@ -71,6 +71,7 @@ def fold(path: Path, log: list[LogRecord]) -> tuple[float, float]:
     start, worked = time.perf_counter(), time.process_time()
     for at in range(0, len(log), BATCH):
         target.apply(log[at : at + BATCH])
+        target.seal()
     taken = time.perf_counter() - start, time.process_time() - worked
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()

@@ -17,6 +17,7 @@ def index_of(texts: list[str], batch: int) -> tuple[list[object], list[object]]:
     records = records_of(items, "t", "s")
     for start in range(0, len(records), batch):
         fold.apply(records[start : start + batch])
+        fold.seal()
     sealed = db.execute("SELECT * FROM postings ORDER BY session, term, block").fetchall()
     tail = db.execute("SELECT session, document, length, terms FROM tail ORDER BY document")
     return sealed, tail.fetchall()
