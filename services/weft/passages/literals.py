@@ -64,6 +64,8 @@ def _decoded(text: str, depth: int) -> Decoded:
     form, is_cut = _form(text)
     if depth == DEEPEST or ("\\" not in text and form != "text"):
         return Decoded(text, form, (), is_cut)
+    if form == "text" and not _may_be_wrapped(text):
+        return Decoded(text)
     found = list(_strings(text, form))
     if form == "text" and not _is_wrapped(text, found):
         return Decoded(text)  # a program's own strings stay as they are written
@@ -81,10 +83,21 @@ def _decoded(text: str, depth: int) -> Decoded:
     return Decoded("".join(pieces), form, tuple(literals), is_cut)
 
 
+_STARTS = tuple(f"{quote}{bracket}" for quote in "'\"" for bracket in "{[")
+
+
+def _may_be_wrapped(text: str) -> bool:
+    """Whether it is worth looking for strings: few of the text's line breaks are real ones, and it
+    has written ones or what JSON in a string begins with."""
+    written = text.count("\\n")
+    if written < 4 * text.count("\n"):
+        return False
+    return written >= LEAST_BREAKS or any(start in text for start in _STARTS)
+
+
 def _is_wrapped(text: str, found: Sequence[tuple[int, int]]) -> bool:
-    """Whether most of a text is in its strings, and few of its line breaks are real ones."""
-    inside = sum(end - start for start, end in found)
-    return 2 * inside >= len(text) and text.count("\\n") >= 4 * text.count("\n")
+    """Whether most of a text is in its strings."""
+    return 2 * sum(end - start for start, end in found) >= len(text)
 
 
 def _form(text: str) -> tuple[str, bool]:
