@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections import Counter, defaultdict
-from itertools import accumulate, chain, groupby
+from itertools import accumulate, chain, groupby, pairwise, repeat
 from math import log2
 
 from weft.readmodel.sql import statements
@@ -55,6 +55,13 @@ def posting(document: int, times: int, length: int) -> int:
 
 def pack(postings: list[int]) -> bytes:
     return struct.pack(f"<{len(postings)}I", *postings)
+
+
+def pack_each(lists: list[list[int]]) -> list[bytes]:
+    """Each list packed, all in one step: most terms of a text are rare."""
+    packed = pack(list(chain.from_iterable(lists)))
+    ends = list(accumulate([WIDTH * len(postings) for postings in lists], initial=0))
+    return [packed[start:end] for start, end in pairwise(ends)]
 
 
 def halves(entries: bytes) -> tuple[int, ...]:
@@ -152,14 +159,9 @@ class IndexWriter:
         for document in documents:
             invert(document, postings)
         terms = sorted(postings)
-        packed = pack(list(chain.from_iterable(map(postings.__getitem__, terms))))
-        ends = accumulate(WIDTH * len(postings[term]) for term in terms)
+        entries = pack_each([postings[term] for term in terms])
         self._db.executemany(
-            _sql.add_postings,
-            (
-                (session, term, block, packed[end - WIDTH * len(postings[term]) : end])
-                for term, end in zip(terms, ends, strict=True)
-            ),
+            _sql.add_postings, zip(repeat(session), terms, repeat(block), entries, strict=False)
         )
 
 
