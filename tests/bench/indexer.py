@@ -1,5 +1,5 @@
-"""The indexer's fold alone: items per second, megabytes per second of large bodies, file size against
-text, and search as sessions grow.
+"""The indexer's fold alone: items per second, megabytes per second of large bodies, file size
+against text, and search as sessions grow.
 
 `python -m tests.bench.indexer [items]`. The text is drawn from a vocabulary with the frequencies of
 natural language (Zipf) and holds identifiers that never repeat, as tool-agent items do.

@@ -176,8 +176,8 @@ def packed(outline: Outline | None) -> bytes:
 
 
 REMEMBERED = 64
-"""Outlines of the recent items of some sessions: to decode that of 200 KB of records takes 1 ms, and
-each compile asks for those of all recent results."""
+"""Outlines of the recent items of some sessions: each compile asks for those of all recent results,
+and to decode that of 200 KB of records takes a millisecond."""
 
 
 @lru_cache(maxsize=REMEMBERED)

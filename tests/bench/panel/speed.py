@@ -44,13 +44,14 @@ def speed(sizes: Sequence[int] = SIZES, budgets: Sequence[int] = BUDGETS) -> Non
     """Print the table."""
     rows = [row for size in sizes for row in _of_size(size, budgets)]
     show(f"Compiles of sessions of items of {ITEM_BYTES} bytes, one process", COLUMNS, rows)
-    show("From a raw result to a compile that holds it, one process", RESULT_COLUMNS, [_of_results()])
+    title = "From a raw result to a compile that holds it, milliseconds of a processor, one process"
+    show(title, RESULT_COLUMNS, [_of_results()])
 
 
 def _of_results() -> list[object]:
-    """A result of 200 KB after the other in a session: from the raw result through envelope, fold and
-    compile, as three services do it in turn; what passes between them is not in it. Milliseconds of
-    the median."""
+    """A result of 200 KB after the other in one session: from the raw result through envelope, fold
+    and compile, as three services do it in turn, without what passes between them. Medians, in
+    milliseconds of a processor."""
     model, spent = ReadModel.in_memory([]), list[list[float]]()
     fold = Fold(model.db)
     gc.collect()
