@@ -51,8 +51,7 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
         request_server = RequestServer(process, GROUP, joins=False)
         await compiler.answer(process, replica, pool, publisher, request_server)
         await firewall.answer(process, replica, pool, publisher, request_server)
-        gc.freeze()  # modules and encodings stay: no collection needs to walk through them again
-        gc.set_threshold(*COLLECTED)
+        collect_seldom()
         process.started()
         watching = asyncio.create_task(RequestGroup(process, replica, request_server).keep())
         await process.stopping.wait()
@@ -60,6 +59,13 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
         await request_server.drain()
+
+
+def collect_seldom() -> None:
+    """Look for garbage as suits compiles. What is there now, modules and encodings, stays: no
+    collection needs to walk through it again."""
+    gc.freeze()
+    gc.set_threshold(*COLLECTED)
 
 
 def warm(encoding: str) -> None:

@@ -19,6 +19,7 @@ from weft.log.topology import provision
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import ReadModel
+from weft.readmodel.postings import SEGMENT
 from weft.readmodel.store import get_meta, open_writer, set_meta
 from weft_schemas.errors import Unavailable
 from weft_schemas.events import ErasedEvent
@@ -49,6 +50,25 @@ async def test_what_is_published_is_soon_in_the_read_model(
             await publish(log, "s", turns(2))
             await folded(log, reader)
             assert [row.id for row in reader.model().view("t", "s").recent(5)] == ["i1", "i0"]
+
+
+async def test_what_the_text_index_has_in_its_tail_is_sealed_soon(
+    server: EmbeddedServer, log: Connection, folder: Path
+) -> None:
+    async with indexer(server.url, folder):
+        with Reader(folder) as reader:
+            await publish(log, "s", turns(SEGMENT + 20))
+            await folded(log, reader)
+            async with asyncio.timeout(PATIENCE):
+                while count(reader, "tail") >= SEGMENT:
+                    await asyncio.sleep(0.05)
+            assert count(reader, "postings") > 0
+            assert len(reader.model().view("t", "s").search(["turn"], 500)) == SEGMENT + 20
+
+
+def count(reader: Reader, table: str) -> int:
+    found: int = reader.model().db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+    return found
 
 
 async def test_it_stops_cleanly_on_sigterm(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from functools import cache
 
 from hypothesis import given
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 from tests.folded import envelope, result, turn
 from tests.plain_search import PlainSearch
 
-from weft.readmodel.model import ReadModel, records_of
+from weft.readmodel.fold import Fold
+from weft.readmodel.model import records_of
 from weft.readmodel.postings import SEGMENT
 from weft.readmodel.search import IndexSearch, TextSearch
+from weft.readmodel.store import open_writer
 from weft.readmodel.terms import words
 from weft.readmodel.unsealed_postings import UnsealedCache
 from weft_schemas.events import Event
@@ -37,15 +40,19 @@ class Session:
         events.append(result("r", "raw"))
         for at, run in enumerate(("", "again")):
             events.append(envelope(COUNT + 1, "r", f"{self.texts[at]} w39", run=run))
-        self.model = ReadModel.in_memory(records_of(events, "t", "s"))
+        self.sealed, self.unsealed = open_writer(":memory:"), sqlite3.connect(":memory:")
+        fold = Fold(self.sealed)
+        fold.apply(records_of(events, "t", "s"))
+        self.sealed.backup(self.unsealed)
+        fold.seal()
         self.documents = [words(text) for text in (*self.texts, *self._enveloped())]
 
     def _enveloped(self) -> list[str]:
         return [f"{self.texts[at]} w39" for at in range(2)]
 
-    def both(self, at: int) -> tuple[TextSearch, TextSearch]:
+    def both(self, at: int, is_sealed: bool) -> tuple[TextSearch, TextSearch]:
         """The index and the plain search at a sequence."""
-        db = self.model.db
+        db = self.sealed if is_sealed else self.unsealed
         # One document for each turn, none for the result, one for each envelope.
         count = at if at <= COUNT else max(COUNT, at - 1)
         gone = frozenset({COUNT}) if at >= COUNT + 3 else frozenset[int]()
@@ -63,6 +70,7 @@ def folded(seed: int) -> Session:
     session=st.sampled_from(range(3)).map(folded),
     at=st.integers(0, COUNT + 3) | st.just(COUNT + 3),
     terms=st.lists(st.sampled_from([*WORDS, "absent"]), max_size=12),
+    is_sealed=st.booleans(),
     limit=st.integers(0, 60),
     postings=st.sampled_from([0, 1, 40, 500, 20_000]),
     weights=st.none() | st.dictionaries(st.sampled_from(WORDS), st.floats(0, 3), max_size=12),
@@ -71,11 +79,12 @@ def test_the_index_finds_what_the_plain_search_finds(
     session: Session,
     at: int,
     terms: list[str],
+    is_sealed: bool,
     limit: int,
     postings: int,
     weights: dict[str, float] | None,
 ) -> None:
-    index, plain = session.both(at)
+    index, plain = session.both(at, is_sealed)
     assert index.best(terms, limit, postings, weights) == plain.best(
         terms, limit, postings, weights
     )

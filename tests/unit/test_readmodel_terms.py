@@ -2,6 +2,7 @@
 
 import random
 
+import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,14 @@ def test_ascii_text_reads_as_it_does_within_other_text() -> None:
     for _ in range(500):
         text = "".join(chr(rng.randrange(128)) for _ in range(200))
         assert [*words(text), "é"] == words(f"{text} é")
+
+
+def test_a_long_number_is_its_own_term_as_a_stemmer_says() -> None:
+    stemmer, rng = Stemmer.Stemmer("english"), random.Random(4)
+    digits = ("0123456789", "\u0660\u0661\u0662\u0663\u0664", "\uff10\uff11\uff12\uff13")
+    for _ in range(2_000):
+        number = "".join(rng.choices(rng.choice(digits), k=rng.randint(1, 30)))
+        assert words(number) == [stemmer.stemWord(number)]
 
 
 def test_a_word_that_came_before_has_the_same_term() -> None:

@@ -26,6 +26,7 @@ async def catch_up(
     async with Follower(connection, after=writer.checkpoint, known=writer.identity) as log:
         async for followed in log:
             await writer.fold(_until(followed, target))
+            await writer.seal()
             progress(writer.checkpoint, target)
             if writer.checkpoint >= target:
                 return

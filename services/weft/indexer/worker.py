@@ -182,6 +182,7 @@ class Indexer:
                 faults=folded.faults, conflicts=folded.conflicts, through=writer.checkpoint
             )
             _log.warning("the log holds records that do not count; see `weft status`", extra=counts)
+        await writer.seal()
 
     async def _look(self, writer: Writer, log: Follower) -> None:
         """Do what is due besides folding; return when the follower should stop."""

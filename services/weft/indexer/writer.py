@@ -108,6 +108,10 @@ class Writer:
         self.unscrubbed = self.unscrubbed or folded.erased > 0
         return folded
 
+    async def seal(self) -> None:
+        """Do what the last fold left for later."""
+        await self._run(self._fold.seal)
+
     @property
     def scrubbed(self) -> int:
         """What was erased at or before this sequence is no longer in the files."""

@@ -64,7 +64,7 @@ def _decoded(text: str, depth: int) -> Decoded:
     form, is_cut = _form(text)
     if depth == DEEPEST or ("\\" not in text and form != "text"):
         return Decoded(text, form, (), is_cut)
-    if form == "text" and not _is_on_few_lines(text):
+    if form == "text" and not _may_be_wrapped(text):
         return Decoded(text)  # a program's own strings stay as they are written
     found = list(_strings(text, form))
     if form == "text" and 2 * sum(end - start for start, end in found) < len(text):
@@ -83,9 +83,16 @@ def _decoded(text: str, depth: int) -> Decoded:
     return Decoded("".join(pieces), form, tuple(literals), is_cut)
 
 
-def _is_on_few_lines(text: str) -> bool:
-    """Whether few of its line breaks are real ones: most stand in its strings."""
-    return text.count("\\n") >= 4 * text.count("\n")
+_STARTS = tuple(f"{quote}{bracket}" for quote in "'\"" for bracket in "{[")
+
+
+def _may_be_wrapped(text: str) -> bool:
+    """Whether it is worth looking for strings: few of the text's line breaks are real ones, and it
+    has written ones or what JSON in a string begins with."""
+    written = text.count("\\n")
+    if written < 4 * text.count("\n"):
+        return False
+    return written >= LEAST_BREAKS or any(start in text for start in _STARTS)
 
 
 def _form(text: str) -> tuple[str, bool]:

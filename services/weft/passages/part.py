@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 
 import msgspec
@@ -175,6 +175,12 @@ def packed(outline: Outline | None) -> bytes:
     return b"" if outline is None else _encoder.encode(outline)
 
 
+REMEMBERED = 64
+"""Outlines of the recent items of some sessions: each compile asks for those of all recent results,
+and to decode that of 200 KB of records takes a millisecond."""
+
+
+@lru_cache(maxsize=REMEMBERED)
 def unpacked(data: bytes) -> Outline | None:
     """The inverse of `packed`."""
     return _decoder.decode(data) if data else None

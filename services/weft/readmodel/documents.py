@@ -38,6 +38,15 @@ class Documents:
     def flush(self) -> None:
         self._index.flush()
 
+    @property
+    def is_due(self) -> bool:
+        """Whether `seal` has something to do."""
+        return self._index.is_due
+
+    def seal(self) -> None:
+        """Seal what `flush` left to be sealed, in a transaction."""
+        self._index.seal()
+
     def forget(self) -> None:
         """The transaction failed."""
         self._index.discard()

@@ -120,6 +120,13 @@ class Fold:
         step("commit")
         return folded
 
+    def seal(self) -> None:
+        """Seal what the text index holds in its tail, in a transaction of its own: the same is
+        found before and after, so that nobody needs to wait for it."""
+        if self._documents.is_due:
+            with transaction(self._db):
+                self._documents.seal()
+
     def _new(self, records: Iterable[LogRecord], folded: Folded) -> Iterator[LogRecord]:
         last = self.checkpoint
         for record in records:

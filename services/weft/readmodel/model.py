@@ -54,6 +54,7 @@ class ReadModel:
                 fold.apply(batch)
                 batch.clear()
         fold.apply(batch, through)
+        fold.seal()
         return cls(db)
 
     def view(self, tenant: str, session: str, as_of: int | None = None) -> View:

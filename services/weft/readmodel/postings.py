@@ -1,9 +1,9 @@
 """The text index: which documents of a session hold a term, as packed numbers.
 
 A document is one passage of one version of an item's text, numbered within its session in log
-order. The newest documents are kept as lists of terms in the tail; every 256 of them are sealed:
-their postings are appended to the rows of their terms, one row for each term and block of 4,096
-documents.
+order. The newest documents are kept as lists of terms in the tail, where they are found as well;
+every 256 of them are sealed, once nobody waits for what came with them: their postings are appended
+to the rows of their terms, one row for each term and block of 4,096 documents.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections import Counter, defaultdict
-from itertools import groupby
+from itertools import accumulate, chain, groupby, pairwise, repeat
 from math import log2
 
 from weft.readmodel.sql import statements
 
 SEGMENT = 256
-"""Documents that are sealed together: a search reads the whole tail, at most this many."""
+"""Documents that are sealed together: a search reads the whole tail, seldom more than this many."""
+UNSEALED = 512
+"""Documents of full segments that may wait in the tail: those of a result of some 400 KB, which can
+be found before they are sealed. To seal takes as long as all else that the fold does with them."""
 BLOCK = 4_096
 """Documents per row of a term: few rows to read for a rare term, and none too long to append to."""
 WIDTH = 4
@@ -50,13 +53,15 @@ def posting(document: int, times: int, length: int) -> int:
     return (document % BLOCK) << 16 | (times if times < 256 else 255) << 8 | length
 
 
-_pack_one = struct.Struct("<I").pack
-
-
 def pack(postings: list[int]) -> bytes:
-    if len(postings) == 1:  # most terms of a text are rare
-        return _pack_one(postings[0])
     return struct.pack(f"<{len(postings)}I", *postings)
+
+
+def pack_each(lists: list[list[int]]) -> list[bytes]:
+    """Each list packed, all in one step: most terms of a text are rare."""
+    packed = pack(list(chain.from_iterable(lists)))
+    ends = list(accumulate([WIDTH * len(postings) for postings in lists], initial=0))
+    return [packed[start:end] for start, end in pairwise(ends)]
 
 
 def halves(entries: bytes) -> tuple[int, ...]:
@@ -71,11 +76,19 @@ Document = tuple[int, int, list[str]]
 
 
 class IndexWriter:
-    """Adds documents within the fold's transaction; `flush` before it commits."""
+    """Adds documents within the fold's transaction; `flush` before it commits, `seal` when nobody
+    waits for what was added."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._new: dict[int, list[Document]] = {}
+        self._full: set[int] = set()
+        """Sessions with full segments in the tail."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something is to be sealed."""
+        return bool(self._full)
 
     def add(self, session: int, document: int, terms: list[str]) -> None:
         """The session's next document."""
@@ -83,10 +96,11 @@ class IndexWriter:
         self._new.setdefault(session, []).append(row)
 
     def flush(self) -> None:
-        """Write what was added: full segments as postings, the rest to the tail."""
+        """Write what was added to the tail; where that would grow long, its full segments as
+        postings."""
         rows: list[tuple[int, int, int, str]] = []
         for session, documents in self._new.items():
-            sealed = self._seal_full(session, documents)
+            sealed = self._seal_long(session, documents)
             rows += (
                 (session, document, length, "\n".join(terms))
                 for document, length, terms in documents
@@ -95,33 +109,60 @@ class IndexWriter:
         self._db.executemany(_sql.add_tail, rows)
         self._new.clear()
 
+    def seal(self) -> None:
+        """Seal the full segments that `flush` left in the tail, in a transaction."""
+        for session in sorted(self._full):
+            tail = self._tail(session)
+            if tail:
+                self._seal_full(session, tail, tail, tail[-1][0] + 1)
+        self._full.clear()
+
     def discard(self) -> None:
         """Forget what was added: the transaction failed."""
         self._new.clear()
 
-    def _seal_full(self, session: int, new: list[Document]) -> int:
-        """Seal the segments that are full with these; gives the first document that is not."""
+    def _seal_long(self, session: int, new: list[Document]) -> int:
+        """Seal the full segments if they are many, or end a block; gives the first document that
+        then belongs into the tail."""
         first, end = new[0][0], new[-1][0] + 1
-        start, sealed = first // SEGMENT * SEGMENT, end // SEGMENT * SEGMENT
-        if sealed > start:
-            old = [
-                (document, length, written.split("\n"))
-                for document, length, written in self._db.execute(_sql.tail, (session, start))
-            ]
-            full = [*old, *new][: sealed - start]
-            for _, block in groupby(full, lambda document: document[0] // BLOCK):
-                self._seal(session, list(block))
-            if old:
-                self._db.execute(_sql.drop_tail, (session, sealed))
+        if first // SEGMENT == end // SEGMENT:
+            return first
+        old = self._tail(session)
+        start = old[0][0] if old else first
+        full = end // SEGMENT * SEGMENT
+        if full - start <= UNSEALED and full // BLOCK == start // BLOCK:
+            self._full.add(session)
+            return first
+        return self._seal_full(session, [*old, *new], old, end)
+
+    def _seal_full(
+        self, session: int, documents: list[Document], tail: list[Document], end: int
+    ) -> int:
+        """Seal the full segments of the unsealed `documents`, of which the first are the `tail`;
+        gives the first that is left."""
+        start, sealed = documents[0][0], end // SEGMENT * SEGMENT
+        for _, block in groupby(documents[: sealed - start], lambda one: one[0] // BLOCK):
+            self._seal(session, list(block))
+        if tail:
+            self._db.execute(_sql.drop_tail, (session, sealed))
         return sealed
+
+    def _tail(self, session: int) -> list[Document]:
+        return [
+            (document, length, written.split("\n"))
+            for document, length, written in self._db.execute(_sql.tail, (session, 0))
+        ]
 
     def _seal(self, session: int, documents: list[Document]) -> None:
         """Append the postings of a block's next documents to the rows of their terms."""
         block, postings = documents[0][0] // BLOCK, Postings(list)
         for document in documents:
             invert(document, postings)
-        rows = ((session, term, block, pack(postings[term])) for term in sorted(postings))
-        self._db.executemany(_sql.add_postings, rows)
+        terms = sorted(postings)
+        entries = pack_each([postings[term] for term in terms])
+        self._db.executemany(
+            _sql.add_postings, zip(repeat(session), terms, repeat(block), entries, strict=False)
+        )
 
 
 def invert(document: Document, postings: Postings) -> None:

@@ -9,6 +9,9 @@ INSERT INTO tail (session, document, length, terms) VALUES (?, ?, ?, ?)
 SELECT document, length, terms FROM tail
 WHERE session = ? AND document >= ? ORDER BY document
 
+-- name: first_of_tail
+SELECT min(document) FROM tail WHERE session = ?
+
 -- name: drop_tail
 DELETE FROM tail WHERE session = ? AND document < ?
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from weft.passages.part import Outline, leaf_count, unpacked
+from weft.passages.part import Outline, unpacked
 from weft.passages.splitting import outline_of, readable
 from weft.readmodel.calls import call_text
 from weft.readmodel.compression import decompressed
@@ -102,7 +102,7 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def part_count(self) -> int:
         """Of how many parts a choice can be made; 1 where `whole` is one passage."""
-        return 1 if self.parts is None else leaf_count(self.parts.root)
+        return 1 if self.parts is None else len(self.parts.leaves)
 
 
 class Match(msgspec.Struct, frozen=True):

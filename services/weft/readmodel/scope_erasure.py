@@ -59,6 +59,7 @@ def erase_scope(
         _close_ranks(db, number, at)
         _index_again(db, number, documents, states)
     documents.flush()
+    documents.seal()
     states.flush()
     return gone
 

@@ -42,6 +42,8 @@ class _Known(dict[str, str]):
     """Terms of words seen before: most words are repeated."""
 
     def __missing__(self, word: str) -> str:
+        if word.isdecimal() and len(word) > _SHORT_NUMBER:
+            return word
         stem = _stemmer.stemWord(word)
         term: str = _ROOTS.get(stem, stem)
         if len(word) <= _REMEMBERED:
@@ -51,6 +53,9 @@ class _Known(dict[str, str]):
         return term
 
 
+_SHORT_NUMBER = 4
+"""Digits of a number that is remembered as words are; most longer ones are never seen again, and no
+stemmer changes them."""
 _WORDS = 50_000
 _REMEMBERED = 24
 """Words that are remembered, and their length: some 5 MB."""

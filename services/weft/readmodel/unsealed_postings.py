@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 
 from weft.readmodel.erasure import newest_tombstone
-from weft.readmodel.postings import BLOCK, SEGMENT, Postings, invert, posting
+from weft.readmodel.postings import BLOCK, Postings, invert, posting
 from weft.readmodel.sql import statements
 
 FEW = 8
@@ -90,7 +90,9 @@ class UnsealedCache:
         """The tail of a session, with all that the database holds of it now."""
         self._forget_erased(newest_tombstone(db))
         newest = db.execute(_sql.last_document, (session,)).fetchone()
-        first = (newest[0] + 1) // SEGMENT * SEGMENT if newest else 0
+        first = db.execute(_sql.first_of_tail, (session,)).fetchone()[0]
+        if first is None:
+            first = newest[0] + 1 if newest else 0
         tail = self._taken(session)
         if tail is None or tail.first != first:
             tail = UnsealedPostings(first)

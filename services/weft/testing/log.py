@@ -33,6 +33,7 @@ class MemoryLog(EventLog):
         (record,) = records_of([event], tenant, session, first, now)
         self.records.append(record)
         self._fold.apply([record])
+        self._fold.seal()
         return record
 
     def close(self) -> None:

@@ -77,6 +77,7 @@ class PromptCost:
     ) -> None:
         self.above = tuple(above)
         self.rows = {row.sequence: row for group in groups for row in group.rows}
+        self._ordinals = {sequence: row.ordinal for sequence, row in self.rows.items()}
         self._place = _places(groups)
         self._make = make
         self._count = count
@@ -103,13 +104,14 @@ class PromptCost:
 
     def _missing(self, shown: Mapping[int, Rendition]) -> dict[int, int]:
         """How many items are left out before each of these, where any are."""
-        missing = {}
-        before = -1
-        for ordinal, sequence in sorted((self.rows[at].ordinal, at) for at in shown):
-            if ordinal > before + 1:
-                missing[sequence] = ordinal - before - 1
-            before = ordinal
-        return missing
+        ordinals = self._ordinals
+        in_order = sorted(shown, key=ordinals.__getitem__)
+        places = [ordinals[sequence] for sequence in in_order]
+        return {
+            sequence: place - before - 1
+            for sequence, place, before in zip(in_order, places, [-1, *places], strict=False)
+            if place > before + 1
+        }
 
     def costed(self, shown: Mapping[int, Rendition]) -> Costed:
         """The entries and what is really sent of them, counted."""
