@@ -8,7 +8,7 @@ import msgspec
 
 from weft.compiler.compile import budget_of
 from weft.compiler.rendering.tools import reads_catalog, reads_tools
-from weft.readmodel.view import View
+from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileRequest
 from weft_schemas.policy import ContextPolicy
 
@@ -33,7 +33,7 @@ SHORT_BASE = 64 * 1024
 """Bytes of the record of an earlier pack: some 300 items."""
 
 
-def is_short(view: View, request: CompileRequest, policy: ContextPolicy, base: int) -> bool:
+def is_short(view: SessionView, request: CompileRequest, policy: ContextPolicy, base: int) -> bool:
     """`base`: bytes of the record of the pack that the request starts from."""
     if len(request.query) > SHORT_QUERY or base > SHORT_BASE:
         return False
@@ -45,7 +45,7 @@ def is_short(view: View, request: CompileRequest, policy: ContextPolicy, base: i
     return view.has_few_passages(RECENT, SHORT_PASSAGES)
 
 
-def _tools_size(view: View, request: CompileRequest) -> int:
+def _tools_size(view: SessionView, request: CompileRequest) -> int:
     """Bytes of what is read of tools."""
     if not reads_tools(request):
         return 0

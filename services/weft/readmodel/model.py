@@ -13,7 +13,7 @@ from weft.readmodel.fold import Fold
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.store import get_meta, open_reader, open_writer
 from weft.readmodel.unsealed_postings import UnsealedCache
-from weft.readmodel.view import View
+from weft.readmodel.view import SessionView
 from weft_schemas.events import Event, encode_event
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem
@@ -56,9 +56,9 @@ class ReadModel:
         fold.apply(batch, through)
         return cls(db)
 
-    def view(self, tenant: str, session: str, as_of: int | None = None) -> View:
+    def view(self, tenant: str, session: str, as_of: int | None = None) -> SessionView:
         """A session at `as_of`, or at the newest folded sequence. An unknown one is empty."""
-        return View(self.db, tenant, session, as_of, self._tails)
+        return SessionView(self.db, tenant, session, as_of, self._tails)
 
     def watermark(self) -> int:
         """The newest folded log sequence, 0 where there is none."""
