@@ -24,8 +24,9 @@ T = TypeVar("T")
 _NAME = re.compile(r"generation-(\d{6})\.sqlite\Z")
 _MOST_SWAPS = 5
 """Of the current generation while a reader opens it; each takes seconds to build."""
-_PARTS = ("", "-wal", "-shm", ".sums", ".sums.new", ".flux", ".readers")
-"""What belongs to a generation besides its file."""
+_OLDER = (".sums", ".sums.new", ".flux")
+_PARTS = ("", "-wal", "-shm", "-journal", ".checksums", ".checksums.new", ".readers", *_OLDER)
+"""A generation's file and what belongs to it, of earlier releases too."""
 
 
 class Lock:
@@ -288,11 +289,16 @@ def _remove(path: Path) -> bool:
     if not lock.acquire():
         return False
     try:
-        for part in _PARTS:
-            path.with_name(path.name + part).unlink(missing_ok=True)
+        discard(path)
     finally:
         lock.release()
     return True
+
+
+def discard(path: Path) -> None:
+    """Remove a generation's file and all that belongs to it."""
+    for part in _PARTS:
+        path.with_name(path.name + part).unlink(missing_ok=True)
 
 
 def _read(path: Path) -> str:
