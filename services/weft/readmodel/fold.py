@@ -14,7 +14,7 @@ import msgspec
 from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.decoding import Decoded, check_place, decode
-from weft.readmodel.derived import Contradiction, DerivedFold
+from weft.readmodel.derived import Contradiction, DerivedFold, Place
 from weft.readmodel.documents import Documents
 from weft.readmodel.erasure import erase_session, erase_tenant
 from weft.readmodel.items import ItemFold
@@ -130,6 +130,7 @@ class Fold:
                 folded.skipped += 1
 
     def _forget(self) -> None:
+        """Rows changed underneath what is kept in memory."""
         self._bodies.forget()
         self._documents.forget()
         self._sessions.forget()
@@ -178,12 +179,9 @@ class Fold:
                         folded.conflicts += 1
             case SessionClosedEvent():
                 self._closing(record, address, event, folded)
-            case ErasedEvent():
+            case ErasedEvent() | ScopeErasedEvent():
                 folded.erased += 1
                 self._erase(tenant, event, version)
-            case ScopeErasedEvent():
-                folded.erased += 1
-                self._erase_scope(tenant, event, version)
             case ErasureReceiptEvent():
                 self._db.execute(_sql.add_receipt, (version, tenant, encode_event(event)))
             case ContextPolicy():
@@ -200,7 +198,7 @@ class Fold:
                 self._db.execute(_sql.add_catalog, catalog)
             case _:
                 state = self._state_of_derived(record, address, event)
-                if not self._derived.apply(version, address, state, event):
+                if not self._derived.apply(Place(version, address, state), event):
                     folded.duplicates += 1
 
     def _state_of_derived(self, record: LogRecord, address: Stored, event: Event) -> SessionState:
@@ -226,25 +224,15 @@ class Fold:
         self._db.execute(_sql.add_closing, row)
         state.close(max(state.closed, last))
 
-    def _erase_scope(self, tenant: str, event: ScopeErasedEvent, version: int) -> None:
-        self._db.execute(_sql.add_tombstone, (version, tenant, None, event.reason))
+    def _erase(self, tenant: str, event: ErasedEvent | ScopeErasedEvent, version: int) -> None:
+        session = None if isinstance(event, ScopeErasedEvent) else event.session or ""
+        self._db.execute(_sql.add_tombstone, (version, tenant, session, event.reason))
         self._documents.flush()
         self._sessions.flush()
-        self._bodies.forget()
-        erase_scope(self._db, tenant, event.scope, version, event.unreadable)
-        self._sessions.forget()
-        self._items.forget()
-
-    def _erase(self, tenant: str, event: ErasedEvent, version: int) -> None:
-        row = (version, tenant, event.session or "", event.reason)
-        self._db.execute(_sql.add_tombstone, row)
-        self._tombstones.add((tenant, event.session or ""))
-        self._documents.flush()
-        self._sessions.flush()
-        self._bodies.forget()
-        if event.session is None:
+        if isinstance(event, ScopeErasedEvent):
+            erase_scope(self._db, tenant, event.scope, version, event.unreadable)
+        elif event.session is None:
             erase_tenant(self._db, tenant, version)
         else:
             erase_session(self._db, tenant, event.session, version)
-        self._sessions.forget()
-        self._items.forget()
+        self._forget()

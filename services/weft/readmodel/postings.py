@@ -8,13 +8,9 @@ documents.
 
 from __future__ import annotations
 
-import sqlite3
 import struct
 from collections import Counter, defaultdict
-from itertools import groupby
 from math import log2
-
-from weft.readmodel.sql import statements
 
 SEGMENT = 256
 """Documents that are sealed together: a search reads the whole tail, at most this many."""
@@ -29,8 +25,6 @@ _STEPS = 12
 """Steps per doubling of the length scale: a length is kept to within 3 %."""
 LENGTHS = tuple(2 ** (code / _STEPS) for code in range(256))
 """Length in words for each length code."""
-
-_sql = statements("postings")
 
 
 def clip(terms: list[str]) -> list[str]:
@@ -68,60 +62,6 @@ Postings = defaultdict[str, list[int]]
 """Of each term its postings, in order of documents."""
 Document = tuple[int, int, list[str]]
 """Its number, its length code, and a term for each of its words."""
-
-
-class IndexWriter:
-    """Adds documents within the fold's transaction; `flush` before it commits."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-        self._new: dict[int, list[Document]] = {}
-
-    def add(self, session: int, document: int, terms: list[str]) -> None:
-        """The session's next document."""
-        row = (document, length_code(len(terms)), terms)
-        self._new.setdefault(session, []).append(row)
-
-    def flush(self) -> None:
-        """Write what was added: full segments as postings, the rest to the tail."""
-        rows: list[tuple[int, int, int, str]] = []
-        for session, documents in self._new.items():
-            sealed = self._seal_full(session, documents)
-            rows += (
-                (session, document, length, "\n".join(terms))
-                for document, length, terms in documents
-                if document >= sealed
-            )
-        self._db.executemany(_sql.add_tail, rows)
-        self._new.clear()
-
-    def discard(self) -> None:
-        """Forget what was added: the transaction failed."""
-        self._new.clear()
-
-    def _seal_full(self, session: int, new: list[Document]) -> int:
-        """Seal the segments that are full with these; gives the first document that is not."""
-        first, end = new[0][0], new[-1][0] + 1
-        start, sealed = first // SEGMENT * SEGMENT, end // SEGMENT * SEGMENT
-        if sealed > start:
-            old = [
-                (document, length, written.split("\n"))
-                for document, length, written in self._db.execute(_sql.tail, (session, start))
-            ]
-            full = [*old, *new][: sealed - start]
-            for _, block in groupby(full, lambda document: document[0] // BLOCK):
-                self._seal(session, list(block))
-            if old:
-                self._db.execute(_sql.drop_tail, (session, sealed))
-        return sealed
-
-    def _seal(self, session: int, documents: list[Document]) -> None:
-        """Append the postings of a block's next documents to the rows of their terms."""
-        block, postings = documents[0][0] // BLOCK, Postings(list)
-        for document in documents:
-            invert(document, postings)
-        rows = ((session, term, block, pack(postings[term])) for term in sorted(postings))
-        self._db.executemany(_sql.add_postings, rows)
 
 
 def invert(document: Document, postings: Postings) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -11,7 +12,6 @@ import msgspec
 from weft.passages.part import Outline, leaf_count, unpacked
 from weft.passages.splitting import outline_of, readable
 from weft.readmodel.calls import call_text
-from weft.readmodel.compression import decompressed
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind, Sensitivity
 
@@ -70,7 +70,7 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
         """All that a prompt may show of the item: its own text, the clean text of what a tool said,
         or the envelope's summary where nothing more is kept."""
         if self.packed:
-            return decompressed(self.packed)
+            return zlib.decompress(self.packed).decode()
         return call_text(self.text, self.metadata) if self.kind is ItemKind.TOOL_CALL else self.text
 
     @property

@@ -6,6 +6,7 @@ rebuild comes to the same.
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,7 +14,6 @@ import msgspec
 
 from weft.passages.splitting import passages_of
 from weft.readmodel.calls import call_text
-from weft.readmodel.compression import decompressed
 from weft.readmodel.derived import envelope_text
 from weft.readmodel.documents import Documents
 from weft.readmodel.memories import forget_rows
@@ -23,31 +23,26 @@ from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind
 
 _sql = statements("scope_erasure")
-_OF_VICTIMS = (
-    "parked", "collisions", "bodies", "envelopes", "summaries", "derivations", "waits",
-    "artifacts", "pins", "levels", "flags",
-)  # fmt: skip
-"""In an order in which sub-selects still find rows."""
 
 
 def erase_scope(
     db: sqlite3.Connection, tenant: str, scope: str, at: int, unreadable: Iterable[int] = ()
-) -> int:
-    """Delete what stands before `at`; what names the scope later is remembered anew. Gives how many
-    items went. `unreadable` are records that no fold could decode. Nothing that was folded may wait
-    to be written."""
+) -> None:
+    """Delete what stands before `at`; what names the scope later is remembered anew. `unreadable`
+    are records that no fold could decode. Nothing that was folded may wait to be written."""
     place = {"tenant": tenant, "scope": scope, "at": at}
     db.execute(_sql.collect)
     db.execute(_sql.clear)
-    gone: int = db.execute(_sql.naming, place).rowcount
-    while more := db.execute(_sql.slices, place).rowcount:
-        gone += more
+    db.execute(_sql.naming, place)
+    while db.execute(_sql.slices, place).rowcount:
+        pass
     sessions = [number for (number,) in db.execute(_sql.sessions_of_items)]
     forget_rows(db, db.execute(_sql.memories, place).fetchall(), at)
     db.execute(_sql.summaries_of_sessions)
     db.execute(_sql.derivations_of_sessions)
-    for name in _OF_VICTIMS:
-        db.execute(getattr(_sql, name))
+    db.execute(_sql.parked)
+    db.execute(_sql.collisions)
+    db.execute(_sql.artifacts)
     for sequence in unreadable:
         db.execute(_sql.fault, (sequence, tenant))
         db.execute(_sql.parked_fault, (sequence, tenant))
@@ -60,15 +55,13 @@ def erase_scope(
         _index_again(db, number, documents, states)
     documents.flush()
     states.flush()
-    return gone
 
 
 def _close_ranks(db: sqlite3.Connection, number: int, at: int) -> None:
     db.execute(_sql.renumber, (number,))
     db.execute(_sql.renumbered, (number,))
-    for statement in _sql.clear_index.split(";\n"):
-        if statement.strip():
-            db.execute(statement, (number,))
+    for statement in _sql.clear_index.splitlines():
+        db.execute(statement, (number,))
     db.execute(_sql.recount, (number,))
     db.execute(_sql.note, (number, at))
 
@@ -94,7 +87,7 @@ def _passages(
         made = msgspec.json.decode(envelope, type=ResultEnvelope)
         content_type = made.content_type
         if packed is not None:
-            text = decompressed(packed)
+            text = zlib.decompress(packed).decode()
         elif made.complete or made.passthrough:
             text = made.summary
         else:

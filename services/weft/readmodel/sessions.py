@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
+import msgspec
+
 from weft.readmodel.sql import statements
 
 _sql = statements("fold")
@@ -11,31 +13,19 @@ _MAX_CACHED = 20_000
 """Sessions whose counters stay in memory between batches; about 10 MB."""
 
 
-class SessionState:
+class SessionState(msgspec.Struct):
     """Counters of one session as of the last folded record."""
 
-    __slots__ = (
-        "changed",
-        "closed",
-        "documents",
-        "duplicates",
-        "items",
-        "last_ns",
-        "last_sequence",
-        "number",
-        "words",
-    )
-
-    def __init__(self, number: int, items: int, documents: int, words: int, closed: int) -> None:
-        self.number = number
-        self.items = items
-        self.documents = documents
-        self.words = words
-        self.closed = closed
-        self.duplicates = 0
-        self.last_ns = 0
-        self.last_sequence = 0
-        self.changed = False
+    number: int
+    items: int = 0
+    documents: int = 0
+    words: int = 0
+    closed: int = 0
+    duplicates: int = 0
+    """New ones; the others are in the row."""
+    last_ns: int = 0
+    last_sequence: int = 0
+    changed: bool = False
 
     def add_item(self, sequence: int, published_ns: int) -> None:
         self.items += 1
@@ -82,28 +72,13 @@ class Sessions:
         if state is None:
             values = (tenant, session, published_ns)
             number = self._db.execute(_sql.add_session, values).lastrowid or 0
-            state = self._known[tenant, session] = SessionState(number, 0, 0, 0, 0)
+            state = self._known[tenant, session] = SessionState(number)
         return state
 
     def flush(self) -> None:
         """Write the changed counters."""
         changed = [state for state in self._known.values() if state.changed]
-        self._db.executemany(
-            _sql.update_session,
-            (
-                (
-                    s.items,
-                    s.documents,
-                    s.words,
-                    s.duplicates,
-                    s.last_ns,
-                    s.last_sequence,
-                    s.closed,
-                    s.number,
-                )
-                for s in changed
-            ),
-        )
+        self._db.executemany(_sql.update_session, map(msgspec.structs.asdict, changed))
         for state in changed:
             state.duplicates = 0
             state.changed = False

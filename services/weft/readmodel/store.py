@@ -60,10 +60,8 @@ def open_writer(path: Path | str) -> sqlite3.Connection:
     ):
         db.execute(f"PRAGMA {pragma}")
     if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-        with transaction(db):
-            for statement in text("schema").split(";\n"):
-                db.execute(statement)
-            set_meta(db, "schema_version", schema_version())
+        named = f"INSERT INTO meta VALUES ('schema_version', '{schema_version()}')"
+        db.executescript(f"BEGIN IMMEDIATE; {text('schema')}; {named}; COMMIT")
     return db
 
 
