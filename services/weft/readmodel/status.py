@@ -4,6 +4,7 @@ sessions are quiet or active, and where an artifact's body lies."""
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
 import msgspec
 
@@ -75,12 +76,13 @@ def status(
     span = {**place, "first": first, "last": min(last, OPEN), "limit": limit}
     whose = "tenant" if session is None else "session"
 
-    def asked(name: str, where: dict[str, str | int | None] = place) -> sqlite3.Cursor:
-        return db.execute(getattr(_sql, f"{name}_of_{whose}"), where)
+    def rows(name: str, count: int, where: dict[str, str | int | None] = place) -> list[Any]:
+        """No query if the count is zero."""
+        return db.execute(getattr(_sql, f"{name}_of_{whose}"), where).fetchall() if count else []
 
     with snapshot(db):
-        counted = asked("counts").fetchone()
-        sessions, items, duplicates, collisions, conflicts, pending, parked = counted or (0,) * 7
+        counted = rows("counts", 1) or [(0,) * 7]
+        sessions, items, duplicates, collisions, conflicts, pending, parked = counted[0]
         return StatusReply(
             tenant=tenant,
             session=session,
@@ -93,13 +95,13 @@ def status(
             pending=pending,
             parked=parked,
             collisions=tuple(
-                Collision(*row, bool(conflict))
-                for *row, conflict in (asked("collisions", span) if collisions else ())
+                Collision(session, item_id, sequence, first, bool(conflict))
+                for session, item_id, sequence, first, conflict in rows(
+                    "collisions", collisions, span
+                )
             ),
-            waiting=tuple(Waiting(*row) for row in (asked("waiting") if pending else ())),
-            dead_letters=tuple(
-                DeadLetter(*row) for row in (asked("dead_letters") if parked else ())
-            ),
+            waiting=tuple(Waiting(*row) for row in rows("waiting", pending)),
+            dead_letters=tuple(DeadLetter(*row) for row in rows("dead_letters", parked)),
             places=_places(db, tenant, session, request.ids),
             history=_history(db, tenant, session) if request.history else msgspec.UNSET,
         )
