@@ -134,7 +134,6 @@ class Fold:
         self._bodies.forget()
         self._documents.forget()
         self._sessions.forget()
-        self._items.forget()
         self._tombstones = set(self._db.execute(_sql.tombstones))
 
     def _one(self, decoded: Decoded, folded: Folded) -> None:
@@ -189,10 +188,8 @@ class Fold:
                 if (tenant, session) not in self._tombstones:
                     policy = (version, tenant, session, encode_event(event))
                     self._db.execute(_sql.add_policy, policy)
-                self._items.forget()
             case ScopeGrants():
                 self._db.execute(_sql.add_grants, (version, tenant, encode_event(event)))
-                self._items.forget()
             case Catalog():
                 catalog = (version, tenant, event.name, encode_event(event))
                 self._db.execute(_sql.add_catalog, catalog)
@@ -222,7 +219,7 @@ class Fold:
             return
         row = (record.sequence, state.number, last, event.reason)
         self._db.execute(_sql.add_closing, row)
-        state.close(max(state.closed, last))
+        state.closed = max(state.closed, last)
 
     def _erase(self, tenant: str, event: ErasedEvent | ScopeErasedEvent, version: int) -> None:
         session = None if isinstance(event, ScopeErasedEvent) else event.session or ""

@@ -104,11 +104,6 @@ WHERE session = ? AND source = ? AND (worker = ? OR ? = '') AND revived IS NULL
 -- name: add_policy
 INSERT INTO policies (version, tenant, session, body) VALUES (?, ?, ?, ?)
 
--- name: policy
-SELECT version, body FROM policies
-WHERE tenant = ?1 AND session IN (?2, '') AND version <= ?3
-ORDER BY session = '', version DESC LIMIT 1
-
 -- name: add_grants
 INSERT INTO grants (version, tenant, body) VALUES (?, ?, ?)
 

@@ -13,8 +13,8 @@ import sqlite3
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress, islice, repeat
-from operator import ge, itemgetter
+from itertools import islice
+from operator import itemgetter
 from typing import Protocol
 
 import msgspec
@@ -95,11 +95,10 @@ class IndexSearch:
             found = self._telling(found, weights)
         found.sort(key=lambda term: (term.documents, term.text))
         scores = self._score(found, postings)
-        place = (self._session, self._at)
-        if self._db.execute(_sql.any_superseded, place).fetchone() is None:
-            return _ranked(scores, limit)
-        valid = (one for one in _ranked(scores, len(scores)) if not self._is_superseded(one[0]))
-        return list(islice(valid, limit))
+        ranked = sorted(scores.items(), key=itemgetter(1, 0), reverse=True)
+        if self._db.execute(_sql.any_superseded, (self._session, self._at)).fetchone() is None:
+            return ranked[:limit]
+        return list(islice((one for one in ranked if not self._is_superseded(one[0])), limit))
 
     def _is_superseded(self, document: int) -> bool:
         place = (self._session, document, self._at)
@@ -179,15 +178,6 @@ class IndexSearch:
             room -= end - start
             if room <= 0:
                 break
-
-
-def _ranked(scores: Mapping[int, float], limit: int) -> list[tuple[int, float]]:
-    """The best documents with their scores, ties by newer document. To sort the scores alone and
-    compare with one of them takes half of what `heapq.nlargest` does."""
-    least = sorted(scores.values())[-limit] if limit < len(scores) else 0.0
-    best = list(compress(scores.items(), map(ge, scores.values(), repeat(least))))
-    best.sort(key=itemgetter(1, 0), reverse=True)
-    return best[:limit]
 
 
 class _Saturation(dict[int, float]):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import sqlite3
 
 import msgspec
+from msgspec.structs import asdict
 
 from weft.readmodel.sql import statements
 
 _sql = statements("fold")
-_MAX_CACHED = 20_000
-"""Sessions whose counters stay in memory between batches; about 10 MB."""
 
 
 class SessionState(msgspec.Struct):
@@ -25,28 +24,17 @@ class SessionState(msgspec.Struct):
     """New ones; the others are in the row."""
     last_ns: int = 0
     last_sequence: int = 0
-    changed: bool = False
 
     def add_item(self, sequence: int, published_ns: int) -> None:
         self.items += 1
         self.last_sequence = sequence
         self.last_ns = max(self.last_ns, published_ns)
-        self.changed = True
 
     def add_document(self, length: int) -> int:
         """Count a document of `length` words in; gives its number."""
         self.documents += 1
         self.words += length
-        self.changed = True
         return self.documents - 1
-
-    def add_duplicate(self) -> None:
-        self.duplicates += 1
-        self.changed = True
-
-    def close(self, at: int) -> None:
-        self.closed = at
-        self.changed = True
 
 
 class Sessions:
@@ -76,14 +64,9 @@ class Sessions:
         return state
 
     def flush(self) -> None:
-        """Write the changed counters."""
-        changed = [state for state in self._known.values() if state.changed]
-        self._db.executemany(_sql.update_session, map(msgspec.structs.asdict, changed))
-        for state in changed:
-            state.duplicates = 0
-            state.changed = False
-        if len(self._known) > _MAX_CACHED:
-            self._known.clear()
+        """Write the counters: what is counted next begins with the rows."""
+        self._db.executemany(_sql.update_session, map(asdict, self._known.values()))
+        self._known.clear()
 
     def forget(self) -> None:
         """Drop what is in memory: the rows changed underneath, or the transaction failed."""

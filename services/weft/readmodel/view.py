@@ -244,9 +244,9 @@ class SessionView:
     def scopes(self) -> list[str]:
         """`session:<id>` and every scope that an item of this session named, and its publisher may
         use, in order of first use."""
-        if self._readable is None:
-            return list(self._scopes)
-        return [scope for scope in self._scopes if scope in self._readable]
+        named = self._db.execute(_sql.scopes, (self._number, self.sequence))
+        known = dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)])
+        return [scope for scope in known if self._readable is None or scope in self._readable]
 
     def within(self, scopes: Iterable[str]) -> SessionView:
         """The same with memory of these scopes alone."""
@@ -258,17 +258,8 @@ class SessionView:
         row = self._db.execute(_sql.grants, (self.tenant,)).fetchone()
         return None if row is None else _grants.decode(row[0])
 
-    @cached_property
-    def _scopes(self) -> dict[str, None]:
-        named = self._db.execute(_sql.scopes, (self._number, self.sequence))
-        return dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)])
-
     def policy(self) -> tuple[int, ContextPolicy]:
         """The policy in force: the session's newest, else the tenant's, else version 0."""
-        return self._policy
-
-    @cached_property
-    def _policy(self) -> tuple[int, ContextPolicy]:
         place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
         row = self._db.execute(_sql.policy, place).fetchone()
         return (0, _DEFAULT_POLICY) if row is None else (row[0], clamped(_policy.decode(row[1])))
@@ -340,11 +331,6 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
     if raised is not None:
         level = level.raised_to(LEVELS[raised])
     known = _metadata.decode(metadata) if metadata else {}
-    if envelope_version is None and summary_version is None and not untrusted:  # as most are
-        return ItemRow(
-            sequence, ordinal, id, _kinds[kind], text, tokens, version, parent_id, level, known,
-            published_ns, outline=outline,
-        )  # fmt: skip
     if envelope_version is not None:
         envelope = _envelope.decode(envelope_body)
         version, text, tokens = envelope_version, envelope.summary, envelope_tokens
