@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.status import status
-from weft.readmodel.terms import analyse
+from weft.terms import analyse
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import (
     EnvelopeEvent,

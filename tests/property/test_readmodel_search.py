@@ -13,8 +13,8 @@ from tests.plain_search import PlainSearch
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.postings import SEGMENT
 from weft.readmodel.search import IndexSearch, TextSearch
-from weft.readmodel.terms import words
 from weft.readmodel.unsealed_postings import UnsealedCache
+from weft.terms import words
 from weft_schemas.events import Event
 
 WORDS = [f"w{number}" for number in range(40)]

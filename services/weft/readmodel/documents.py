@@ -19,7 +19,7 @@ from weft.readmodel.postings import (
 )
 from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
-from weft.readmodel.terms import words
+from weft.terms import words
 
 _sql = statements("postings")
 

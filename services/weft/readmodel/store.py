@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from weft.readmodel.sql import text
-from weft.readmodel.terms import analyse
+from weft.terms import analyse
 from weft_schemas.errors import Corrupt
 from weft_schemas.ids import digest
 
