@@ -10,7 +10,6 @@ from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.decoding import TENANTS_OWN
 from weft.readmodel.fold import Fold
-from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.store import get_meta, open_reader, open_writer
 from weft.readmodel.unsealed_postings import UnsealedCache
 from weft.readmodel.view import SessionView
@@ -20,8 +19,6 @@ from weft_schemas.items import ContextItem
 from weft_schemas.subjects import derived_subject, item_subject
 
 _BATCH = 500
-_ALL = 1 << 62
-"""Characters of raw bodies that a fold into memory remembers: it cannot read the log again."""
 
 
 class ReadModel:
@@ -46,7 +43,7 @@ class ReadModel:
         """Fold records, in order of sequence, into a read model that lives in memory and stands at
         `through`, or at the last of them where that is later."""
         db = open_writer(":memory:")
-        fold = Fold(db, encoding, RawBodies(most=_ALL))
+        fold = Fold(db, encoding)
         batch: list[LogRecord] = []
         for record in records:
             batch.append(record)

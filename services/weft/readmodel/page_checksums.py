@@ -147,30 +147,24 @@ class PageChecksums:
     def check_if_touched(self) -> None:
         """Check every page where anybody but the writer wrote to the file since it was found right.
         Two system calls where nobody did. Raises `Corrupt`."""
-        if self._is_as_noted():
-            return
-        found = self._found()
-        self.check()
-        if self._found() == found:
-            self._stamp = found
-
-    def _is_as_noted(self) -> bool:
         if self._found() == self._stamp:
-            return True
+            return
         for _ in range(_TRIES):
             try:
                 noted = self._read()
             except FileNotFoundError:
-                return True
+                return
             found = self._found()
             if noted.expected:
-                return True
+                return
             if found == (noted.mtime_ns, noted.size):
                 self._stamp = found
-                return True
+                return
             if self._read().round == noted.round:
-                return False
-        return False
+                break
+        self.check()
+        if self._found() == found:
+            self._stamp = found
 
     def _found(self) -> tuple[int, int]:
         now = os.stat(self.path)
