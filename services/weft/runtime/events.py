@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 from faststream.message import StreamMessage
@@ -38,6 +39,8 @@ class EventSubscriber(BatchPullStreamSubscriber):
         self._parser = _parsed
         self._decoder = _deliveries
         self._is_paused = False
+        self.before: Callable[[list[Delivery]], list[Delivery]] = list
+        """Given each batch first; what it returns goes through the middlewares to the handler."""
         self._consumer: Consumer | None = None
         self._consuming: asyncio.Task[None] | None = None
 
@@ -76,8 +79,8 @@ class EventSubscriber(BatchPullStreamSubscriber):
     async def _consume_pull(self) -> None:
         assert self._consumer is not None
         async for batch in self._consumer:
-            # Not `consume`, which swallows errors.
-            await self.process_message(batch)
+            if rest := self.before(batch):
+                await self.process_message(rest)  # not `consume`, which swallows errors
 
 
 async def _parsed(batch: list[Delivery] | list[Msg]) -> StreamMessage[Any]:

@@ -43,6 +43,15 @@ class RecordProcessor:
     def close(self) -> None:
         self._subprocess_worker.close()
 
+    def takes(self, record: LogRecord) -> bool:
+        """Whether the worker may have something to do for a record."""
+        if record.deliveries > 1 or record.settled or record.subject.endswith(".revived"):
+            return True
+        try:
+            return self._worker.takes(record.event())
+        except InvalidInput:
+            return True
+
     def at_once(self, record: LogRecord) -> list[Message] | None:
         """The messages for a record, None if they cannot be made without waiting. Redelivered
         records take the longer way, on which they cannot kill the process."""

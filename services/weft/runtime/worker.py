@@ -68,6 +68,7 @@ async def run_worker(process: Process, worker: Worker) -> None:
         loop = WorkerLoop(process, worker.name, publisher, processor)
         subscriber = process.broker.events(worker.name, worker.filter, Event)
         subscriber(loop.take)
+        subscriber.before = loop.settle_others
         # Modules and encodings live as long as the process: garbage collection can skip them.
         gc.freeze()
         try:
@@ -153,6 +154,16 @@ class WorkerLoop:
                     await self._all_closed.wait()
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
+
+    def settle_others(self, batch: list[Delivery]) -> list[Delivery]:
+        """Settle what the worker takes nothing of, which needs no policy; returns the rest."""
+        taken = []
+        for delivery in batch:
+            if self._processor.takes(delivery.record):
+                taken.append(delivery)
+            else:
+                self._begin(delivery)
+        return taken
 
     async def take(self, batch: list[Delivery]) -> None:
         """Start every event of a batch; each is acknowledged, parked or retried later on its
