@@ -41,9 +41,8 @@ class Broker(NatsBroker):
     and callbacks that `log` set."""
 
     def __init__(self, **options: Any) -> None:
-        # Handlers get what the subscribers decoded; FastStream has nothing left to convert or to
-        # inject. What a derive function has injected is `weft.workers.injecting`'s.
-        super().__init__(logger=None, apply_types=False, serializer=None, **options)
+        # Handlers get what the subscribers decoded; FastStream has nothing left to convert.
+        super().__init__(logger=None, serializer=None, **options)
         self._shared: Connection | None = None
 
     def share(self, connection: Connection) -> None:

@@ -21,7 +21,9 @@ BEHIND_EVENTS = 1_000
 class Process:
     """Settings, connection, metrics and health of one process."""
 
-    def __init__(self, name: str, settings: Settings) -> None:
+    def __init__(self, name: str, settings: Settings, injects: bool = False) -> None:
+        """`injects`: FastStream injects into the broker's handlers. Weft's own have nothing
+        injected; into a derive function `weft.workers.injecting` does."""
         self.name = name
         self.settings = settings
         self.metrics = Metrics(name)
@@ -29,7 +31,7 @@ class Process:
         self.stopping = asyncio.Event()
         """Set by SIGTERM or SIGINT: finish the work at hand and start nothing new."""
         self.tracing = Tracing(name, settings)
-        self.broker = Broker()
+        self.broker = Broker(apply_types=injects)
         """FastStream's side of the process; shares the log's connection."""
         self.broker.add_middleware(measured(self.metrics.registry, name))
         if self.tracing.provider is not None:

@@ -169,7 +169,12 @@ class WorkerLoop:
         """Start every event of a batch; each is acknowledged, parked or retried later on its
         own."""
         events, size = 0, 0
-        await self._reach(max(delivery.record.sequence for delivery in batch))
+        newest = max(delivery.record.sequence for delivery in batch)
+        reaching = asyncio.create_task(self._reach(newest))
+        await asyncio.sleep(0)  # its request is on its way now, and takes as long as an event
+        if not reaching.done() and not self._tracing.is_on:
+            self._processor.work_ahead(batch[0].record)
+        await reaching
         for delivery in batch:
             if self._process.stopping.is_set():
                 delivery.nak()
