@@ -21,9 +21,7 @@ BEHIND_EVENTS = 1_000
 class Process:
     """Settings, connection, metrics and health of one process."""
 
-    def __init__(self, name: str, settings: Settings, injects: bool = False) -> None:
-        """`injects`: FastStream injects into the broker's handlers. Weft's own have nothing
-        injected; into a derive function `weft.workers.injecting` does."""
+    def __init__(self, name: str, settings: Settings) -> None:
         self.name = name
         self.settings = settings
         self.metrics = Metrics(name)
@@ -31,7 +29,7 @@ class Process:
         self.stopping = asyncio.Event()
         """Set by SIGTERM or SIGINT: finish the work at hand and start nothing new."""
         self.tracing = Tracing(name, settings)
-        self.broker = Broker(apply_types=injects)
+        self.broker = Broker()
         """FastStream's side of the process; shares the log's connection."""
         self.broker.add_middleware(measured(self.metrics.registry, name))
         if self.tracing.provider is not None:

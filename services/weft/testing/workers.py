@@ -45,7 +45,7 @@ def broker_of(deriver: Deriver) -> Broker:
     no log: the policy is the default one, sequences count up, and nothing is stored. What is
     derived is published through the broker, and comes back to who made a request.
     """
-    process = Process(deriver.name, Settings(fingerprint_key=SECRET), injects=True)
+    process = Process(deriver.name, Settings(fingerprint_key=SECRET))
     subscriber = process.broker.events(deriver.name, deriver.filter, Event)
     subscriber(_Unlogged(process, deriver).take)
     return process.broker
