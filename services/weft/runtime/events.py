@@ -22,6 +22,7 @@ from weft.log.connection import Connection
 from weft.log.consuming import Consumer, Delivery
 from weft.log.record import LogRecord
 from weft.log.wire import MESSAGE_ID, SETTLED, TRACEPARENT
+from weft.runtime.handlers import StraightToHandler
 from weft_schemas.subjects import STREAM, stored_form
 
 BATCH = 128
@@ -29,7 +30,7 @@ BATCH = 128
 few enough that a crash causes little repeated work."""
 
 
-class EventSubscriber(BatchPullStreamSubscriber):
+class EventSubscriber(StraightToHandler, BatchPullStreamSubscriber):
     """Passes batches of deliveries to its handler, one after the other, until `pause`."""
 
     def __init__(self, *parts: Any, durable: str) -> None:
