@@ -1,5 +1,6 @@
 """Events per second of each worker, of this tree and of others in turn: one process of `weft work`
-meets a full log that is let go when it is warm. Server and log are this tree's.
+meets a full log that is let go when it is warm. Server and log are this tree's. Where the machine
+does other things, too, the processor's time per event tells more than events per second.
 
 `python -m tests.bench.rates [WEFT ...]`, where each WEFT is another tree's `.venv/bin/weft`.
 """
@@ -15,10 +16,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from tests.bench.stack import stack
 from tests.bench.table import ratio, show
-from tests.bench.workers import MADE, fill, left, ready
+from tests.bench.workers import MADE, cpu_of, fill, left, ready
 from weft.log.api import call
 from weft.log.reading import last_sequence
 from weft.runtime.settings import Settings
@@ -30,9 +32,15 @@ INDEXER = "indexer"
 LOOK_SECONDS = 0.005
 
 
+class Rate(NamedTuple):
+    per_second: float
+    cpu: float
+    """Of the process, microseconds per event."""
+
+
 @asynccontextmanager
-async def work(weft: str, worker: str, settings: Settings) -> AsyncIterator[None]:
-    """A process of a tree's worker, at the log of `settings`."""
+async def work(weft: str, worker: str, settings: Settings) -> AsyncIterator[int]:
+    """A process of a tree's worker, at the log of `settings`: its id."""
     environ = {
         **os.environ,
         "WEFT_NATS_URL": settings.nats_url,
@@ -41,43 +49,47 @@ async def work(weft: str, worker: str, settings: Settings) -> AsyncIterator[None
     }
     process = await asyncio.create_subprocess_exec(weft, "work", worker, env=environ)
     try:
-        yield
+        yield process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         await process.wait()
 
 
-async def worker_rate(weft: str, worker: str) -> float:
-    """Events per second of a worker with a consumer."""
+async def worker_rate(weft: str, worker: str) -> Rate:
+    """Of a worker with a consumer."""
     async with stack({}) as (up, client):
         connection = client.connection
         pause = f"CONSUMER.PAUSE.{STREAM}.{worker}"
         await call(connection, pause, {"pause_until": "2100-01-01T00:00:00Z"})
         await fill(client, worker, EVENTS, MADE[worker])
         total = await left(client, worker)
-        async with work(weft, worker, up.settings):
+        async with work(weft, worker, up.settings) as process:
             await ready(client, worker, 1)
             await call(connection, pause, {})
             while (waiting := await left(client, worker)) == total:
                 await asyncio.sleep(LOOK_SECONDS)
-            begun = time.perf_counter()
+            begun, spent = time.perf_counter(), cpu_of(process)
             while await left(client, worker):
                 await asyncio.sleep(LOOK_SECONDS)
-            return waiting / (time.perf_counter() - begun)
+            return rate(waiting, begun, cpu_of(process) - spent)
 
 
-async def indexer_rate(weft: str) -> float:
-    """Events per second that an indexer folds, from its first batch on."""
+async def indexer_rate(weft: str) -> Rate:
+    """Of what an indexer folds, from its first batch on."""
     async with stack({}) as (up, client):
         await fill(client, INDEXER, EVENTS, MADE["memory"])
         last = await last_sequence(client.connection)
-        async with work(weft, INDEXER, up.settings):
+        async with work(weft, INDEXER, up.settings) as process:
             while not (first := folded(up.settings.data_dir)):
                 await asyncio.sleep(LOOK_SECONDS)
-            begun = time.perf_counter()
+            begun, spent = time.perf_counter(), cpu_of(process)
             while folded(up.settings.data_dir) < last:
                 await asyncio.sleep(LOOK_SECONDS)
-            return (last - first) / (time.perf_counter() - begun)
+            return rate(last - first, begun, cpu_of(process) - spent)
+
+
+def rate(events: int, begun: float, spent: float) -> Rate:
+    return Rate(events / (time.perf_counter() - begun), spent / events * 1e6)
 
 
 def folded(data_dir: Path) -> int:
@@ -92,8 +104,8 @@ def folded(data_dir: Path) -> int:
     return 0
 
 
-async def measured(wefts: list[str]) -> dict[tuple[str, str], list[float]]:
-    """Worker and tree → events per second of each round."""
+async def measured(wefts: list[str]) -> dict[tuple[str, str], list[Rate]]:
+    """Worker and tree → each round."""
     found = defaultdict(list)
     for number in range(ROUNDS):
         for weft in wefts if number % 2 else wefts[::-1]:
@@ -104,14 +116,28 @@ async def measured(wefts: list[str]) -> dict[tuple[str, str], list[float]]:
 
 
 def main() -> None:
-    own, *others = wefts = [str(Path(sys.executable).with_name("weft")), *sys.argv[1:]]
+    wefts = [str(Path(sys.executable).with_name("weft")), *sys.argv[1:]]
     found = asyncio.run(measured(wefts))
-    columns = ["worker", "events/s", *(f"over {weft}" for weft in others)]
     rows = []
     for worker in (*MADE, INDEXER):
-        mine = found[worker, own]
-        rows.append([worker, median(mine), *(ratio(mine, found[worker, x]) for x in others)])
-    show(f"{EVENTS:,} events, one process (median of {ROUNDS} rounds)", columns, rows)
+        own = found[worker, wefts[0]]
+        for weft in wefts:
+            rates = found[worker, weft]
+            per_second, cpu = ([one[n] for one in rates] for n in (0, 1))
+            times = [ratio([one[n] for one in own], [one[n] for one in rates]) for n in (0, 1)]
+            rows.append([worker, weft, median(per_second), median(cpu), *times])
+    show(
+        f"{EVENTS:,} events, one process (median of {ROUNDS} rounds)",
+        [
+            "worker",
+            "tree",
+            "events/s",
+            "its CPU µs/event",
+            "first tree's events/s over",
+            "CPU over",
+        ],
+        rows,
+    )
 
 
 if __name__ == "__main__":
