@@ -95,3 +95,26 @@ def test_what_a_long_query_repeats_counts_more_where_a_question_is_answered() ->
     assert answer[181] == 2 * answer[101]
     assert call[181] == call[101]
     assert found(items, "gondola gondola").scores == found(items, "gondola").scores
+
+
+def test_an_agents_long_messages_do_not_crowd_out_what_users_said() -> None:
+    advice = "\n\n".join(f"{'Each step of a budget. ' * 30}{n}" for n in range(3))
+
+    def users_found(author: str) -> int:
+        named = {"author": author} if author else {}
+        items = [
+            one
+            for n in range(9)
+            for one in (
+                ContextItem(f"u{n}", ItemKind.USER_TURN, f"Step {n} of my budget is lunch."),
+                ContextItem(f"a{n}", ItemKind.AGENT_MSG, advice, metadata=named),
+            )
+        ]
+        view = ReadModel.in_memory(records_of(items, "t", "s")).view("t", "s")
+        reach = PROFILES[Phase.CALL].reach
+        made = find_candidates(view, understand("budget step"), SelectionRules(), reach, 1_000)
+        kinds = {row.sequence: row.kind for row in made.rows}
+        return sum(kinds[at] is ItemKind.USER_TURN for at in made.scores)
+
+    assert users_found("Dana") == 0
+    assert users_found("") == 3

@@ -1,5 +1,6 @@
 """What stands in every prompt, as far as it fits."""
 
+import msgspec
 from tests.choosing import choice_of
 
 from weft.compiler.ledger import Ledger
@@ -7,6 +8,7 @@ from weft.compiler.profiles import PINS_SHARE
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.renditions.rendition import WHOLE
 from weft.compiler.selection.pins import pin
+from weft.compiler.selection.select import Choice, pins_of
 from weft_schemas.items import ContextItem, ItemKind
 
 USER = ContextItem("u", ItemKind.USER_TURN, "Which of the two docks is free on Monday morning?")
@@ -64,3 +66,15 @@ def test_what_the_publisher_pins_stands_too() -> None:
     rest = [ContextItem(f"a{n}", ItemKind.AGENT_MSG, f"Step {n} is done.") for n in range(200)]
     views, _, _ = pinned([note, *rest, USER], 100)
     assert views == {"u": WHOLE, "n": WHOLE, "a199": WHOLE}
+
+
+def test_with_a_query_the_pins_take_no_more_than_half() -> None:
+    plan = ContextItem("plan", ItemKind.AGENT_MSG, "Unload the ship at dock 4. " * 30)
+    rest = [ContextItem(f"a{n}", ItemKind.AGENT_MSG, f"Step {n} is done.") for n in range(200)]
+    choice = choice_of([*rest, plan, USER], 500)
+    asked = msgspec.structs.replace(choice, has_query=True)
+
+    def tokens(one: Choice) -> int:
+        return one.cost.exact(pins_of(one, Ledger()))
+
+    assert tokens(asked) <= 250 < tokens(choice) <= 350

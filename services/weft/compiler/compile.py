@@ -66,7 +66,7 @@ from weft_schemas.policy import ContextPolicy, phase_rule, shown_up_to
 OTHERS = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
 """Kinds that hold what others wrote, whatever the policy says: always in a fence."""
 
-CODE_VERSION = "17"
+CODE_VERSION = "18"
 """Changes whenever the same view and request would give another selection."""
 
 
@@ -300,6 +300,7 @@ def _renditions(state: State) -> Choice:
         cost=cost,
         budget=state.budget,
         is_all=state.ledger.total >= state.view.item_count(),
+        has_query=bool(request.query),
     )
 
 

@@ -52,6 +52,6 @@ SELECT 1 FROM superseded WHERE session = ? AND document = ? AND until <= ?
 SELECT 1 FROM superseded WHERE session = ? AND until <= ? LIMIT 1
 
 -- name: items_of_documents
-SELECT d.document, d.item, i.ordinal, d.passage FROM json_each(?) wanted
+SELECT d.document, d.item, i.ordinal, d.passage, i.kind FROM json_each(?) wanted
 CROSS JOIN documents d ON d.session = ? AND d.document = wanted.value
 CROSS JOIN items i ON i.sequence = d.item

@@ -113,6 +113,8 @@ class Match(msgspec.Struct, frozen=True):
     """Its number within the item, from 0."""
     score: float
     """BM25 over this session's items at or before the sequence read."""
+    kind: ItemKind
+    """Of the item."""
 
 
 class FactRow(msgspec.Struct, frozen=True):

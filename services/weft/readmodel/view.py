@@ -210,8 +210,8 @@ class SessionView:
             items = {document: place for document, *place in found}
         matches = []
         for document, score in best:
-            sequence, ordinal, passage = items[document]
-            matches.append(Match(sequence, ordinal, passage, score))
+            sequence, ordinal, passage, kind = items[document]
+            matches.append(Match(sequence, ordinal, passage, score, ItemKind(kind)))
         return sorted(matches, key=lambda match: (-match.score, -match.sequence, match.passage))
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:

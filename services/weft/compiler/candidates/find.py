@@ -14,6 +14,8 @@ from weft.compiler.profiles import (
     LABEL,
     LONG_QUERY,
     MATCHES_LEAST,
+    MATCHES_WEIGHED,
+    OWN_WORDS,
     PASSAGE_TOKENS,
     PINNED_POLICIES,
     POSTINGS_MOST,
@@ -66,13 +68,15 @@ def find_candidates(
     _add(found, pinned)
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
-    fits = _fitting(recent, budget)
-    limit = MATCHES_LEAST + int(reach.matches * max(fits, budget / PASSAGE_TOKENS))
+    fits = max(_fitting(recent, budget), budget / PASSAGE_TOKENS)
+    limit = MATCHES_LEAST + int(reach.matches * fits)
     limit = limit if rules.matches == UNBOUNDED.matches else min(limit, rules.matches)
-    matches, passages = _matches(view, question, recent, limit, reach, budget)
+    own = _own_words(recent)
+    matches, passages = _matches(view, question, recent, limit, reach, budget, own)
     wanted = reach.near_least + int(reach.near * fits)
     held = {row.ordinal for row in found.values()}
-    near = [at for at in _near(matches, passages, rules.neighbours, wanted) if at not in held]
+    best = {match.ordinal: _weighed(match, own, passages) for match in matches}
+    near = [at for at in _near(best, rules.neighbours, wanted) if at not in held]
     _add(found, view.places(near) if near else ())
     latest = next((row for row in pinned if row.kind is ItemKind.USER_TURN), None)
     return Candidates(
@@ -129,6 +133,17 @@ def _answered(view: SessionView, turn: ItemRow) -> list[ItemRow]:
     return view.of_kind(ItemKind.AGENT_MSG, 1, before=turn.ordinal)
 
 
+def _own_words(recent: Iterable[ItemRow]) -> float:
+    """Factor for matches in what the agent says: 1 where agents have names, and are persons."""
+    said = [row for row in recent if row.kind is ItemKind.AGENT_MSG]
+    return 1.0 if any(row.metadata.get("author") for row in said) else OWN_WORDS
+
+
+def _weighed(match: Match, own: float, passages: Mapping[int, Mapping[int, float]]) -> float:
+    best = max(passages[match.sequence].values())
+    return best * own if match.kind is ItemKind.AGENT_MSG else best
+
+
 def _matches(
     view: SessionView,
     question: Question,
@@ -136,6 +151,7 @@ def _matches(
     limit: int,
     reach: Reach,
     budget: int,
+    own: float,
 ) -> tuple[list[Match], dict[int, dict[int, float]]]:
     """The best matches, and BM25 scores with the feedback's share in them. Who an item is by is
     asked of its author, not of its text."""
@@ -147,7 +163,10 @@ def _matches(
     is_long = len(terms) > LONG_QUERY
     uses = question.again if is_long and reach.per_term else ()
     again = [term for term in uses if term not in named]
-    matches = view.search([*terms, *again], limit, min(postings, POSTINGS_MOST)) if terms else []
+    asked_for = [*terms, *again]
+    most = limit if own == 1.0 else limit * MATCHES_WEIGHED
+    found = view.search(asked_for, most, min(postings, POSTINGS_MOST)) if terms else []
+    matches = _best(found, limit, own)
     scores = {(match.sequence, match.passage): match.score for match in matches}
     feedback = reach.feedback > 0 and not is_long
     for match in _feedback(view, question, matches, named, limit) if feedback else ():
@@ -159,6 +178,15 @@ def _matches(
     for (sequence, passage), score in scores.items():
         passages.setdefault(sequence, {})[passage] = score
     return matches, passages
+
+
+def _best(found: list[Match], limit: int, own: float) -> list[Match]:
+    """The best matches where what the agent says counts `own` times."""
+
+    def score(match: Match) -> float:
+        return match.score * own if match.kind is ItemKind.AGENT_MSG else match.score
+
+    return found if len(found) <= limit else sorted(found, key=score, reverse=True)[:limit]
 
 
 def _feedback(
@@ -180,16 +208,9 @@ def _passage(row: ItemRow, passage: int) -> str:
     return row.whole if outline is None else passage_texts(row.readable, outline)[passage]
 
 
-def _near(
-    matches: Sequence[Match],
-    passages: Mapping[int, Mapping[int, float]],
-    neighbours: int,
-    limit: int,
-) -> list[int]:
-    """Ordinals of the most relevant items: matches and what stands beside them."""
-    best: dict[int, float] = {}
-    for match in matches:
-        best[match.ordinal] = max(passages[match.sequence].values())
+def _near(best: Mapping[int, float], neighbours: int, limit: int) -> list[int]:
+    """Ordinals of the most relevant items: matches, whose scores `best` gives by ordinal, and what
+    stands beside them."""
     raw = dict(best)
     known = raw.get
     shares = [(distance, BESIDE.get(distance, 0.0)) for distance in range(1, neighbours + 1)]

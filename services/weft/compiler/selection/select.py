@@ -53,6 +53,8 @@ class Choice(msgspec.Struct, frozen=True):
     budget: int
     is_all: bool
     """The groups are all that the session has."""
+    has_query: bool = False
+    """The caller says what is wanted, so that it need not be what the latest user turn says."""
 
 
 def select(choice: Choice, ledger: Ledger) -> Shown:
@@ -67,7 +69,7 @@ def select(choice: Choice, ledger: Ledger) -> Shown:
 def pins_of(choice: Choice, ledger: Ledger) -> Shown:
     """The renditions of what is pinned."""
     has_results = any(len(group.rows) > 1 for group in choice.exchange)
-    share = PINS_SHARE if has_results else PINS_ALONE
+    share = PINS_SHARE if has_results or choice.has_query else PINS_ALONE
     return pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share, ledger)
 
 
