@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from typing import NamedTuple
+
 from weft.readmodel.model import ReadModel, records_of
-from weft.readmodel.status import faults, status
-from weft.readmodel.terms import analyse
+from weft.readmodel.status import status
+from weft.terms import analyse
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import (
     EnvelopeEvent,
@@ -15,6 +18,22 @@ from weft_schemas.events import (
 )
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.status import StatusReply, StatusRequest
+
+
+class Fault(NamedTuple):
+    """A record that the fold skipped."""
+
+    sequence: int
+    tenant: str
+    session: str
+    code: str
+    error: str
+
+
+def faults(db: sqlite3.Connection) -> list[Fault]:
+    """Newest first."""
+    rows = db.execute("SELECT sequence, tenant, session, code, error FROM faults ORDER BY 1 DESC")
+    return [Fault(*row) for row in rows]
 
 
 def model(*events: Event) -> ReadModel:

@@ -13,7 +13,7 @@ from weft.firewall.derive import envelope_for
 from weft.log.record import LogRecord
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.rows import EpisodeRow, FactRow
-from weft.readmodel.view import View
+from weft.readmodel.view import SessionView
 from weft_schemas.events import EnvelopeEvent, Event, Origin
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
@@ -22,7 +22,7 @@ BEGAN_NS = 1_700_000_000_000_000_000
 """When the first item was published."""
 
 
-class ListView(View):
+class ListView(SessionView):
     """The session `s` of tenant `t`, as it stands after these items. `pending` are the ids of tool
     results whose envelopes are not there; memory and policy are what they are said to be."""
 

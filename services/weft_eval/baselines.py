@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from weft import bm25 as ranking
 from weft import tokens
-from weft.readmodel.terms import analyse
+from weft.terms import analyse
 from weft_eval.counting import count
 from weft_eval.transcripts import Transcript
 from weft_schemas.compile import BuildStats, CompileRequest, ContextPack, PackEntry

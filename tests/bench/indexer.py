@@ -27,7 +27,7 @@ from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.store import open_writer
-from weft.readmodel.terms import analyse
+from weft.terms import analyse
 from weft_schemas.events import EnvelopeEvent, Event, Origin
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy

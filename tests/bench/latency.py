@@ -35,6 +35,7 @@ STEPS = (
     "envelope in the log",
     "compile that waits for it",
     "compile of what is there",
+    "status, which computes next to nothing",
 )
 
 
@@ -71,6 +72,9 @@ class Tree:
         begun = time.perf_counter()
         await self._compiled(session, 0)
         note(STEPS[3])
+        begun = time.perf_counter()
+        await self._asked(f"weft-rpc.default.{session}.status", b"{}")
+        note(STEPS[4])
 
     async def _compiled(self, session: str, after: int) -> None:
         request = {"phase": "answer", "query": "paid orders", "budget": 1_000, "after": after}

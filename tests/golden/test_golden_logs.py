@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
+from tests.folded import faults
 from tests.golden.history import FOLDER, came_to, read, recorded
 from weft.log.record import LogRecord
 from weft.readmodel.model import ReadModel
-from weft.readmodel.status import faults
 from weft_schemas.events import EVENT_TYPES, VERSION
 
 ADDED = {"scope_grants", "scope_erased"}

@@ -12,7 +12,7 @@ from weft.readmodel.digest import content_digest
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.store import open_writer, snapshot
-from weft.readmodel.view import View
+from weft.readmodel.view import SessionView
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import (
     EnvelopeEvent,
@@ -142,7 +142,7 @@ def folded(log: list[LogRecord], cuts: list[int]) -> ReadModel:
     return ReadModel(db)
 
 
-def seen(view: View) -> tuple[object, ...]:
+def seen(view: SessionView) -> tuple[object, ...]:
     """Everything that a compile can read."""
     return (
         view.item_count(),

@@ -16,8 +16,8 @@ from weft.readmodel.model import records_of
 from weft.readmodel.postings import SEGMENT
 from weft.readmodel.search import IndexSearch, TextSearch
 from weft.readmodel.store import open_writer
-from weft.readmodel.terms import words
 from weft.readmodel.unsealed_postings import UnsealedCache
+from weft.terms import words
 from weft_schemas.events import Event
 
 WORDS = [f"w{number}" for number in range(40)]

@@ -16,7 +16,7 @@ from weft.adapters.exchanges import is_verbatim
 from weft.compiler.compile import compile_pack
 from weft.firewall.derive import envelope_for
 from weft.readmodel.model import ReadModel, records_of
-from weft.readmodel.rows import SessionView
+from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileRequest, PackEntry
 from weft_schemas.events import Event, Origin
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity

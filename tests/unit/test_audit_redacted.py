@@ -8,7 +8,7 @@ from tests.audited import KEY, answer, call, envelope, recorded, turn
 from weft.audit.history import fresh_model
 from weft.audit.reproduce import SAME, reproduce
 from weft.readmodel.model import records_of
-from weft.readmodel.redaction import ENTRY_POINTS, redaction_hook
+from weft.redaction import ENTRY_POINTS, redaction_hook
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, Phase, SensitivityAction

@@ -7,7 +7,7 @@ from tests.session_view import ListView
 from weft import tokens
 from weft.cli.demo_session import demo_key, load
 from weft.compiler.compile import compile_pack
-from weft.readmodel.redaction import MaskRedactionHook, redaction_hook
+from weft.redaction import MaskRedactionHook, redaction_hook
 from weft_schemas.compile import BuildStats, CompileRequest, ContextPack
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.items import ItemKind

@@ -21,13 +21,14 @@ LAYERS = (
     SERVICES,
     "workers",
     "runtime",
+    "redaction",
     "readmodel",
     "log",
     "messages traces",
     "adapters completion",
     "passages",
     "secrets",
-    "tokens days bodies bm25 leaves facts injections shingles",
+    "tokens days bodies bm25 leaves facts injections shingles terms",
     "model_encodings",
 )
 """From the top; parts of one layer do not import each other."""

@@ -22,7 +22,7 @@ BOUNDED = {
     "weft.router.query_transform.configured(key)": "the same",
     "weft.router.query_transform.named(name)": "the same",
     "weft.router.fusion.encoder_named(name)": "the same",
-    "weft.readmodel.redaction.redaction_hook(name)": "the same",
+    "weft.redaction.redaction_hook(name)": "the same",
     "weft.facts.memory_fact._fields(text)": "reads what was decoded as JSON",
     "weft.passages.json_text.unquoted(json_text)": "the same",
     "weft_schemas.loosening._covers(one)": "globs have at most 200 characters",

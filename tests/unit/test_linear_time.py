@@ -15,10 +15,10 @@ from weft.memory.derive import facts_of_item
 from weft.passages.json_text import unquoted
 from weft.passages.literals import decoded
 from weft.passages.splitting import outline_of
-from weft.readmodel.terms import analyse
 from weft.router.words import words_of
 from weft.secrets.scanning import secrets_behind_hidden
 from weft.summarizer.extract import sentences_within
+from weft.terms import analyse
 from weft.tokens import DEFAULT_ENCODING
 from weft_schemas.events import Origin
 from weft_schemas.items import ContextItem, ItemKind

@@ -4,7 +4,7 @@ import json
 
 import msgspec
 import pytest
-from tests.folded import found, model, turn
+from tests.folded import faults, found, model, turn
 
 from weft import tokens
 from weft.firewall.derive import envelope_for
@@ -13,7 +13,6 @@ from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.rows import ItemRow
-from weft.readmodel.status import faults
 from weft.readmodel.store import open_writer
 from weft_schemas.envelope import CleanBody, Mask
 from weft_schemas.events import EnvelopeEvent, ErasedEvent, Origin

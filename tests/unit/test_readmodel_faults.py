@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.folded import turn
+from tests.folded import faults, turn
 
 from weft.log.record import LogRecord
 from weft.readmodel.digest import content_digest
 from weft.readmodel.model import ReadModel, records_of
-from weft.readmodel.status import faults
 
 NINES = b"9" * 25
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from weft.readmodel import store
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import records_of
 from weft.readmodel.page_checksums import PageChecksums
@@ -45,7 +44,7 @@ def fold(db: sqlite3.Connection, first: int, count: int = 200) -> None:
 
 
 def written_back(pages: PageChecksums, db: sqlite3.Connection) -> bool:
-    return pages.write_back(db, 0, store.BUSY_MS)
+    return pages.write_back(db, 0)
 
 
 def flip(path: Path, at: int) -> None:
@@ -203,7 +202,7 @@ def test_a_writer_that_closes_leaves_all_in_the_file_though_a_reader_has_it_open
     pages.note_all()
     fold(db, 1)
     with closing(open_reader(path)):
-        pages.close(db, 0)
+        pages.close(db)
         assert not path.with_name(f"{path.name}-wal").stat().st_size
         assert turns(1, 1)[0].text.encode() in path.read_bytes()
         PageChecksums(path).check()
@@ -249,6 +248,6 @@ def test_readers_that_hold_the_writer_up_anywhere_make_no_false_damage(
 
 def test_damaged_checksums_are_damage(path: Path, db: sqlite3.Connection) -> None:
     PageChecksums(path).note_all()
-    flip(path.with_name(f"{path.name}.sums"), 10)
+    flip(path.with_name(f"{path.name}.checksums"), 10)
     with pytest.raises(Corrupt, match="checksums"):
         PageChecksums(path).check()

@@ -1,5 +1,8 @@
 """Raw bodies between their event and their envelope: remembered, or read from the log again."""
 
+import pytest
+
+from weft.readmodel import raw_bodies
 from weft.readmodel.raw_bodies import RawBodies
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.events import EnvelopeEvent, Origin, encode_event
@@ -33,9 +36,10 @@ def test_what_is_remembered_is_taken_once_without_the_log() -> None:
     assert log.asked == [1]
 
 
-def test_the_oldest_are_forgotten_first_and_read_again() -> None:
+def test_the_oldest_are_forgotten_first_and_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raw_bodies, "KEPT", 8)
     log = Log(at_1="first", at_2="other")
-    bodies = RawBodies(log.read, most=8)
+    bodies = RawBodies(log.read)
     bodies.add(1, "first")
     bodies.add(2, "other")
     assert bodies.take(2) == "other"
@@ -44,9 +48,10 @@ def test_the_oldest_are_forgotten_first_and_read_again() -> None:
     assert log.asked == [1]
 
 
-def test_what_is_taken_makes_room() -> None:
+def test_what_is_taken_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raw_bodies, "KEPT", 10)
     log = Log()
-    bodies = RawBodies(log.read, most=10)
+    bodies = RawBodies(log.read)
     for sequence in range(20):
         bodies.add(sequence, "12345678")
         assert bodies.take(sequence) == "12345678"

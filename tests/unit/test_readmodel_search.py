@@ -16,7 +16,7 @@ from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.postings import BLOCK, LENGTHS, SEGMENT, length_code
 from weft.readmodel.store import open_writer, snapshot
-from weft.readmodel.terms import analyse
+from weft.terms import analyse
 from weft_schemas.items import ContextItem, ItemKind
 
 WORDS = [f"word{number}" for number in range(60)]

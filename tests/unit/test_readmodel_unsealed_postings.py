@@ -78,19 +78,19 @@ def test_a_session_that_grows_is_searched_as_if_for_the_first_time(log: Log) -> 
 def test_a_long_text_is_found_beside_short_ones(log: Log) -> None:
     for _ in range(3):
         log.say("s", 4)
-        log.say("s", 1, unsealed_postings.LONG // 4)
+        log.say("s", 1, 5_000)
         log.check("s")
     log.check("s", 5)
 
 
 @pytest.mark.parametrize("indexed", [True, False])
 def test_a_search_that_ends_early_has_read_the_newest(indexed: bool) -> None:
-    long = "x\n" * unsealed_postings.LONG
+    long = "x\n" * 20_000
     held = unsealed_postings.UnsealedPostings(SEGMENT)
     held.extend([(SEGMENT + at, 9, long if at % 2 else "x\ny") for at in range(6)])
     if indexed:
         held.index()
-    wanted = ["x", "y", *map(str, range(unsealed_postings.FEW))]
+    wanted = ["x", "y", *map(str, range(8))]
     found = held.holding(wanted, SEGMENT + 5)
     assert [one >> 16 for one in found["x"]] == [SEGMENT + at for at in (4, 3, 2, 1, 0)]
     assert [one >> 16 for one in found["y"]] == [SEGMENT + at for at in (4, 2, 0)]

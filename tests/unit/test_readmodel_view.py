@@ -8,7 +8,7 @@ from tests.folded import envelope, fact, result, turn
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
 from weft.readmodel.store import open_writer, snapshot
-from weft.readmodel.view import View
+from weft.readmodel.view import SessionView
 from weft_schemas.events import ErasedEvent, Event, Origin, SummaryEvent
 
 
@@ -28,7 +28,7 @@ class Log:
         with snapshot(self.reader.db):
             return [row.text for row in self.reader.view("t", session, at).recent(1_000)][::-1]
 
-    def asked(self, view: View) -> list[str]:
+    def asked(self, view: SessionView) -> list[str]:
         """The statements that reading the recent items and the first ones takes."""
         statements: list[str] = []
         self.reader.db.set_trace_callback(statements.append)

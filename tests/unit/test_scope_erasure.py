@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 import msgspec
-from tests.folded import envelope, result, turn
+from tests.folded import envelope, faults, result, turn
 
 from weft.log.record import LogRecord
 from weft.readmodel.digest import content_digest
 from weft.readmodel.model import ReadModel, records_of
-from weft.readmodel.status import faults
-from weft.readmodel.terms import analyse
+from weft.terms import analyse
 from weft_schemas.envelope import ArtifactRef, CleanBody
 from weft_schemas.events import (
     EpisodeEvent,

@@ -16,7 +16,7 @@ from weft.audit.grounding import grounded, sources_of
 from weft.audit.history import fresh_model
 from weft.compiler.compile import CODE_VERSION, compile_pack
 from weft.log.record import LogRecord
-from weft.readmodel.rows import SessionView
+from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, ContextPack
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind

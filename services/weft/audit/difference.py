@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from weft.compiler.rendering.memory import FACTS
-from weft.readmodel.rows import SessionView
+from weft.readmodel.view import SessionView
 from weft_schemas.compile import ContextPack, PackEntry
 
 CAME, WENT, CHANGED = "came", "went", "changed"

@@ -13,7 +13,7 @@ from weft.audit.reproduce_from_log import base_of
 from weft.compiler.compile import compile_pack
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence
-from weft.readmodel.rows import SessionView
+from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, CompileRequest, ContextPack
 from weft_schemas.errors import InvalidInput, NotFound
 

@@ -17,8 +17,9 @@ from weft.compiler.rendering.legend import LEGEND
 from weft.compiler.rendering.memory import frozen_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
 from weft.compiler.renditions.rendition import REDACTED, SUMMARY, Rendition, reread
-from weft.readmodel.redaction import redaction_hook
-from weft.readmodel.rows import ItemRow, SessionView
+from weft.readmodel.rows import ItemRow
+from weft.readmodel.view import SessionView
+from weft.redaction import redaction_hook
 from weft_schemas.compile import CompileAudit, ManifestEntry, PackEntry
 from weft_schemas.errors import InvalidInput
 from weft_schemas.ids import digest

@@ -10,7 +10,7 @@ from weft.compiler.compile import Compilation, compile_pack
 from weft.compiler.rights import policy_of, within_grants
 from weft.compiler.work_estimate import is_short
 from weft.readmodel.model import ReadModel
-from weft.readmodel.view import View
+from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, CompileRequest, ExplainReply, PendingItem
 from weft_schemas.envelope import Signal
 from weft_schemas.errors import NotFound, Unavailable, WeftError
@@ -50,7 +50,7 @@ class Answer(msgspec.Struct, frozen=True):
 class Ready(msgspec.Struct, frozen=True):
     """A compile that can be done now."""
 
-    view: View
+    view: SessionView
     request: CompileRequest
     """Narrowed to the scopes that are granted to who asks."""
     policy: ContextPolicy

@@ -49,7 +49,8 @@ from weft.compiler.selection.offers import Scores, Shape, required_parts
 from weft.compiler.selection.prefix import Prefix, keep, select_stable
 from weft.compiler.selection.repeats import repeated
 from weft.compiler.selection.select import Choice, select
-from weft.readmodel.rows import ItemRow, SessionView
+from weft.readmodel.rows import ItemRow
+from weft.readmodel.view import SessionView
 from weft_schemas.compile import (
     BuildStats,
     CompileAudit,

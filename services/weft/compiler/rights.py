@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from weft.readmodel.model import ReadModel
-from weft.readmodel.rows import SessionView
+from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileRequest
 from weft_schemas.errors import Forbidden
 from weft_schemas.grants import may_use

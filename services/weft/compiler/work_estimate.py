@@ -8,7 +8,7 @@ import msgspec
 
 from weft.compiler.compile import budget_of
 from weft.compiler.rendering.tools import reads_catalog, reads_tools
-from weft.readmodel.view import View
+from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileRequest
 from weft_schemas.policy import ContextPolicy
 
@@ -36,7 +36,7 @@ SHORT_RULES = 16
 """Of a request's own policy. Each glob takes about a millisecond to compile, 17 at most."""
 
 
-def is_short(view: View, request: CompileRequest, policy: ContextPolicy, base: int) -> bool:
+def is_short(view: SessionView, request: CompileRequest, policy: ContextPolicy, base: int) -> bool:
     """`base`: bytes of the record of the pack that the request starts from."""
     if len(request.query) > SHORT_QUERY or base > SHORT_BASE:
         return False
@@ -57,7 +57,7 @@ def is_judged_here(request: CompileRequest) -> bool:
     return len(rules.tools) + len(rules.actions or ()) <= SHORT_RULES
 
 
-def _tools_size(view: View, request: CompileRequest) -> int:
+def _tools_size(view: SessionView, request: CompileRequest) -> int:
     """Bytes of what is read of tools."""
     if not reads_tools(request):
         return 0

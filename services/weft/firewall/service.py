@@ -12,8 +12,8 @@ from weft.firewall.slice_hmac import seal_of
 from weft.firewall.views.drill import Slice, drill
 from weft.log.publishing import Publisher
 from weft.readmodel.model import ReadModel
-from weft.readmodel.redaction import redaction_hook
 from weft.readmodel.status import Artifact, artifact
+from weft.redaction import redaction_hook
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process

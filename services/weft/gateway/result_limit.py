@@ -13,7 +13,7 @@ from weft.compiler.renditions.assembling import assembled
 from weft.compiler.renditions.rendition import OF_PARTS, OF_WHOLE
 from weft.passages.part import Outline, leaves, passage_texts
 from weft.passages.splitting import outline_of, readable
-from weft.readmodel.terms import SomeTerms, analyse
+from weft.terms import SomeTerms, analyse
 
 MOST_OUTLINED = 2_000_000
 """Characters of a text that is taken apart: about half a second."""

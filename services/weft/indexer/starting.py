@@ -16,9 +16,9 @@ from weft.indexer.writer import Writer
 from weft.log.connection import Connection
 from weft.log.reading import last_sequence, read_matching
 from weft.readmodel.database import Database
-from weft.readmodel.generations import Generations
+from weft.readmodel.generations import Generations, discard
 from weft.readmodel.store import get_meta, schema_version
-from weft.replay.snapshots import Bucket, Snapshot, discard, newest
+from weft.replay.snapshots import Bucket, Snapshot, newest
 from weft.replay.trimming import trimmed_before
 from weft.runtime.logs import fields
 from weft_schemas.errors import ConfigurationError, Corrupt, Forbidden, NotFound

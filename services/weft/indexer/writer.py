@@ -166,7 +166,7 @@ class Writer:
             # What is written back is noted beside the file: it happens here, at no other time.
             self._db.execute("PRAGMA wal_autocheckpoint = 0")
             if self._wal_bytes():  # of a writer that was killed
-                self._pages.write_back(self._db, 0, store.BUSY_MS)
+                self._pages.write_back(self._db, 0)
         except BaseException:
             self._db.close()
             raise
@@ -190,7 +190,7 @@ class Writer:
         size = self._wal_bytes()
         if size > self._due:
             wait_ms = store.WAIT_MS if size > store.LONG_WAL_BYTES else 0
-            done = self._pages.write_back(self._db, wait_ms, store.BUSY_MS)
+            done = self._pages.write_back(self._db, wait_ms)
             self._due = store.WAL_BYTES + (0 if done else size)
         return folded
 
@@ -198,18 +198,18 @@ class Writer:
         self._pages.look(LOOK_BYTES)
         if self._wal_bytes() and time.monotonic() - self._wrote > REST_SECONDS:
             self._wrote = time.monotonic()
-            self._pages.write_back(self._db, 0, store.BUSY_MS)
+            self._pages.write_back(self._db, 0)
 
     def _wal_bytes(self) -> int:
         return self._wal.stat().st_size if self._wal.exists() else 0
 
     def _scrub(self) -> bool:
         vacuum(self._db)
-        return self._pages.write_back(self._db, store.BUSY_MS, store.BUSY_MS)
+        return self._pages.write_back(self._db, store.BUSY_MS)
 
     def _close(self) -> None:
         try:
-            self._pages.close(self._db, store.WAIT_MS)
+            self._pages.close(self._db)
         except (Corrupt, OSError) as error:
             _log.warning("the read model was left as it is", extra=fields(why=str(error)))
 

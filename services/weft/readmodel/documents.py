@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import groupby, repeat
 
-from weft.readmodel.postings import IndexWriter, clip
+from weft.readmodel.postings import (
+    BLOCK,
+    SEGMENT,
+    UNSEALED,
+    Document,
+    Postings,
+    clip,
+    invert,
+    length_code,
+    pack_each,
+)
 from weft.readmodel.sessions import SessionState
 from weft.readmodel.sql import statements
-from weft.readmodel.terms import words
+from weft.terms import words
 
 _sql = statements("postings")
 
@@ -18,7 +30,10 @@ class Documents:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._index = IndexWriter(db)
+        self._new: defaultdict[int, list[Document]] = defaultdict(list)
+        """By session, in order."""
+        self._full: set[int] = set()
+        """Sessions with full segments in the tail."""
 
     def add(self, state: SessionState, item: int, version: int, passages: Sequence[str]) -> None:
         """Index the passages by which an item is found from the sequence `version` on."""
@@ -28,25 +43,83 @@ class Documents:
                 document = state.add_document(len(terms))
                 row = (state.number, document, item, passage, version, state.words)
                 self._db.execute(_sql.add_document, row)
-                self._index.add(state.number, document, terms)
+                self._new[state.number].append((document, length_code(len(terms)), terms))
 
     def supersede(self, item: int, until: int) -> None:
         """From `until` on, the item's earlier documents no longer match."""
-        for place in self._db.execute(_sql.documents_of_item, (item,)).fetchall():
-            self._db.execute(_sql.supersede, (*place, until))
+        self._db.execute(_sql.supersede, (until, item))
 
     def flush(self) -> None:
-        self._index.flush()
+        """Write what was added to the tail; where that would grow long, its full segments as
+        postings."""
+        rows: list[tuple[int, int, int, str]] = []
+        for session, documents in self._new.items():
+            sealed = self._seal_long(session, documents)
+            rows += (
+                (session, document, length, "\n".join(terms))
+                for document, length, terms in documents
+                if document >= sealed
+            )
+        self._db.executemany(_sql.add_tail, rows)
+        self._new.clear()
 
     @property
     def is_due(self) -> bool:
         """Whether `seal` has something to do."""
-        return self._index.is_due
+        return bool(self._full)
 
     def seal(self) -> None:
-        """Seal what `flush` left to be sealed, in a transaction."""
-        self._index.seal()
+        """Seal the full segments that `flush` left in the tail, in a transaction, when nobody waits
+        for what was added."""
+        for session in sorted(self._full):
+            tail = self._tail(session)
+            if tail:
+                self._seal_full(session, tail, tail, tail[-1][0] + 1)
+        self._full.clear()
 
     def forget(self) -> None:
         """The transaction failed."""
-        self._index.discard()
+        self._new.clear()
+
+    def _seal_long(self, session: int, new: list[Document]) -> int:
+        """Seal the full segments if they are many, or end a block; gives the first document that
+        then belongs into the tail."""
+        first, end = new[0][0], new[-1][0] + 1
+        if first // SEGMENT == end // SEGMENT:
+            return first
+        old = self._tail(session)
+        start = old[0][0] if old else first
+        full = end // SEGMENT * SEGMENT
+        if full - start <= UNSEALED and full // BLOCK == start // BLOCK:
+            self._full.add(session)
+            return first
+        return self._seal_full(session, [*old, *new], old, end)
+
+    def _seal_full(
+        self, session: int, documents: list[Document], tail: list[Document], end: int
+    ) -> int:
+        """Seal the full segments of the unsealed `documents`, of which the first are the `tail`;
+        gives the first that is left."""
+        start, sealed = documents[0][0], end // SEGMENT * SEGMENT
+        for _, block in groupby(documents[: sealed - start], lambda one: one[0] // BLOCK):
+            self._seal(session, list(block))
+        if tail:
+            self._db.execute(_sql.drop_tail, (session, sealed))
+        return sealed
+
+    def _tail(self, session: int) -> list[Document]:
+        return [
+            (document, length, written.split("\n"))
+            for document, length, written in self._db.execute(_sql.tail, (session, 0))
+        ]
+
+    def _seal(self, session: int, documents: list[Document]) -> None:
+        """Append the postings of a block's next documents to the rows of their terms."""
+        block, postings = documents[0][0] // BLOCK, Postings(list)
+        for document in documents:
+            invert(document, postings)
+        terms = sorted(postings)
+        entries = pack_each([postings[term] for term in terms])
+        self._db.executemany(
+            _sql.add_postings, zip(repeat(session), terms, repeat(block), entries, strict=False)
+        )

@@ -1,44 +1,124 @@
-"""Deleting what a tombstone names: a session's rows, or all of a tenant's."""
+"""Deleting what a tombstone names: a session's rows, all of a tenant's, or a scope: what its items
+say, in whichever session, all that was made of them, and what is remembered for it. What is left of
+a session is as if the log had never held the rest, so that a rebuild comes to the same.
+"""
 
 from __future__ import annotations
 
 import sqlite3
+import zlib
+from collections.abc import Iterable
+from typing import Any
 
-from weft.readmodel.memories import forget_session
-from weft.readmodel.sql import statements, text
+import msgspec
+
+from weft.passages.splitting import passages_of
+from weft.readmodel.calls import call_text
+from weft.readmodel.derived import envelope_text
+from weft.readmodel.documents import Documents
+from weft.readmodel.memories import forget_rows, forget_session
+from weft.readmodel.sessions import Sessions
+from weft.readmodel.sql import statements
+from weft_schemas.envelope import ResultEnvelope
+from weft_schemas.items import ItemKind
 
 _sql = statements("erasure")
+_scope = statements("scope_erasure")
+_OF_TENANT = ("memories", "policies", "catalogs", "grants", "artifacts", "faults")
 
 
-def erase_session(db: sqlite3.Connection, tenant: str, session: str, at: int) -> int | None:
-    """Delete a session's rows. Returns its number, None if it was unknown."""
+def erase_session(db: sqlite3.Connection, tenant: str, session: str, at: int) -> None:
+    """Delete a session's rows."""
     db.execute(_sql.faults_of_session, (tenant, session))
     db.execute(_sql.policies_of_session, (tenant, session))
-    row = db.execute(_sql.session, (tenant, session)).fetchone()
-    if row is None:
-        return None
-    number: int = row[0]
-    forget_session(db, number, at)
-    _run(db, "erase_session", number)
-    return number
+    for (number,) in db.execute(_sql.session, (tenant, session)).fetchall():
+        forget_session(db, number, at)
+        db.execute(_sql.delete_session, (number,))
 
 
-def erase_tenant(db: sqlite3.Connection, tenant: str, at: int) -> list[int]:
+def erase_tenant(db: sqlite3.Connection, tenant: str, at: int) -> None:
     """Delete everything of a tenant except tombstones and receipts."""
-    sessions = db.execute(_sql.sessions_of_tenant, (tenant,)).fetchall()
-    for _, session in sessions:
+    for (session,) in db.execute(_sql.sessions_of_tenant, (tenant,)).fetchall():
         erase_session(db, tenant, session, at)
-    _run(db, "erase_tenant", tenant)
-    return [number for number, _ in sessions]
+    for table in _OF_TENANT:
+        db.execute(getattr(_sql, table), (tenant,))
+
+
+def erase_scope(
+    db: sqlite3.Connection, tenant: str, scope: str, at: int, unreadable: Iterable[int] = ()
+) -> None:
+    """Delete what stands before `at`; what names the scope later is remembered anew. `unreadable`
+    are records that no fold could decode. Nothing that was folded may wait to be written."""
+    place = {"tenant": tenant, "scope": scope, "at": at}
+    db.execute(_scope.collect)
+    db.execute(_scope.clear)
+    db.execute(_scope.naming, place)
+    while db.execute(_scope.slices, place).rowcount:
+        pass
+    sessions = [number for (number,) in db.execute(_scope.sessions_of_items)]
+    forget_rows(db, db.execute(_scope.memories, place).fetchall(), at)
+    db.execute(_scope.summaries_of_sessions)
+    db.execute(_scope.derivations_of_sessions)
+    db.execute(_scope.parked)
+    db.execute(_scope.collisions)
+    db.execute(_scope.artifacts)
+    for sequence in unreadable:
+        db.execute(_scope.fault, (sequence, tenant))
+        db.execute(_scope.parked_fault, (sequence, tenant))
+    db.execute(_scope.scopes, {"tenant": tenant, "scope": scope})
+    db.execute(_scope.items)
+    db.execute(_scope.clear)
+    documents, states = Documents(db), Sessions(db)
+    for number in sessions:
+        _close_ranks(db, number, at)
+        _index_again(db, number, documents, states)
+    documents.flush()
+    documents.seal()
+    states.flush()
+
+
+def _close_ranks(db: sqlite3.Connection, number: int, at: int) -> None:
+    db.execute(_scope.renumber, (number,))
+    db.execute(_scope.renumbered, (number,))
+    for statement in _scope.clear_index.splitlines():
+        db.execute(statement, (number,))
+    db.execute(_scope.recount, (number,))
+    db.execute(_scope.note, (number, at))
+
+
+def _index_again(
+    db: sqlite3.Connection, number: int, documents: Documents, states: Sessions
+) -> None:
+    """The text index of what is left, made as the fold makes it."""
+    tenant, session = db.execute(_scope.own, (number,)).fetchone()
+    state = states.find(tenant, session)
+    assert state is not None
+    for version, item, *row in db.execute(_scope.texts, (number,)).fetchall():
+        if version != item:
+            documents.supersede(item, version)
+        documents.add(state, item, version, _passages(*row))
+
+
+def _passages(
+    kind: str, text: str, metadata: bytes | None, envelope: bytes | None, packed: bytes | None
+) -> list[str]:
+    content_type = ""
+    if envelope is not None:
+        made = msgspec.json.decode(envelope, type=ResultEnvelope)
+        content_type = made.content_type
+        if packed is not None:
+            text = zlib.decompress(packed).decode()
+        elif made.complete or made.passthrough:
+            text = made.summary
+        else:
+            return [envelope_text(made)]
+    elif kind == ItemKind.TOOL_CALL:
+        known: dict[str, Any] = msgspec.json.decode(metadata) if metadata else {}
+        text = call_text(text, known)
+    return passages_of(text, content_type)[1]
 
 
 def newest_tombstone(db: sqlite3.Connection) -> int:
     """Sequence of the newest tombstone, 0 without one."""
     found: int = db.execute(_sql.newest_tombstone).fetchone()[0]
     return found
-
-
-def _run(db: sqlite3.Connection, file: str, key: int | str) -> None:
-    for statement in text(file).split(";\n"):
-        if statement.strip():
-            db.execute(statement, (key,))

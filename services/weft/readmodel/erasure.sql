@@ -1,8 +1,30 @@
 -- name: session
 SELECT number FROM sessions WHERE tenant = ? AND session = ?
 
+-- All that belongs to it goes by triggers.
+-- name: delete_session
+DELETE FROM sessions WHERE number = ?
+
 -- name: sessions_of_tenant
-SELECT number, session FROM sessions WHERE tenant = ?
+SELECT session FROM sessions WHERE tenant = ?
+
+-- name: memories
+DELETE FROM memories WHERE tenant = ?
+
+-- name: policies
+DELETE FROM policies WHERE tenant = ?
+
+-- name: catalogs
+DELETE FROM catalogs WHERE tenant = ?
+
+-- name: grants
+DELETE FROM grants WHERE tenant = ?
+
+-- name: artifacts
+DELETE FROM artifacts WHERE tenant = ?
+
+-- name: faults
+DELETE FROM faults WHERE tenant = ?
 
 -- name: faults_of_session
 DELETE FROM faults WHERE tenant = ? AND session = ?

@@ -14,12 +14,11 @@ import msgspec
 from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.decoding import Decoded, check_place, decode
-from weft.readmodel.derived import Contradiction, DerivedFold
+from weft.readmodel.derived import Contradiction, DerivedFold, Place
 from weft.readmodel.documents import Documents
-from weft.readmodel.erasure import erase_session, erase_tenant
+from weft.readmodel.erasure import erase_scope, erase_session, erase_tenant
 from weft.readmodel.items import ItemFold
 from weft.readmodel.raw_bodies import RawBodies
-from weft.readmodel.scope_erasure import erase_scope
 from weft.readmodel.sessions import Sessions, SessionState
 from weft.readmodel.sql import statements
 from weft.readmodel.store import bounded, get_meta, set_meta, transaction
@@ -137,10 +136,10 @@ class Fold:
                 folded.skipped += 1
 
     def _forget(self) -> None:
+        """Rows changed underneath what is kept in memory."""
         self._bodies.forget()
         self._documents.forget()
         self._sessions.forget()
-        self._items.forget()
         self._tombstones = set(self._db.execute(_sql.tombstones))
 
     def _one(self, decoded: Decoded, folded: Folded) -> None:
@@ -185,12 +184,9 @@ class Fold:
                         folded.conflicts += 1
             case SessionClosedEvent():
                 self._closing(record, address, event, folded)
-            case ErasedEvent():
+            case ErasedEvent() | ScopeErasedEvent():
                 folded.erased += 1
                 self._erase(tenant, event, version)
-            case ScopeErasedEvent():
-                folded.erased += 1
-                self._erase_scope(tenant, event, version)
             case ErasureReceiptEvent():
                 self._db.execute(_sql.add_receipt, (version, tenant, encode_event(event)))
             case ContextPolicy():
@@ -198,16 +194,14 @@ class Fold:
                 if (tenant, session) not in self._tombstones:
                     policy = (version, tenant, session, encode_event(event))
                     self._db.execute(_sql.add_policy, policy)
-                self._items.forget()
             case ScopeGrants():
                 self._db.execute(_sql.add_grants, (version, tenant, encode_event(event)))
-                self._items.forget()
             case Catalog():
                 catalog = (version, tenant, event.name, encode_event(event))
                 self._db.execute(_sql.add_catalog, catalog)
             case _:
                 state = self._state_of_derived(record, address, event)
-                if not self._derived.apply(version, address, state, event):
+                if not self._derived.apply(Place(version, address, state), event):
                     folded.duplicates += 1
 
     def _state_of_derived(self, record: LogRecord, address: Stored, event: Event) -> SessionState:
@@ -231,27 +225,17 @@ class Fold:
             return
         row = (record.sequence, state.number, last, event.reason)
         self._db.execute(_sql.add_closing, row)
-        state.close(max(state.closed, last))
+        state.closed = max(state.closed, last)
 
-    def _erase_scope(self, tenant: str, event: ScopeErasedEvent, version: int) -> None:
-        self._db.execute(_sql.add_tombstone, (version, tenant, None, event.reason))
+    def _erase(self, tenant: str, event: ErasedEvent | ScopeErasedEvent, version: int) -> None:
+        session = None if isinstance(event, ScopeErasedEvent) else event.session or ""
+        self._db.execute(_sql.add_tombstone, (version, tenant, session, event.reason))
         self._documents.flush()
         self._sessions.flush()
-        self._bodies.forget()
-        erase_scope(self._db, tenant, event.scope, version, event.unreadable)
-        self._sessions.forget()
-        self._items.forget()
-
-    def _erase(self, tenant: str, event: ErasedEvent, version: int) -> None:
-        row = (version, tenant, event.session or "", event.reason)
-        self._db.execute(_sql.add_tombstone, row)
-        self._tombstones.add((tenant, event.session or ""))
-        self._documents.flush()
-        self._sessions.flush()
-        self._bodies.forget()
-        if event.session is None:
+        if isinstance(event, ScopeErasedEvent):
+            erase_scope(self._db, tenant, event.scope, version, event.unreadable)
+        elif event.session is None:
             erase_tenant(self._db, tenant, version)
         else:
             erase_session(self._db, tenant, event.session, version)
-        self._sessions.forget()
-        self._items.forget()
+        self._forget()

@@ -6,9 +6,10 @@ WHERE tenant = ? AND session = ?
 INSERT INTO sessions (tenant, session, last_ns) VALUES (?, ?, ?)
 
 -- name: update_session
-UPDATE sessions SET items = ?, documents = ?, words = ?, duplicates = duplicates + ?,
-    last_ns = max(last_ns, ?), last_sequence = max(last_sequence, ?), closed_sequence = ?
-WHERE number = ?
+UPDATE sessions SET items = :items, documents = :documents, words = :words,
+    duplicates = duplicates + :duplicates, last_ns = max(last_ns, :last_ns),
+    last_sequence = max(last_sequence, :last_sequence), closed_sequence = :closed
+WHERE number = :number
 
 -- name: add_item
 INSERT OR IGNORE INTO items (sequence, session, ordinal, id, parent_id, kind, text, tokens, outline, size,
@@ -27,6 +28,11 @@ INSERT OR IGNORE INTO artifacts (tenant, handle, item) VALUES (?, ?, ?)
 -- name: add_wait
 INSERT OR REPLACE INTO waits (item, since, until, session) VALUES (?, ?, ?, ?)
 
+-- name: wait_again
+INSERT OR REPLACE INTO waits (since, until, item, session)
+SELECT ?, ?, sequence, session FROM items i WHERE sequence = ? AND untrusted
+    AND NOT EXISTS (SELECT 1 FROM envelopes WHERE item = i.sequence)
+
 -- name: settle
 UPDATE waits SET until = ? WHERE item = ? AND until > ?
 
@@ -35,9 +41,6 @@ INSERT OR IGNORE INTO pins (session, item) VALUES (?, ?)
 
 -- name: add_scope
 INSERT OR IGNORE INTO scopes (session, scope, sequence) VALUES (?, ?, ?)
-
--- name: item
-SELECT session, id, untrusted FROM items WHERE sequence = ?
 
 -- name: source
 SELECT sequence, session, id, 'item' FROM items WHERE sequence = ?1
@@ -72,9 +75,6 @@ SELECT 1 FROM flags WHERE session = ? AND item = ?
 -- name: add_body
 INSERT INTO bodies (version, item, tokens, characters, outline, packed) VALUES (?, ?, ?, ?, ?, ?)
 
--- name: has_envelope
-SELECT 1 FROM envelopes WHERE item = ?
-
 -- name: partly_erased
 SELECT 1 FROM partly_erased WHERE session = ? AND at > ?
 
@@ -104,11 +104,6 @@ WHERE session = ? AND source = ? AND (worker = ? OR ? = '') AND revived IS NULL
 -- name: add_policy
 INSERT INTO policies (version, tenant, session, body) VALUES (?, ?, ?, ?)
 
--- name: policy
-SELECT version, body FROM policies
-WHERE tenant = ?1 AND session IN (?2, '') AND version <= ?3
-ORDER BY session = '', version DESC LIMIT 1
-
 -- name: add_grants
 INSERT INTO grants (version, tenant, body) VALUES (?, ?, ?)
 
@@ -134,7 +129,7 @@ INSERT INTO receipts (version, tenant, body) VALUES (?, ?, ?)
 INSERT OR REPLACE INTO faults (sequence, tenant, session, code, error) VALUES (?, ?, ?, ?, ?)
 
 -- name: fault_in_session
-SELECT 1 FROM faults WHERE sequence = ? AND tenant = ? AND session = ?
+SELECT 1 FROM faults WHERE sequence = ? AND sequence < ? AND tenant = ? AND session = ?
 
 -- name: tombstones
 SELECT tenant, session FROM tombstones WHERE session IS NOT NULL

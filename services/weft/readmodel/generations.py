@@ -11,8 +11,9 @@ import fcntl
 import os
 import re
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from weft.readmodel.model import ReadModel
 from weft.readmodel.page_checksums import PageChecksums
@@ -24,8 +25,9 @@ T = TypeVar("T")
 _NAME = re.compile(r"generation-(\d{6})\.sqlite\Z")
 _MOST_SWAPS = 5
 """Of the current generation while a reader opens it; each takes seconds to build."""
-_PARTS = ("", "-wal", "-shm", ".sums", ".sums.new", ".flux", ".readers")
-"""What belongs to a generation besides its file."""
+_OLDER = (".sums", ".sums.new", ".flux")
+_PARTS = ("", "-wal", "-shm", "-journal", ".checksums", ".checksums.new", ".readers", *_OLDER)
+"""A generation's file and what belongs to it, of earlier releases too."""
 
 
 class Lock:
@@ -151,15 +153,19 @@ class Generations:
         return path if _NAME.match(name) and path.exists() else None
 
 
+class _Opened(NamedTuple):
+    model: ReadModel
+    pages: PageChecksums
+    lock: Lock
+
+
 class Reader:
     """Reads the current generation, whichever that is by now. One thread at a time uses it."""
 
     def __init__(self, data_dir: Path) -> None:
         self._generations = Generations(data_dir)
         self._stamp: tuple[int, int] | None = None
-        self._model: ReadModel | None = None
-        self._pages: PageChecksums | None = None
-        self._lock: Lock | None = None
+        self._opened: _Opened | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -173,14 +179,13 @@ class Reader:
         Raises `Unavailable` where there is none yet that this release can read, or its file is
         damaged.
         """
-        stamp = self._pointer_stamp()
-        if self._model is None or stamp != self._stamp:
+        if self._opened is None or not self.is_there():
             self.close()
-            self._open()
-            self._stamp = stamp
-        assert self._model is not None
+            self._stamp = self._pointer_stamp()
+            self._opened = self._open()
+        model = self._opened.model
         self.look()
-        return self._model
+        return model
 
     def read(self, work: Callable[[ReadModel], T], doubt: Callable[[Reader], None]) -> T:
         """`work` over one consistent state. After an error that is not weft's own, `doubt` may
@@ -200,47 +205,40 @@ class Reader:
     def look(self) -> None:
         """Check whether anything but the writer has written to the file: before a request, and
         again after it. Raises `Unavailable` if it is damaged."""
-        assert self._pages is not None
-        try:
-            self._pages.check_if_touched()
-        except Corrupt as error:
-            raise self._condemn(error) from None
+        self._check(PageChecksums.check_if_touched)
 
     def check(self) -> None:
         """Check every page of the current generation. Raises `Unavailable` where it is damaged."""
         self.model()
-        assert self._pages is not None
-        try:
-            if self._pages.are_known():
-                self._pages.check()
-        except Corrupt as error:
-            raise self._condemn(error) from None
+        self._check(lambda pages: pages.check() if pages.are_known() else None)
 
-    def _condemn(self, error: Corrupt) -> Unavailable:
-        assert self._pages is not None
-        self._generations.condemn(self._pages.path, str(error))
-        self.close()
-        return Unavailable(f"the read model is built anew ({error}); try again")
+    def _check(self, check: Callable[[PageChecksums], None]) -> None:
+        assert self._opened is not None
+        pages = self._opened.pages
+        try:
+            check(pages)
+        except Corrupt as error:
+            self._generations.condemn(pages.path, str(error))
+            self.close()
+            raise Unavailable(f"the read model is built anew ({error}); try again") from None
 
     def is_there(self) -> bool:
         """Whether `model` would return the generation that it returned before."""
-        return self._model is not None and self._pointer_stamp() == self._stamp
+        return self._opened is not None and self._pointer_stamp() == self._stamp
 
     def leave_if_replaced(self) -> None:
         """Close a generation that is no longer the current one, so that its file can be removed."""
-        if self._model is not None and self._pointer_stamp() != self._stamp:
+        if not self.is_there():
             self.close()
 
     def close(self) -> None:
         """Close the generation."""
-        if self._model is not None:
-            self._model.close()
-            self._model = None
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.model.close()
+            opened.lock.release()
 
-    def _open(self) -> None:
+    def _open(self) -> _Opened:
         for _ in range(_MOST_SWAPS):
             path = self._generations.current()
             if path is None:
@@ -251,23 +249,13 @@ class Reader:
             lock = reader_lock(path)
             if not lock.acquire():
                 continue
-            if self._generations.current() == path:
-                self._open_locked(path, lock)
-                return
-            lock.release()
+            with ExitStack() as unless_opened:
+                unless_opened.callback(lock.release)
+                if self._generations.current() == path:
+                    opened = _Opened(_model(path), PageChecksums(path), lock)
+                    unless_opened.pop_all()
+                    return opened
         raise Unavailable("the read model is being replaced; try again")
-
-    def _open_locked(self, path: Path, lock: Lock) -> None:
-        try:
-            self._model = ReadModel.open(path)
-        except Corrupt as error:
-            lock.release()
-            raise Unavailable(f"{error} (the indexer does that by itself); try again") from None
-        except BaseException:
-            lock.release()
-            raise
-        self._pages = PageChecksums(path)
-        self._lock = lock
 
     def _pointer_stamp(self) -> tuple[int, int] | None:
         try:
@@ -275,6 +263,13 @@ class Reader:
         except FileNotFoundError:
             return None
         return found.st_ino, found.st_mtime_ns
+
+
+def _model(path: Path) -> ReadModel:
+    try:
+        return ReadModel.open(path)
+    except Corrupt as error:
+        raise Unavailable(f"{error} (the indexer does that by itself); try again") from None
 
 
 def reader_lock(path: Path) -> Lock:
@@ -288,11 +283,16 @@ def _remove(path: Path) -> bool:
     if not lock.acquire():
         return False
     try:
-        for part in _PARTS:
-            path.with_name(path.name + part).unlink(missing_ok=True)
+        discard(path)
     finally:
         lock.release()
     return True
+
+
+def discard(path: Path) -> None:
+    """Remove a generation's file and all that belongs to it."""
+    for part in _PARTS:
+        path.with_name(path.name + part).unlink(missing_ok=True)
 
 
 def _read(path: Path) -> str:

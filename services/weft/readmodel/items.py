@@ -32,13 +32,14 @@ from weft_schemas.reasoning import METADATA as REASONING
 from weft_schemas.subjects import Stored
 
 _sql = statements("fold")
+_view = statements("view")
+_policy = msgspec.json.Decoder(ContextPolicy)
+_DEFAULT_RULES = ContextPolicy().firewall
 _json = msgspec.json.Encoder(order="deterministic")
 _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments", REASONING}
 """Metadata kept of an untrusted item: short keys that weft defines."""
 REFUSED_SCOPE = "refused_scope"
 """Metadata key of a scope that the item named and its publisher may not use."""
-_MOST_SESSIONS = 20_000
-"""Whose policy is remembered between records."""
 
 
 Stands = Literal["new", "duplicate", "conflict"]
@@ -56,13 +57,6 @@ class ItemFold:
         self._encoding = encoding
         self._documents = documents
         self._bodies = bodies
-        self._rules: dict[tuple[str, str], FirewallRules] = {}
-        self._grants: dict[str, ScopeGrants | None] = {}
-
-    def forget(self) -> None:
-        """Policies or grants may have changed."""
-        self._rules.clear()
-        self._grants.clear()
 
     def apply(
         self, record: LogRecord, address: Stored, state: SessionState, item: ContextItem
@@ -137,7 +131,7 @@ class ItemFold:
         self._db.execute(_sql.add_collision, row)
         if conflict:
             return "conflict"
-        state.add_duplicate()
+        state.duplicates += 1
         return "duplicate"
 
     def _narrowed(self, address: Stored, item: ContextItem) -> ContextItem:
@@ -151,22 +145,14 @@ class ItemFold:
 
     def _may_use(self, address: Stored, scope: str) -> bool:
         """By the grants that precede the item in the log."""
-        tenant = address.tenant
-        if tenant not in self._grants:
-            row = self._db.execute(_sql.grants, (tenant,)).fetchone()
-            self._grants[tenant] = row and msgspec.json.decode(row[0], type=ScopeGrants)
-        return may_use(self._grants[tenant], address.principal, address.session, scope)
+        row = self._db.execute(_sql.grants, (address.tenant,)).fetchone()
+        grants = msgspec.json.decode(row[0], type=ScopeGrants) if row else None
+        return may_use(grants, address.principal, address.session, scope)
 
     def _rules_of(self, address: Stored, at: int) -> FirewallRules:
-        key = (address.tenant, address.session)
-        rules = self._rules.get(key)
-        if rules is None:
-            if len(self._rules) >= _MOST_SESSIONS:
-                self._rules.clear()
-            found = self._db.execute(_sql.policy, (*key, at)).fetchone()
-            policy = msgspec.json.decode(found[1], type=ContextPolicy) if found else ContextPolicy()
-            rules = self._rules[key] = policy.firewall
-        return rules
+        place = {"tenant": address.tenant, "session": address.session, "at": at}
+        row = self._db.execute(_view.policy, place).fetchone()
+        return _policy.decode(row[1]).firewall if row else _DEFAULT_RULES
 
 
 def _stub(item: ContextItem) -> ContextItem:

@@ -9,46 +9,31 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-import msgspec
-
 from weft.readmodel.sql import statements
 from weft.readmodel.store import OPEN
 
 _sql = statements("memories")
 
 
-class Memory(msgspec.Struct, frozen=True):
-    """One value as learned."""
-
-    type: str
-    """`fact` or `episode`."""
-    tenant: str
-    scope: str
-    name: str
-    """A fact's key, an episode's id."""
-    source: int
-    """Log sequence that decides which is newer."""
-    version: int
-    """Log sequence of the event."""
-    session: int
-    tokens: int
-    body: bytes
-    """The fact or episode event's part, encoded."""
+Key = tuple[str, str, str, str]
+"""Tenant, `fact` or `episode`, scope, and name: a fact's key or an episode's id."""
 
 
-def remember(db: sqlite3.Connection, new: Memory) -> None:
-    """Put a value in force, unless one with a newer source is in force."""
-    key = (new.tenant, new.type, new.scope, new.name)
+def remember(
+    db: sqlite3.Connection, key: Key, source: int, version: int, values: tuple[int, int, bytes]
+) -> None:
+    """Put a value in force, unless one with a newer source is in force. `source` is the sequence
+    that decides which is newer, `version` the event's own; the values are session, tokens and the
+    fact or episode, encoded."""
     current = db.execute(_sql.in_force, (*key, OPEN)).fetchone()
     until = OPEN
     if current is not None:
-        number, source, version = current
-        if (source, version) > (new.source, new.version):
-            until = new.version
+        number, *newest = current
+        if newest > [source, version]:
+            until = version
         else:
-            db.execute(_sql.end, (new.version, number))
-    row = (new.type, new.tenant, new.scope, new.name, new.source, new.version, new.version, until)
-    db.execute(_sql.add, (*row, new.session, new.tokens, new.body))
+            db.execute(_sql.end, (version, number))
+    db.execute(_sql.add, (*key, source, version, version, until, *values))
 
 
 def withdraw(db: sqlite3.Connection, version: int, at: int) -> None:
@@ -66,7 +51,7 @@ def forget_session(db: sqlite3.Connection, session: int, at: int) -> None:
 
 
 def forget_rows(db: sqlite3.Connection, rows: list[tuple[Any, ...]], at: int) -> None:
-    """Delete these (number, type, tenant, scope, name, until); the values before them are in force
+    """Delete these (number, *key, until); the values before them are in force
     again."""
     for number, *_ in rows:
         db.execute(_sql.forget, (number,))
@@ -76,7 +61,6 @@ def forget_rows(db: sqlite3.Connection, rows: list[tuple[Any, ...]], at: int) ->
 
 
 def _elect(db: sqlite3.Connection, key: list[str], at: int) -> None:
-    kind, tenant, scope, name = key
-    best = db.execute(_sql.best_left, (tenant, kind, scope, name)).fetchone()
+    best = db.execute(_sql.best_left, key).fetchone()
     if best is not None:
         db.execute(_sql.again, (at, OPEN, best[0]))

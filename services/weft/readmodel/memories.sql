@@ -4,14 +4,14 @@ WHERE tenant = ? AND type = ? AND scope = ? AND name = ? AND until = ?
 
 -- name: add
 INSERT INTO memories
-    (type, tenant, scope, name, source, version, since, until, session, tokens, body)
+    (tenant, type, scope, name, source, version, since, until, session, tokens, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: end
 UPDATE memories SET until = ? WHERE number = ?
 
 -- name: of_version
-SELECT number, type, tenant, scope, name, until FROM memories
+SELECT number, tenant, type, scope, name, until FROM memories
 WHERE version = ? AND withdrawn IS NULL
 
 -- name: withdraw
@@ -29,7 +29,7 @@ SELECT type, tenant, scope, name, source, version, ?, ?, session, tokens, body
 FROM memories WHERE number = ?
 
 -- name: of_session
-SELECT number, type, tenant, scope, name, until FROM memories WHERE session = ?
+SELECT number, tenant, type, scope, name, until FROM memories WHERE session = ?
 
 -- name: forget
 DELETE FROM memories WHERE number = ?

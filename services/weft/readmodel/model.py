@@ -10,18 +10,15 @@ from weft import tokens
 from weft.log.record import LogRecord
 from weft.readmodel.decoding import TENANTS_OWN
 from weft.readmodel.fold import Fold
-from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.store import get_meta, open_reader, open_writer
 from weft.readmodel.unsealed_postings import UnsealedCache
-from weft.readmodel.view import View
+from weft.readmodel.view import SessionView
 from weft_schemas.events import Event, encode_event
 from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.items import ContextItem
 from weft_schemas.subjects import derived_subject, item_subject
 
 _BATCH = 500
-_ALL = 1 << 62
-"""Characters of raw bodies that a fold into memory remembers: it cannot read the log again."""
 
 
 class ReadModel:
@@ -46,7 +43,7 @@ class ReadModel:
         """Fold records, in order of sequence, into a read model that lives in memory and stands at
         `through`, or at the last of them where that is later."""
         db = open_writer(":memory:")
-        fold = Fold(db, encoding, RawBodies(most=_ALL))
+        fold = Fold(db, encoding)
         batch: list[LogRecord] = []
         for record in records:
             batch.append(record)
@@ -57,9 +54,9 @@ class ReadModel:
         fold.seal()
         return cls(db)
 
-    def view(self, tenant: str, session: str, as_of: int | None = None) -> View:
+    def view(self, tenant: str, session: str, as_of: int | None = None) -> SessionView:
         """A session at `as_of`, or at the newest folded sequence. An unknown one is empty."""
-        return View(self.db, tenant, session, as_of, self._tails)
+        return SessionView(self.db, tenant, session, as_of, self._tails)
 
     def watermark(self) -> int:
         """The newest folded log sequence, 0 where there is none."""

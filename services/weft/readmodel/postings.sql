@@ -19,11 +19,9 @@ DELETE FROM tail WHERE session = ? AND document < ?
 INSERT INTO postings (session, term, block, entries) VALUES (?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET entries = CAST(entries || excluded.entries AS BLOB)
 
--- name: documents_of_item
-SELECT session, document FROM documents WHERE item = ?
-
 -- name: supersede
-INSERT OR IGNORE INTO superseded (session, document, until) VALUES (?, ?, ?)
+INSERT OR IGNORE INTO superseded (session, document, until)
+SELECT session, document, ?1 FROM documents WHERE item = ?2
 
 -- name: postings
 SELECT block, entries FROM postings

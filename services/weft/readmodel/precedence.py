@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Enum
 
 import msgspec
 
@@ -20,16 +19,8 @@ class Derivation(msgspec.Struct, frozen=True):
     """Its own sequence."""
 
 
-class Verdict(Enum):
-    COUNTS = "counts"
-    DUPLICATE = "duplicate"
-    """The same source, run and part again."""
-    LATE = "late"
-    """An event that outranks it was folded before."""
-
-
-def judge(new: Derivation, known: Iterable[Derivation]) -> tuple[Verdict, list[Derivation]]:
-    """Whether `new` counts, and which known ones it supersedes from its own sequence on.
+def superseded_by(new: Derivation, known: Iterable[Derivation]) -> list[Derivation] | None:
+    """Which known ones `new` supersedes from its own sequence on; None where it does not count.
 
     Of one source, run and part the first counts. A newer source event about the same thing
     outranks an older; of one source a named run outranks live work (an empty name), and of two
@@ -39,9 +30,9 @@ def judge(new: Derivation, known: Iterable[Derivation]) -> tuple[Verdict, list[D
     for old in known:
         if (old.origin, old.run) == (new.origin, new.run):
             if old.part == new.part:
-                return Verdict.DUPLICATE, []
+                return None
             continue
         if old.origin > new.origin or (old.origin == new.origin and old.run and not new.run):
-            return Verdict.LATE, []
+            return None
         superseded.append(old)
-    return Verdict.COUNTS, superseded
+    return superseded

@@ -11,7 +11,8 @@ from weft_schemas.events import decode_event
 from weft_schemas.items import ContextItem
 
 KEPT = 32 << 20
-"""Characters that are kept: enough for the backlog of a busy firewall."""
+"""Characters that are kept, where the log gives the rest again: enough for the backlog of a busy
+firewall."""
 
 Read = Callable[[int], bytes | None]
 """Gives a record's payload by its sequence, None where the log does not hold it any more. Raises
@@ -21,10 +22,9 @@ Read = Callable[[int], bytes | None]
 class RawBodies:
     """Bodies by their item's sequence; the oldest are forgotten first."""
 
-    def __init__(self, read: Read | None = None, most: int = KEPT) -> None:
-        """Without `read` nothing that was forgotten comes back."""
+    def __init__(self, read: Read | None = None) -> None:
+        """Without `read` nothing is forgotten by itself: it would not come back."""
         self._read = read
-        self._most = most
         self._kept: OrderedDict[int, str] = OrderedDict()
         self._size = 0
 
@@ -32,7 +32,7 @@ class RawBodies:
         """Remember a body until it is taken."""
         self._kept[sequence] = text
         self._size += len(text)
-        while self._size > self._most:
+        while self._read is not None and self._size > KEPT:
             _, oldest = self._kept.popitem(last=False)
             self._size -= len(oldest)
 

@@ -1,9 +1,10 @@
-"""What a compile reads: rows of one session at one sequence, and the view that gives them."""
+"""What a compile reads: rows of one session at one sequence; `view.SessionView` gives them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import msgspec
@@ -11,11 +12,17 @@ import msgspec
 from weft.passages.part import Outline, unpacked
 from weft.passages.splitting import outline_of, readable
 from weft.readmodel.calls import call_text
-from weft.readmodel.compression import decompressed
-from weft_schemas.envelope import ResultEnvelope, Signal
+from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind, Sensitivity
-from weft_schemas.policy import ContextPolicy
-from weft_schemas.routing import Catalog
+
+REMEMBERED = 32
+"""Texts of the recent results of some sessions, which each compile reads again: 8 MB of ASCII."""
+
+
+@lru_cache(maxsize=REMEMBERED)
+def decompressed(data: bytes) -> str:
+    """A clean text."""
+    return zlib.decompress(data).decode()
 
 
 class ItemRow(msgspec.Struct, frozen=True, dict=True):
@@ -158,78 +165,3 @@ class EpisodicStore(Protocol):
 
     def episodes(self, scopes: Sequence[str], limit: int) -> list[EpisodeRow]:
         """Newest episodes of these scopes, newest first."""
-
-
-class SessionView(FactStore, EpisodicStore, Protocol):
-    """One session of one tenant at one sequence. Nothing later, and nothing of other sessions, can
-    change what it returns. Every list has a fixed order."""
-
-    tenant: str
-    session: str
-    sequence: int
-    """The sequence read."""
-    encoding: str
-    """In which `tokens` are counted."""
-
-    def item_count(self) -> int: ...
-
-    def at(self, sequence: int) -> SessionView:
-        """The same session at another sequence."""
-
-    def recent(self, limit: int) -> list[ItemRow]:
-        """The newest items, newest first."""
-
-    def of_kind(self, kind: ItemKind, limit: int, before: int | None = None) -> list[ItemRow]:
-        """The newest items of a kind, newest first; `before` an ordinal, where it is given."""
-
-    def first_of_kind(self, kind: ItemKind) -> list[ItemRow]:
-        """The oldest item of a kind; empty where there is none."""
-
-    def pinned(self, limit: int = 32) -> list[ItemRow]:
-        """The newest items that their publisher pinned, in order of sequence."""
-
-    def search(
-        self,
-        terms: Sequence[str],
-        limit: int,
-        postings: int = 2_000,
-        weights: Mapping[str, float] | None = None,
-    ) -> list[Match]:
-        """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`, one
-        that comes twice counts twice; of their postings at most so many are read, those of rare
-        terms first. Of terms with `weights` only those with the greatest weight times rarity
-        count."""
-
-    def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
-        """Items by log sequence, in order of sequence; unknown ones are left out."""
-
-    def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
-        """Items by ordinal, both ends included."""
-
-    def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
-        """Items by ordinal, in order; unknown ones are left out."""
-
-    def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
-        """Items by id, in order of sequence; unknown ones are left out."""
-
-    def children(self, ids: Iterable[str]) -> list[ItemRow]:
-        """Items whose parent_id is one of `ids`, in order of sequence."""
-
-    def flags(self) -> dict[int, tuple[Signal, ...]]:
-        """What the guards saw, by the item's sequence, in order; of items with anything."""
-
-    def pending(self) -> list[ItemRow]:
-        """Items that wait for their envelope, oldest first."""
-
-    def scopes(self) -> list[str]:
-        """`session:<id>` and every scope that an item of this session named, and its publisher may
-        use, in order of first use."""
-
-    def within(self, scopes: Iterable[str]) -> SessionView:
-        """The same with memory of these scopes alone."""
-
-    def policy(self) -> tuple[int, ContextPolicy]:
-        """The policy in force: the session's newest, else the tenant's, else version 0."""
-
-    def catalog(self, name: str) -> tuple[int, Catalog] | None:
-        """The newest version of a catalogue of the tenant, with its sequence."""

@@ -286,6 +286,36 @@ CREATE TABLE postings (
     PRIMARY KEY (session, term, block)
 ) WITHOUT ROWID;
 
+-- What goes with an item, a closing or a session. Not here: the handles of its artifacts, which are
+-- not found by item, and memories, of which others come in force again.
+CREATE TRIGGER item_gone AFTER DELETE ON items BEGIN
+    DELETE FROM bodies WHERE item = OLD.sequence;
+    DELETE FROM envelopes WHERE item = OLD.sequence;
+    DELETE FROM summaries WHERE item = OLD.sequence;
+    DELETE FROM levels WHERE item = OLD.sequence;
+    DELETE FROM derivations WHERE anchor = OLD.sequence;
+    DELETE FROM waits WHERE item = OLD.sequence;
+    DELETE FROM pins WHERE session = OLD.session AND item = OLD.sequence;
+    DELETE FROM flags WHERE session = OLD.session AND item = OLD.sequence;
+END;
+CREATE TRIGGER closing_gone AFTER DELETE ON closings BEGIN
+    DELETE FROM summaries WHERE item = OLD.version;
+    DELETE FROM derivations WHERE anchor = OLD.version;
+END;
+CREATE TRIGGER session_going BEFORE DELETE ON sessions BEGIN
+    DELETE FROM artifacts WHERE item IN (SELECT sequence FROM items WHERE session = OLD.number);
+    DELETE FROM items WHERE session = OLD.number;
+    DELETE FROM closings WHERE session = OLD.number;
+    DELETE FROM superseded WHERE session = OLD.number;
+    DELETE FROM documents WHERE session = OLD.number;
+    DELETE FROM tail WHERE session = OLD.number;
+    DELETE FROM postings WHERE session = OLD.number;
+    DELETE FROM parked WHERE session = OLD.number;
+    DELETE FROM collisions WHERE session = OLD.number;
+    DELETE FROM scopes WHERE session = OLD.number;
+    DELETE FROM partly_erased WHERE session = OLD.number;
+END;
+
 -- What of each tenant is counted in the tables above, kept by triggers, so that telling it costs the
 -- same however many sessions there are. What waits is counted when it is asked for: it changes twice
 -- with every result, and is little.

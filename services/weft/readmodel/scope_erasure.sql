@@ -22,7 +22,7 @@ WHERE s.tenant = :tenant AND i.sequence < :at AND i.metadata ->> '$.slice_of' IN
 
 -- Facts and episodes: of the scope, of its items, and of the stretches that they stand in.
 -- name: memories
-SELECT number, type, tenant, scope, name, until FROM memories WHERE tenant = :tenant AND (
+SELECT number, tenant, type, scope, name, until FROM memories WHERE tenant = :tenant AND (
     (scope = :scope AND source < :at)
     OR version IN (SELECT d.version FROM derivations d JOIN victims v ON v.item = d.anchor)
     OR (type = 'episode' AND source < :at AND EXISTS (
@@ -50,37 +50,14 @@ DELETE FROM parked WHERE source = ? AND session IN (SELECT number FROM sessions 
 DELETE FROM collisions WHERE (session, id) IN (
     SELECT i.session, i.id FROM items i JOIN victims v ON v.item = i.sequence)
 
--- name: bodies
-DELETE FROM bodies WHERE item IN (SELECT item FROM victims)
-
--- name: envelopes
-DELETE FROM envelopes WHERE item IN (SELECT item FROM victims)
-
--- name: summaries
-DELETE FROM summaries WHERE item IN (SELECT item FROM victims)
-
--- name: derivations
-DELETE FROM derivations WHERE anchor IN (SELECT item FROM victims)
-
--- name: waits
-DELETE FROM waits WHERE item IN (SELECT item FROM victims)
-
 -- name: artifacts
 DELETE FROM artifacts WHERE item IN (SELECT item FROM victims)
-
--- name: pins
-DELETE FROM pins WHERE item IN (SELECT item FROM victims)
-
--- name: flags
-DELETE FROM flags WHERE item IN (SELECT item FROM victims)
-
--- name: levels
-DELETE FROM levels WHERE item IN (SELECT item FROM victims)
 
 -- name: scopes
 DELETE FROM scopes WHERE scope = :scope AND session IN (
     SELECT number FROM sessions WHERE tenant = :tenant)
 
+-- What was made of them goes by triggers.
 -- name: items
 DELETE FROM items WHERE sequence IN (SELECT item FROM victims)
 

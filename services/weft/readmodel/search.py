@@ -13,8 +13,8 @@ import sqlite3
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress, islice, repeat
-from operator import ge, itemgetter
+from functools import cache
+from itertools import islice
 from typing import Protocol
 
 import msgspec
@@ -95,11 +95,10 @@ class IndexSearch:
             found = self._telling(found, weights)
         found.sort(key=lambda term: (term.documents, term.text))
         scores = self._score(found, postings)
-        place = (self._session, self._at)
-        if self._db.execute(_sql.any_superseded, place).fetchone() is None:
-            return _ranked(scores, limit)
-        valid = (one for one in _ranked(scores, len(scores)) if not self._is_superseded(one[0]))
-        return list(islice(valid, limit))
+        ranked = sorted(zip(scores.values(), scores, strict=True), reverse=True)
+        if self._db.execute(_sql.any_superseded, (self._session, self._at)).fetchone() is not None:
+            ranked = list(islice((one for one in ranked if not self._is_superseded(one[1])), limit))
+        return [(document, score) for score, document in ranked[:limit]]
 
     def _is_superseded(self, document: int) -> bool:
         place = (self._session, document, self._at)
@@ -150,7 +149,8 @@ class IndexSearch:
 
     def _score(self, terms: list[_Term], room: int) -> dict[int, float]:
         """Of each document that was read, the sum over its terms."""
-        saturation = _Saturation(self._words / self._count)
+        average = self._words / self._count
+        worth = cache(lambda code: saturation(code >> 8, LENGTHS[code & 0xFF], average))
         scores: defaultdict[int, float] = defaultdict(float)
         for term in terms:
             if room <= 0:
@@ -158,7 +158,7 @@ class IndexSearch:
             idf = term.asked * self._rarity(term)
             for base, found in self._postings(term, room):
                 for code, place in zip(found[::2], found[1::2], strict=True):
-                    scores[base + place] += idf * saturation[code]
+                    scores[base + place] += idf * worth(code)
             room -= term.documents
         return scores
 
@@ -179,28 +179,6 @@ class IndexSearch:
             room -= end - start
             if room <= 0:
                 break
-
-
-def _ranked(scores: Mapping[int, float], limit: int) -> list[tuple[int, float]]:
-    """The best documents with their scores, ties by newer document. To sort the scores alone and
-    compare with one of them takes half of what `heapq.nlargest` does."""
-    least = sorted(scores.values())[-limit] if limit < len(scores) else 0.0
-    best = list(compress(scores.items(), map(ge, scores.values(), repeat(least))))
-    best.sort(key=itemgetter(1, 0), reverse=True)
-    return best[:limit]
-
-
-class _Saturation(dict[int, float]):
-    """What a term's frequency in a document is worth, by the lower half of its posting: frequency
-    and length code."""
-
-    def __init__(self, average: float) -> None:
-        self._average = average
-
-    def __missing__(self, code: int) -> float:
-        times = code >> 8
-        worth = self[code] = saturation(times, LENGTHS[code & 0xFF], self._average)
-        return worth
 
 
 def _until(entries: bytes, count: int) -> int:

@@ -4,59 +4,37 @@ from __future__ import annotations
 
 import sqlite3
 
+import msgspec
+from msgspec.structs import asdict
+
 from weft.readmodel.sql import statements
 
 _sql = statements("fold")
-_MAX_CACHED = 20_000
-"""Sessions whose counters stay in memory between batches; about 10 MB."""
 
 
-class SessionState:
+class SessionState(msgspec.Struct):
     """Counters of one session as of the last folded record."""
 
-    __slots__ = (
-        "changed",
-        "closed",
-        "documents",
-        "duplicates",
-        "items",
-        "last_ns",
-        "last_sequence",
-        "number",
-        "words",
-    )
-
-    def __init__(self, number: int, items: int, documents: int, words: int, closed: int) -> None:
-        self.number = number
-        self.items = items
-        self.documents = documents
-        self.words = words
-        self.closed = closed
-        self.duplicates = 0
-        self.last_ns = 0
-        self.last_sequence = 0
-        self.changed = False
+    number: int
+    items: int = 0
+    documents: int = 0
+    words: int = 0
+    closed: int = 0
+    duplicates: int = 0
+    """New ones; the others are in the row."""
+    last_ns: int = 0
+    last_sequence: int = 0
 
     def add_item(self, sequence: int, published_ns: int) -> None:
         self.items += 1
         self.last_sequence = sequence
         self.last_ns = max(self.last_ns, published_ns)
-        self.changed = True
 
     def add_document(self, length: int) -> int:
         """Count a document of `length` words in; gives its number."""
         self.documents += 1
         self.words += length
-        self.changed = True
         return self.documents - 1
-
-    def add_duplicate(self) -> None:
-        self.duplicates += 1
-        self.changed = True
-
-    def close(self, at: int) -> None:
-        self.closed = at
-        self.changed = True
 
 
 class Sessions:
@@ -82,33 +60,13 @@ class Sessions:
         if state is None:
             values = (tenant, session, published_ns)
             number = self._db.execute(_sql.add_session, values).lastrowid or 0
-            state = self._known[tenant, session] = SessionState(number, 0, 0, 0, 0)
+            state = self._known[tenant, session] = SessionState(number)
         return state
 
     def flush(self) -> None:
-        """Write the changed counters."""
-        changed = [state for state in self._known.values() if state.changed]
-        self._db.executemany(
-            _sql.update_session,
-            (
-                (
-                    s.items,
-                    s.documents,
-                    s.words,
-                    s.duplicates,
-                    s.last_ns,
-                    s.last_sequence,
-                    s.closed,
-                    s.number,
-                )
-                for s in changed
-            ),
-        )
-        for state in changed:
-            state.duplicates = 0
-            state.changed = False
-        if len(self._known) > _MAX_CACHED:
-            self._known.clear()
+        """Write the counters: what is counted next begins with the rows."""
+        self._db.executemany(_sql.update_session, map(asdict, self._known.values()))
+        self._known.clear()
 
     def forget(self) -> None:
         """Drop what is in memory: the rows changed underneath, or the transaction failed."""

@@ -33,8 +33,6 @@ _sql = statements("status")
 _MOST_UNTOLD = 2_000
 """Items without an envelope whose handles are tried for one that no envelope tells: 5 ms."""
 
-Rows = list[tuple[Any, ...]]
-
 
 class SessionRow(msgspec.Struct, frozen=True):
     """A session as of the newest folded sequence."""
@@ -43,17 +41,6 @@ class SessionRow(msgspec.Struct, frozen=True):
     session: str
     last_sequence: int
     """Of its newest item."""
-
-
-class Fault(msgspec.Struct, frozen=True):
-    """A record that the fold skipped."""
-
-    sequence: int
-    tenant: str
-    session: str
-    code: str
-    """`invalid_input`, `unknown_version` or `contradiction`."""
-    error: str
 
 
 class Artifact(msgspec.Struct, frozen=True):
@@ -84,17 +71,18 @@ def status(
     limit = LISTED
     if request.first or request.last:
         first, last, limit = request.first, request.last, -1
+    place: dict[str, str | int | None]
     place = {"tenant": tenant, "session": session, "open": OPEN, "limit": LISTED}
     span = {**place, "first": first, "last": min(last, OPEN), "limit": limit}
-    of_tenant = session is None
+    whose = "tenant" if session is None else "session"
 
-    def rows(of_one: str, of_all: str, where: dict[str, str | int | None], count: int) -> Rows:
+    def rows(name: str, count: int, where: dict[str, str | int | None] = place) -> list[Any]:
         """No query if the count is zero."""
-        return db.execute(of_all if of_tenant else of_one, where).fetchall() if count else []
+        return db.execute(getattr(_sql, f"{name}_of_{whose}"), where).fetchall() if count else []
 
     with snapshot(db):
-        counted = db.execute(_sql.of_tenant if of_tenant else _sql.of_session, place).fetchone()
-        sessions, items, duplicates, collisions, conflicts, pending, parked = counted or (0,) * 7
+        counted = rows("counts", 1) or [(0,) * 7]
+        sessions, items, duplicates, collisions, conflicts, pending, parked = counted[0]
         return StatusReply(
             tenant=tenant,
             session=session,
@@ -107,21 +95,13 @@ def status(
             pending=pending,
             parked=parked,
             collisions=tuple(
-                Collision(session, item_id, sequence, first_sequence, bool(conflict))
-                for session, item_id, sequence, first_sequence, conflict in rows(
-                    _sql.collisions_of_session, _sql.collisions_of_tenant, span, collisions
+                Collision(session, item_id, sequence, first, bool(conflict))
+                for session, item_id, sequence, first, conflict in rows(
+                    "collisions", collisions, span
                 )
             ),
-            waiting=tuple(
-                Waiting(*row)
-                for row in rows(_sql.waiting_of_session, _sql.waiting_of_tenant, place, pending)
-            ),
-            dead_letters=tuple(
-                DeadLetter(*row)
-                for row in rows(
-                    _sql.dead_letters_of_session, _sql.dead_letters_of_tenant, place, parked
-                )
-            ),
+            waiting=tuple(Waiting(*row) for row in rows("waiting", pending)),
+            dead_letters=tuple(DeadLetter(*row) for row in rows("dead_letters", parked)),
             places=_places(db, tenant, session, request.ids),
             history=_history(db, tenant, session) if request.history else msgspec.UNSET,
         )
@@ -164,11 +144,6 @@ def quiet_sessions(db: sqlite3.Connection, before_ns: int, limit: int) -> list[S
     1970 UTC."""
     rows = db.execute(_sql.quiet, {"before": before_ns, "limit": limit})
     return [SessionRow(*row) for row in rows]
-
-
-def faults(db: sqlite3.Connection) -> list[Fault]:
-    """Skipped records, newest first."""
-    return [Fault(*row) for row in db.execute(_sql.faults)]
 
 
 def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"") -> Artifact:

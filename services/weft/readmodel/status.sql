@@ -1,6 +1,6 @@
 -- Of a session: everything is found by its number. `totals` has a tenant's. The number is `open`:
 -- SQLite takes the index of what waits now for a constant only.
--- name: of_session
+-- name: counts_of_session
 SELECT 1, items, duplicates,
     (SELECT count(*) FROM collisions WHERE session = s.number),
     (SELECT count(*) FROM collisions WHERE session = s.number AND conflict),
@@ -8,7 +8,7 @@ SELECT 1, items, duplicates,
     (SELECT count(*) FROM parked WHERE session = s.number AND revived IS NULL)
 FROM sessions s WHERE tenant = :tenant AND session = :session
 
--- name: of_tenant
+-- name: counts_of_tenant
 SELECT sessions, items, duplicates, collisions, conflicts,
     (SELECT count(*) FROM waits w CROSS JOIN sessions s ON s.number = w.session
     WHERE w.until = 4611686018427387903 AND s.tenant = :tenant), parked
@@ -51,9 +51,6 @@ SELECT s.session, p.source, p.item_id, p.worker, p.code, p.error, p.attempts
 FROM parked p CROSS JOIN sessions s ON s.number = p.session
 WHERE s.tenant = :tenant AND p.revived IS NULL
 ORDER BY p.source DESC LIMIT :limit
-
--- name: faults
-SELECT sequence, tenant, session, code, error FROM faults ORDER BY sequence DESC
 
 -- name: sessions
 SELECT tenant, session, last_sequence FROM sessions

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from weft.readmodel.sql import text
-from weft.readmodel.terms import analyse
+from weft.terms import analyse
 from weft_schemas.errors import Corrupt
 from weft_schemas.ids import digest
 
@@ -48,7 +48,7 @@ def schema_version() -> str:
 
 def open_writer(path: Path | str) -> sqlite3.Connection:
     """The one writing connection of a file, or of ':memory:'; makes the tables where absent."""
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+    db = _connect(path)
     for pragma in (
         "journal_mode = wal",
         # A power cut may lose the newest commits, never consistency: the log has them all.
@@ -60,36 +60,33 @@ def open_writer(path: Path | str) -> sqlite3.Connection:
     ):
         db.execute(f"PRAGMA {pragma}")
     if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-        with transaction(db):
-            for statement in text("schema").split(";\n"):
-                db.execute(statement)
-            set_meta(db, "schema_version", schema_version())
+        named = f"INSERT INTO meta VALUES ('schema_version', '{schema_version()}')"
+        db.executescript(f"BEGIN IMMEDIATE; {text('schema')}; {named}; COMMIT")
     return db
 
 
 def open_reader(path: Path | str) -> sqlite3.Connection:
     """A read-only connection. Raises `Corrupt` where there is no read model of this schema."""
-    name = Path(path).name
-    try:
-        db = sqlite3.connect(
-            f"{Path(path).absolute().as_uri()}?mode=ro",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
-        )
-    except sqlite3.Error as error:
-        raise Corrupt(f"read model {name}: {error}; rebuild it") from None
-    try:
-        db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        found = get_meta(db, "schema_version")
-    except sqlite3.Error as error:
-        db.close()
-        raise Corrupt(f"read model {name}: {error}; rebuild it") from None
-    if found != schema_version():
-        db.close()
-        raise Corrupt(f"read model {name} has another schema; rebuild it")
+    name, uri = Path(path).name, f"{Path(path).absolute().as_uri()}?mode=ro"
+    with ExitStack() as unless_sound:
+        try:
+            db = _connect(uri)
+            unless_sound.callback(db.close)
+            db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+            found = get_meta(db, "schema_version")
+        except sqlite3.Error as error:
+            raise Corrupt(f"read model {name}: {error}; rebuild it") from None
+        if found != schema_version():
+            raise Corrupt(f"read model {name} has another schema; rebuild it")
+        unless_sound.pop_all()
     return db
+
+
+def _connect(place: Path | str) -> sqlite3.Connection:
+    """A path or URI, without transactions of the driver's own."""
+    return sqlite3.connect(
+        place, uri=True, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
 
 
 @contextmanager

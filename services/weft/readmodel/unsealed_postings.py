@@ -5,18 +5,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.postings import BLOCK, Postings, invert, posting
 from weft.readmodel.sql import statements
 
-FEW = 8
-"""Up to this many terms, each is searched for in a text, which is faster than splitting the
-text."""
-LONG = 20_000
-"""Characters of a text's terms from which it is only scanned: indexing it would cost more than it
-saves."""
 KEPT = 1_000_000
 """Characters of terms that a connection keeps; with their postings some 25 MB."""
 
@@ -40,41 +34,31 @@ class UnsealedPostings:
         self._texts: list[tuple[int, int, str]] = []
         self._postings = Postings(list)
 
-    def extend(self, rows: Iterable[tuple[int, int, str]]) -> None:
+    def extend(self, documents: Iterable[tuple[int, int, str]]) -> None:
         """Add the next documents: number, length code, terms by line."""
-        for document, length, terms in rows:
-            self._texts.append((document, length, f"\n{terms}\n"))
+        for document, length, terms in documents:
+            self._texts.append((document, length, terms))
             self.characters += len(terms)
             self.end = document + 1
 
     def index(self) -> None:
-        """Index the texts that are not long: as much work as scanning them for four searches."""
-        short = [row for row in self._texts if len(row[2]) <= LONG]
-        self._texts = [row for row in self._texts if len(row[2]) > LONG]
-        for document, length, terms in short:
-            invert((document, length, terms[1:-1].split("\n")), self._postings)
+        """Index the documents: as much work as to scan them for four searches."""
+        for document, length, terms in self._texts:
+            invert((document, length, terms.split("\n")), self._postings)
+        self._texts.clear()
 
     def holding(self, wanted: Collection[str], count: int) -> dict[str, list[int]]:
         """Postings of each term in the session's first `count` documents, newest first; without the
         terms that none of them holds."""
         found = {term: [*hits] for term in wanted if (hits := self._postings.get(term))}
         for document, length, text in self._texts:
-            for term in _within(text, wanted):
-                # Doubled, so that a term right behind itself is counted too.
-                times = text.replace("\n", "\n\n").count(f"\n{term}\n")
-                found.setdefault(term, []).append(posting(document, times, length))
+            terms = text.split("\n")
+            for term in frozenset(wanted).intersection(terms):
+                found.setdefault(term, []).append(posting(document, terms.count(term), length))
         if count < self.end:
             end = count - self.base
             found = {term: [one for one in hits if one >> 16 < end] for term, hits in found.items()}
         return {term: sorted(hits, reverse=True) for term, hits in found.items() if hits}
-
-
-def _within(text: str, wanted: Collection[str]) -> Iterator[str]:
-    """Which of these terms a text has, that begins and ends with a line break."""
-    if len(wanted) > FEW:
-        yield from frozenset(wanted).intersection(text.split("\n"))
-    else:
-        yield from (term for term in wanted if f"\n{term}\n" in text)
 
 
 class UnsealedCache:

@@ -68,8 +68,10 @@ class _Begin(NamedTuple):
     """In all of these."""
 
 
-class View:
-    """A `SessionView` over one connection, for one thread. A session without items has none."""
+class SessionView:
+    """One session of one tenant at one sequence, over one connection, for one thread. Nothing
+    later, and nothing of other sessions, can change what it returns. Every list has a fixed
+    order. A session without items has none."""
 
     def __init__(
         self,
@@ -128,49 +130,61 @@ class View:
         place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
         return self._db.execute(_sql.erased, place).fetchone()[0] or 0
 
-    def at(self, sequence: int) -> View:
-        view = View(self._db, self.tenant, self.session, sequence, self._tails)
+    def at(self, sequence: int) -> SessionView:
+        """The same session at another sequence."""
+        view = SessionView(self._db, self.tenant, self.session, sequence, self._tails)
         view._readable = self._readable
         return view
 
     def recent(self, limit: int) -> list[ItemRow]:
+        """The newest items, newest first."""
         return self.places(range(max(self._count - limit, 0), self._count))[::-1]
 
     def of_kind(self, kind: ItemKind, limit: int, before: int | None = None) -> list[ItemRow]:
+        """The newest items of a kind, newest first; `before` an ordinal, where it is given."""
         count = self._count if before is None else min(before, self._count)
         return self._items(_OF_KIND, kind=kind.value, limit=limit, count=count)
 
     def first_of_kind(self, kind: ItemKind) -> list[ItemRow]:
+        """The oldest item of a kind; empty where there is none."""
         return self._items(_FIRST_OF_KIND, kind=kind.value)
 
     def pinned(self, limit: int = MAX_PINS) -> list[ItemRow]:
+        """The newest items that their publisher pinned, in order of sequence."""
         return self._items(_PINNED, limit=limit)
 
     def span(self, first_ordinal: int, last_ordinal: int) -> list[ItemRow]:
+        """Items by ordinal, both ends included."""
         return self.places(range(max(first_ordinal, 0), min(last_ordinal + 1, self._count)))
 
     def places(self, ordinals: Iterable[int]) -> list[ItemRow]:
+        """Items by ordinal, in order; unknown ones are left out."""
         known, wanted = self._by_ordinal, sorted(set(ordinals))
         self._read(_PLACES, ordinals=[ordinal for ordinal in wanted if ordinal not in known])
         return [known[at] for at in wanted if at in known]
 
     def rows(self, sequences: Iterable[int]) -> list[ItemRow]:
+        """Items by log sequence, in order of sequence; unknown ones are left out."""
         known, wanted = self._by_sequence, sorted(set(sequences))
         self._read(_BY_SEQUENCE, sequences=[one for one in wanted if one not in known])
         return [known[at] for at in wanted if at in known]
 
     def by_ids(self, ids: Iterable[str]) -> list[ItemRow]:
+        """Items by id, in order of sequence; unknown ones are left out."""
         return self._items(_BY_ID, ids=json.dumps(list(ids)))
 
     def children(self, ids: Iterable[str]) -> list[ItemRow]:
+        """Items whose parent_id is one of `ids`, in order of sequence."""
         return self._items(_CHILDREN, ids=json.dumps(list(ids)))
 
     def flags(self) -> dict[int, tuple[Signal, ...]]:
+        """What the guards saw, by the item's sequence, in order; of items with anything."""
         place = {"session": self._number, "at": self.sequence, "limit": MAX_FLAGS}
         found = self._db.execute(_sql.flags, place).fetchall()
         return {item: signals for item, body in found if (signals := _signals.decode(body))}
 
     def pending(self) -> list[ItemRow]:
+        """Items that wait for their envelope, oldest first."""
         at = {"session": self._number, "at": self.sequence}
         waiting = [item for (item,) in self._db.execute(_sql.pending, at)]
         return self.rows(waiting)
@@ -182,6 +196,10 @@ class View:
         postings: int = MAX_POSTINGS,
         weights: Mapping[str, float] | None = None,
     ) -> list[Match]:
+        """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`, one
+        that comes twice counts twice; of their postings at most so many are read, those of rare
+        terms first. Of terms with `weights` only those with the greatest weight times rarity
+        count."""
         with snapshot(self._db):
             # Searches of one snapshot share the tail; without one it could be sealed in between.
             tail = self._tail if self._in_snapshot else self._tails.of(self._db, self._number)
@@ -224,11 +242,14 @@ class View:
         return [row for _, _, row in found[:limit]]
 
     def scopes(self) -> list[str]:
-        if self._readable is None:
-            return list(self._scopes)
-        return [scope for scope in self._scopes if scope in self._readable]
+        """`session:<id>` and every scope that an item of this session named, and its publisher may
+        use, in order of first use."""
+        named = self._db.execute(_sql.scopes, (self._number, self.sequence))
+        known = dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)])
+        return [scope for scope in known if self._readable is None or scope in self._readable]
 
-    def within(self, scopes: Iterable[str]) -> View:
+    def within(self, scopes: Iterable[str]) -> SessionView:
+        """The same with memory of these scopes alone."""
         view = self.at(self.sequence)
         view._readable = frozenset(scopes)
         return view
@@ -237,21 +258,14 @@ class View:
         row = self._db.execute(_sql.grants, (self.tenant,)).fetchone()
         return None if row is None else _grants.decode(row[0])
 
-    @cached_property
-    def _scopes(self) -> dict[str, None]:
-        named = self._db.execute(_sql.scopes, (self._number, self.sequence))
-        return dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)])
-
     def policy(self) -> tuple[int, ContextPolicy]:
-        return self._policy
-
-    @cached_property
-    def _policy(self) -> tuple[int, ContextPolicy]:
+        """The policy in force: the session's newest, else the tenant's, else version 0."""
         place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
         row = self._db.execute(_sql.policy, place).fetchone()
         return (0, _DEFAULT_POLICY) if row is None else (row[0], clamped(_policy.decode(row[1])))
 
     def catalog(self, name: str) -> tuple[int, Catalog] | None:
+        """The newest version of a catalogue of the tenant, with its sequence."""
         place = {"tenant": self.tenant, "name": name, "at": self.sequence}
         row = self._db.execute(_sql.catalog, place).fetchone()
         return None if row is None else (row[0], _catalog.decode(row[1]))
@@ -317,11 +331,6 @@ def item_row(row: tuple[Any, ...]) -> ItemRow:
     if raised is not None:
         level = level.raised_to(LEVELS[raised])
     known = _metadata.decode(metadata) if metadata else {}
-    if envelope_version is None and summary_version is None and not untrusted:  # as most are
-        return ItemRow(
-            sequence, ordinal, id, _kinds[kind], text, tokens, version, parent_id, level, known,
-            published_ns, outline=outline,
-        )  # fmt: skip
     if envelope_version is not None:
         envelope = _envelope.decode(envelope_body)
         version, text, tokens = envelope_version, envelope.summary, envelope_tokens

@@ -17,7 +17,7 @@ from weft.log.erasing import erase_all
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence, read_matching
 from weft.log.record import LogRecord
-from weft.readmodel.scope_erasure import erase_scope as erase_rows
+from weft.readmodel.erasure import erase_scope as erase_rows
 from weft.replay.erasing import (
     MOST_SWEEPS,
     Counts,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from weft.log.record import LogRecord
-from weft.readmodel.precedence import Derivation, Verdict, judge
+from weft.readmodel.precedence import Derivation, superseded_by
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import (
     EnvelopeEvent,
@@ -83,8 +83,7 @@ def standings(
         origin = event.origin
         key = (origin.worker, origin.sequence)
         new = Derivation(origin.sequence, origin.run, _part(event), record.sequence)
-        verdict, _ = judge(new, known.setdefault(key, []))
-        if verdict is Verdict.COUNTS:
+        if superseded_by(new, known.setdefault(key, [])) is not None:
             known[key].append(new)
             standing = found.setdefault(key, Standing(event, set()))
             standing.current = event

@@ -22,7 +22,7 @@ from weft.log.publishing import Publisher
 from weft.log.topology import SNAPSHOTS_BUCKET
 from weft.readmodel.database import Database
 from weft.readmodel.digest import content_digest
-from weft.readmodel.generations import Generations, reader_lock
+from weft.readmodel.generations import Generations, discard, reader_lock
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import get_meta, schema_version
 from weft_schemas.errors import NotFound, Unavailable
@@ -150,12 +150,6 @@ def ordered(entries: Iterable[Meta]) -> list[Snapshot]:
             place = {"name": entry.name, "size": entry.size, "taken": entry.mtime}
             found.append(msgspec.structs.replace(snapshot, **place))
     return sorted(found, key=lambda one: (one.sequence, one.taken), reverse=True)
-
-
-def discard(path: Path) -> None:
-    """Remove a file and what SQLite and its readers put beside it."""
-    for part in ("", "-wal", "-shm", "-journal", ".readers", ".sums", ".flux"):
-        path.with_name(path.name + part).unlink(missing_ok=True)
 
 
 async def _copy(current: Path | None, copy: Path) -> None:

@@ -99,6 +99,10 @@ def _nothing_at_once(*_: object) -> None:
     return None
 
 
+def _anything(_: Event) -> bool:
+    return True
+
+
 class Worker(msgspec.Struct, frozen=True):
     """One kind of worker: its name is that of its durable consumer."""
 
@@ -109,6 +113,8 @@ class Worker(msgspec.Struct, frozen=True):
     at_once: DeriveAtOnce = _nothing_at_once
     """`derive` without waiting: returns None for events that have to wait for something. Called for
     first deliveries only. A task for each event would take a tenth of a small event's time."""
+    takes: Callable[[Event], bool] = _anything
+    """Whether it may derive anything of such an event, under whatever policy."""
     reports: str = ""
     """`in` or `out`: the direction whose undecodable events this worker parks, empty for none. One
     worker reports each direction, so that a malformed event is parked once and not three times."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 from faststream.message import StreamMessage
@@ -22,10 +23,11 @@ from weft.log.consuming import BATCH, Consumer, Delivery
 from weft.log.record import LogRecord
 from weft.log.timeouts import cancelled
 from weft.log.wire import MESSAGE_ID, SETTLED, TRACEPARENT
+from weft.runtime.handlers import StraightToHandler
 from weft_schemas.subjects import STREAM, stored_form
 
 
-class EventSubscriber(BatchPullStreamSubscriber):
+class EventSubscriber(StraightToHandler, BatchPullStreamSubscriber):
     """Passes batches of deliveries to its handler, one after the other, until `pause`."""
 
     def __init__(self, *parts: Any, durable: str) -> None:
@@ -35,6 +37,8 @@ class EventSubscriber(BatchPullStreamSubscriber):
         self._parser = _parsed
         self._decoder = _deliveries
         self._is_paused = False
+        self.before: Callable[[list[Delivery]], list[Delivery]] = list
+        """Given each batch first; what it returns goes through the middlewares to the handler."""
         self._consumer: Consumer | None = None
         self._consuming: asyncio.Task[None] | None = None
 
@@ -71,8 +75,8 @@ class EventSubscriber(BatchPullStreamSubscriber):
     async def _consume_pull(self) -> None:
         assert self._consumer is not None
         async for batch in self._consumer:
-            # Not `consume`, which swallows errors.
-            await self.process_message(batch)
+            if rest := self.before(batch):
+                await self.process_message(rest)  # not `consume`, which swallows errors
 
 
 async def _parsed(batch: list[Delivery] | list[Msg]) -> StreamMessage[Any]:

@@ -91,6 +91,8 @@ class Policies:
 
     def __init__(self) -> None:
         self._versions: dict[tuple[str, str | None], list[tuple[int, ContextPolicy]]] = {}
+        self.known = 0
+        """How many are known: what was judged before this rose is judged again."""
         self._newest = 0
         self._complete = 0
         """Up to this sequence all policies are known."""
@@ -130,6 +132,7 @@ class Policies:
         versions = self._versions.setdefault((tenant, policy.session), [])
         if sequence not in (version for version, _ in versions):
             insort(versions, (sequence, policy), key=_version)
+            self.known += 1
 
     def of(self, tenant: str, session: str, at: int | None = None) -> tuple[int, ContextPolicy]:
         """Version and policy at a sequence (None: now): the session's newest at or before it, else

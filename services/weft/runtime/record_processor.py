@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from functools import partial
 
 import msgspec
@@ -32,15 +33,34 @@ class RecordProcessor:
         self._connection = connection
         self.policies = policies
         self._subprocess_worker = SubprocessWorker()
+        self._ahead: tuple[LogRecord, int, list[Message] | None] | None = None
         self._after_decode = crash_point(f"{worker.name}.after_decode")
         self._after_work = crash_point(f"{worker.name}.after_work")
 
     def close(self) -> None:
         self._subprocess_worker.close()
 
+    def takes(self, record: LogRecord) -> bool:
+        """Whether the worker may have something to do for a record."""
+        if record.deliveries > 1 or record.settled or record.subject.endswith(".revived"):
+            return True
+        try:
+            return self._worker.takes(record.event())
+        except InvalidInput:
+            return True
+
+    def work_ahead(self, record: LogRecord) -> None:
+        """Make the messages of a record while it is asked whether all its policies are known;
+        `at_once` gives them, unless another policy came."""
+        with suppress(Exception):  # which `at_once` will raise
+            self._ahead = record, self.policies.known, self.at_once(record)
+
     def at_once(self, record: LogRecord) -> list[Message] | None:
         """The messages for a record, None if they cannot be made without waiting. Redelivered
         records take the longer way, on which they cannot kill the process."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead[0] is record and ahead[1] == self.policies.known:
+            return ahead[2]
         if record.deliveries > 1 or record.settled or record.subject.endswith(".revived"):
             return None
         taken = self._read(record)

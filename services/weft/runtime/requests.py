@@ -30,6 +30,7 @@ from weft.log.wire import (
     text_of,
 )
 from weft.runtime.fair_queueing import Arrivals
+from weft.runtime.handlers import StraightToHandler
 from weft_schemas.errors import InvalidInput, UnknownVersion
 from weft_schemas.events import VERSION
 from weft_schemas.ranges import check_ranges
@@ -57,7 +58,7 @@ Around = Callable[[Next, StreamMessage[Msg]], Awaitable[Any]]
 """A middleware: calls the next function to have the request handled, and returns its result."""
 
 
-class RequestSubscriber(CoreSubscriber):
+class RequestSubscriber(StraightToHandler, CoreSubscriber):
     """Passes each request to its handler as `Asked`, many at a time. `start` and `leave` may
     alternate; requests from before are still answered."""
 

@@ -40,6 +40,10 @@ class Tracing:
         self.provider = _provider(name, settings.traces) if settings.traces else None
         self._tracer = self.provider.get_tracer("weft") if self.provider else None
 
+    @property
+    def is_on(self) -> bool:
+        return self._tracer is not None
+
     def close(self) -> None:
         """Send what has not been sent."""
         if self.provider is not None:

@@ -69,6 +69,7 @@ async def run_worker(process: Process, worker: Worker) -> None:
         loop = WorkerLoop(process, worker.name, publisher, processor)
         subscriber = process.broker.events(worker.name, worker.filter, Event)
         subscriber(loop.take)
+        subscriber.before = loop.settle_others
         # Modules and encodings live as long as the process: garbage collection can skip them.
         gc.freeze()
         try:
@@ -153,11 +154,26 @@ class WorkerLoop:
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
 
+    def settle_others(self, batch: list[Delivery]) -> list[Delivery]:
+        """Settle what the worker takes nothing of, which needs no policy; returns the rest."""
+        taken = []
+        for delivery in batch:
+            if self._processor.takes(delivery.record):
+                taken.append(delivery)
+            else:
+                self._begin(delivery)
+        return taken
+
     async def take(self, batch: list[Delivery]) -> None:
         """Start every event of a batch; each is acknowledged, parked or retried later on its
         own."""
         events, size = 0, 0
-        await self._reach(max(delivery.record.sequence for delivery in batch))
+        newest = max(delivery.record.sequence for delivery in batch)
+        reaching = asyncio.create_task(self._reach(newest))
+        await asyncio.sleep(0)  # its request is on its way now, and takes as long as an event
+        if not reaching.done() and not self._tracing.is_on:
+            self._processor.work_ahead(batch[0].record)
+        await reaching
         for delivery in batch:
             if self._process.stopping.is_set():
                 delivery.nak()

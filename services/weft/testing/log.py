@@ -9,13 +9,9 @@ from weft.log.event_log import EventLog
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
-from weft.readmodel.raw_bodies import RawBodies
 from weft.readmodel.store import open_writer
 from weft_schemas.errors import NotFound
 from weft_schemas.events import Event
-
-MOST_CHARACTERS = 1 << 62
-"""Of raw bodies that the fold remembers: all."""
 
 
 class MemoryLog(EventLog):
@@ -24,7 +20,7 @@ class MemoryLog(EventLog):
     def __init__(self, encoding: str) -> None:
         self.records: list[LogRecord] = []
         db = open_writer(":memory:")
-        self._fold = Fold(db, encoding, RawBodies(most=MOST_CHARACTERS))
+        self._fold = Fold(db, encoding)
         self.model = ReadModel(db)
 
     def append(self, tenant: str, session: str, event: Event) -> LogRecord:

@@ -115,8 +115,9 @@ class Deriver:
             self.version,
             run.derive,
             run.at_once,
+            self.takes,
             self.reports,
-            filter=self.filter,
+            self.filter,
         )
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from weft.compiler.ledger import Ledger
-from weft.readmodel.rows import ItemRow, SessionView
+from weft.readmodel.rows import ItemRow
+from weft.readmodel.view import SessionView
 from weft_schemas.items import ItemKind
 
 NEARBY = 32

@@ -11,7 +11,8 @@ import msgspec
 from weft.compiler.candidates.closure import Group
 from weft.facts.keys import MAX_VALUE
 from weft.facts.memory_fact import facts_named, remark
-from weft.readmodel.rows import FactRow, ItemRow, SessionView
+from weft.readmodel.rows import FactRow, ItemRow
+from weft.readmodel.view import SessionView
 from weft_schemas.items import ItemKind
 
 

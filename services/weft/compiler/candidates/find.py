@@ -23,9 +23,10 @@ from weft.compiler.profiles import (
 )
 from weft.compiler.ranking.question import Question, expansion
 from weft.passages.part import passage_texts
-from weft.readmodel.rows import ItemRow, Match, SessionView
+from weft.readmodel.rows import ItemRow, Match
 from weft.readmodel.search import MAX_POSTINGS
-from weft.readmodel.terms import analyse
+from weft.readmodel.view import SessionView
+from weft.terms import analyse
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import SelectionRules
 

@@ -9,7 +9,8 @@ import msgspec
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
-from weft.readmodel.rows import ItemRow, SessionView
+from weft.readmodel.rows import ItemRow
+from weft.readmodel.view import SessionView
 from weft.shingles import shingles
 from weft_schemas.envelope import Signal
 from weft_schemas.items import ItemKind

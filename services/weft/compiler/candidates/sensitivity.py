@@ -9,8 +9,8 @@ import msgspec
 
 from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
-from weft.readmodel.redaction import RedactionHook, redaction_hook
 from weft.readmodel.rows import ItemRow
+from weft.redaction import RedactionHook, redaction_hook
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, SensitivityAction
 

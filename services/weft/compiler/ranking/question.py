@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import msgspec
 
-from weft.readmodel.terms import analyse, words
+from weft.terms import analyse, words
 
 STOP_WORDS = frozenset(
     analyse(
@@ -33,7 +33,7 @@ class Question(msgspec.Struct, frozen=True):
 
     text: str
     terms: tuple[str, ...]
-    """As `readmodel.terms` makes them, stop words out, in order of first use."""
+    """As `weft.terms` makes them, stop words out, in order of first use."""
     names: frozenset[str]
     """Capitalised words, folded: people and things that an author or a tool may be called."""
     again: tuple[str, ...] = ()

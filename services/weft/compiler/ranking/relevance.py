@@ -29,7 +29,7 @@ from weft.compiler.ranking.cues import Cues, cues
 from weft.compiler.ranking.question import Question
 from weft.compiler.ranking.times import nearness, times_in
 from weft.readmodel.rows import ItemRow
-from weft.readmodel.terms import analyse
+from weft.terms import analyse
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import PhaseRule
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Sequence
 from weft.compiler.candidates.facts import NOTHING_STATED, Stated, outdated
 from weft.compiler.ranking.question import Question
 from weft.compiler.rendering.chat_tokens import unbroken
-from weft.readmodel.rows import EpisodeRow, FactRow, SessionView
-from weft.readmodel.terms import analyse
+from weft.readmodel.rows import EpisodeRow, FactRow
+from weft.readmodel.view import SessionView
+from weft.terms import analyse
 from weft_schemas.compile import CompileAudit, PackEntry
 from weft_schemas.ids import digest
 from weft_schemas.items import ItemKind

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from weft.compiler.rendering.chat_tokens import unbroken
-from weft.readmodel.rows import SessionView
+from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileRequest, PackEntry
 from weft_schemas.items import ItemKind
 from weft_schemas.policy import Phase

@@ -31,7 +31,7 @@ from weft.compiler.renditions.rendition import Rendition, compact, of_parts, par
 from weft.compiler.selection.greedy import best_first
 from weft.passages.part import Outline, Part, leaf_count
 from weft.readmodel.rows import ItemRow
-from weft.readmodel.terms import words
+from weft.terms import words
 from weft_schemas.items import ItemKind
 
 

@@ -38,7 +38,8 @@ from weft.compiler.selection.select import (
     pins_of,
     with_exchange,
 )
-from weft.readmodel.rows import ItemRow, SessionView
+from weft.readmodel.rows import ItemRow
+from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, ManifestEntry
 from weft_schemas.policy import ContextPolicy
 

@@ -6,7 +6,7 @@ import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.readmodel.terms import SomeTerms, analyse, words
+from weft.terms import SomeTerms, analyse, words
 
 
 def test_words_are_folded_and_stemmed_in_their_order() -> None:
