@@ -37,7 +37,8 @@ UNCALLED = {
         weft_schemas.ranges._holds_rules(field) weft_schemas.routing.__getattr__(name)
     """,
     "beside a model of the protocol: names": """
-        weft.gateway.relay.safe_prompt(server) weft.gateway.relay.safe_resource(server)
+        weft.gateway.refused.misfit(tool) weft.gateway.relay.safe_prompt(server)
+        weft.gateway.relay.safe_resource(server) weft.gateway.task_calls._told(handle)
         weft.gateway.resource_names.named_block(server)
         weft.gateway.resource_names.named_contents(server)
         weft.gateway.resource_names.with_names(server) weft.gateway.results.passed(query)
