@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -26,6 +25,7 @@ from nats.errors import Error as NatsError
 from tests.patience import PATIENCE, patiently
 from weft.client import Client
 from weft.log.reading import last_sequence
+from weft.runtime.low_priority import lower_priority
 from weft.runtime.settings import Settings
 from weft_schemas.compile import CompileRequest, DrilldownRequest
 from weft_schemas.errors import WeftError
@@ -123,7 +123,7 @@ def requests(secret: str) -> list[tuple[str, msgspec.Struct]]:
 
 async def attack(url: str, secret: str, load: str) -> None:
     """As tenant `HOSTILE`; what is answered is not looked at."""
-    os.nice(19)  # who asks is on another machine
+    lower_priority(19)  # who asks is on another machine
     await {"asking": _asking, "publishing": _publishing}[load](url, secret)
 
 

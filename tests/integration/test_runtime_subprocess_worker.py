@@ -1,11 +1,22 @@
 """One piece of work at a time in a process of its own."""
 
 import asyncio
+import os
 import time
+from pathlib import Path
 
 import pytest
 
+from weft.runtime.low_priority import NICENESS
 from weft.runtime.subprocess_worker import SubprocessWorker
+
+AUTOGROUP = Path("/proc/self/autogroup")
+
+
+def priority() -> tuple[int, bool, str]:
+    """Niceness, whether the session is another than the tests', and the niceness of the session."""
+    grouped = AUTOGROUP.read_text() if AUTOGROUP.exists() else f"nice {NICENESS}"
+    return os.nice(0), os.getsid(0) != os.getsid(os.getppid()), grouped
 
 
 async def test_who_leaves_takes_his_outcome_with_him() -> None:
@@ -17,5 +28,17 @@ async def test_who_leaves_takes_his_outcome_with_him() -> None:
         with pytest.raises(asyncio.CancelledError):
             await left
         assert await worker.run(len, "four") == 4
+    finally:
+        worker.close()
+
+
+async def test_heavy_work_goes_behind_other_processes_also_where_sessions_share_the_processor():
+    """A niceness alone counts only within a session where Linux groups processes by session."""
+    worker = SubprocessWorker()
+    try:
+        niceness, is_apart, grouped = await worker.run(priority)
+        assert niceness == os.nice(0) + NICENESS
+        assert is_apart
+        assert grouped.rstrip().endswith(f"nice {NICENESS}")
     finally:
         worker.close()

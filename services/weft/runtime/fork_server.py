@@ -19,8 +19,9 @@ from multiprocessing.connection import Connection, Pipe
 from multiprocessing.context import ForkContext
 from typing import Self, TypeVar
 
+from weft.runtime.low_priority import lower_priority
 from weft.runtime.parent_death import die_with_parent
-from weft.runtime.subprocess_worker import NICENESS, SPAWN, Started, serve_calls
+from weft.runtime.subprocess_worker import SPAWN, Started, serve_calls
 from weft_schemas.errors import Unavailable
 
 T = TypeVar("T")
@@ -110,7 +111,7 @@ def _serve(commands: Connection, parent: int, warm: Callable[[], None]) -> None:
     # Ctrl-C is sent to the whole process group; the service decides when its processes end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warm()
-    os.nice(NICENESS)  # only now, so that the start itself is not slowed down
+    lower_priority()  # only now, so that the start itself is not slowed down
     gc.freeze()  # a collection would write to every page, which would no longer be shared
     commands.send(None)
     while True:

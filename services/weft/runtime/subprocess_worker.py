@@ -18,15 +18,13 @@ from multiprocessing.util import register_after_fork
 from typing import ParamSpec, Protocol, TypeVar, cast
 
 from weft.runtime.logs import safe_error
+from weft.runtime.low_priority import lower_priority
 from weft.runtime.parent_death import die_with_parent
 from weft_schemas.errors import WeftError
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-NICENESS = 10
-"""About a tenth of a normal process's share when the processor is busy: small items go first. With
-a third, small compiles beside huge results took 55 to 99 ms at p99 (quiet 13), with a tenth 24."""
 WORK_SECONDS = 60.0
 """Longest that one piece of work may take: far above the slowest real body (a few seconds)."""
 
@@ -155,7 +153,7 @@ def _ask(pipe: Connection, call: object) -> object:
 
 def _serve(pipe: Connection, parent: int) -> None:
     die_with_parent(parent)
-    os.nice(NICENESS)
+    lower_priority()
     # Ctrl-C is sent to the whole process group; the worker decides when its subprocess ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve_calls(pipe)

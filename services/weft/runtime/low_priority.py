@@ -1,0 +1,27 @@
+"""Heavy work goes behind what somebody waits for."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+NICENESS = 5
+"""About a third of a normal process's share when the processor is busy: small items go first."""
+
+_AUTOGROUP = Path("/proc/self/autogroup")
+
+
+def lower_priority(niceness: int = NICENESS) -> None:
+    """Give this process, in a session of its own, a smaller share of the processor.
+
+    Where Linux groups processes by session (`sched_autogroup_enabled`), niceness counts within a
+    session only, and every session gets the same share. So the session gets a niceness, too: see
+    sched(7). Small compiles beside huge results took 50 to 120 ms at p99 without it, and 16 to 25
+    with it (quiet 9 to 12).
+    """
+    os.nice(niceness)
+    with suppress(PermissionError):  # it leads a session already
+        os.setsid()
+    with suppress(OSError):  # not on Linux, or not grouped
+        _AUTOGROUP.write_text(str(niceness))
