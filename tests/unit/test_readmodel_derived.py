@@ -112,6 +112,18 @@ def test_a_parked_item_is_settled_and_a_revived_one_waits_again() -> None:
     assert of_tenant(read).parked == 0
 
 
+@pytest.mark.parametrize("sequence", [-(2**63) - 1, 0, 3, 2**63, 2**64])
+@pytest.mark.parametrize("is_parked", [True, False])
+def test_what_parks_no_earlier_sequence_is_ignored_and_noted(
+    is_parked: bool, sequence: int
+) -> None:
+    origin = Origin(sequence, "r", "firewall")
+    event = ParkedEvent(origin, "invalid_input", "", 3) if is_parked else RevivedEvent(origin)
+    read = model(result("r"), event)
+    assert codes(read) == ["contradiction"]
+    assert [row.id for row in read.view("t", "s").pending()] == ["r"]
+
+
 def test_a_dropped_item_stays_parked() -> None:
     parked = ParkedEvent(Origin(1, "r", "firewall"), "invalid_input", "too deep", 3)
     dropped = RevivedEvent(Origin(1, "r", "firewall"), drop=True)

@@ -231,8 +231,7 @@ class DerivedFold:
         return source
 
     def _source(self, place: Place, origin: Origin) -> _Source:
-        if not 0 < origin.sequence < place.version:
-            raise Contradiction(f"source {origin.sequence} does not come before this event")
+        _check_order(place, origin)
         row = self._db.execute(_sql.source, (origin.sequence,)).fetchone()
         if row is None:
             raise Contradiction(f"source {origin.sequence} is no item or derived event known here")
@@ -245,6 +244,7 @@ class DerivedFold:
 
     def _source_or_fault(self, place: Place, origin: Origin) -> None:
         """The source of a parked event, which may be a record that cannot be decoded."""
+        _check_order(place, origin)
         fault = (origin.sequence, place.version, place.address.tenant, place.address.session)
         if not self._db.execute(_sql.fault_in_session, fault).fetchone():
             self._source(place, origin)
@@ -274,6 +274,11 @@ class DerivedFold:
     def _tokens(self, encoding: str, told: int, text: str) -> int:
         """As told, or counted where that was in another encoding."""
         return bounded(told) if encoding == self._encoding else tokens.count(text, self._encoding)
+
+
+def _check_order(place: Place, origin: Origin) -> None:
+    if not 0 < origin.sequence < place.version:
+        raise Contradiction(f"source {origin.sequence} does not come before this event")
 
 
 def _end_level(db: sqlite3.Connection, version: int, at: int) -> None:
