@@ -160,7 +160,7 @@ async def test_a_policy_is_the_operators_to_publish(serving):
 
 LONG = " ".join(f"line {number} of the secret ledger" for number in range(400))
 CLOSED = ContextPolicy(
-    session="closed",
+    session="narrowed",
     phases={Phase.ANSWER: PhaseRule(tuple(ItemKind), limits={ItemKind.AGENT_MSG: 1})},
     firewall=FirewallRules(show="always_summary"),
     memory=MemoryRules(fact_tokens=0, episode_tokens=0),
@@ -181,23 +181,23 @@ async def test_an_operators_loosened_pack_is_no_base_for_anybody_else(serving):
     ]
     hidden = ("SEVEN", "EARLIER", "user_timezone", "line 399 ")
     async with agent(serving, "acme-operator") as operator, agent(serving, "acme-agent") as client:
-        await client.publish("closed", items)
+        await client.publish("narrowed", items)
         after = (await operator.publish_policy(CLOSED)).sequence
         wide = ContextPolicy(sensitivity_floor=Sensitivity.RESTRICTED)
         asked = {"after": after, "timeout": PATIENCE, "budget": 20_000}
-        base = await operator.compile("closed", "answer", policy=wide, **asked)
+        base = await operator.compile("narrowed", "answer", policy=wide, **asked)
         assert [one for one in hidden if one not in base.prompt] == []
         # A policy that a request brings has no number, and so has none at all.
         for policy in (CLOSED, None):
-            plain = await client.compile("closed", "answer", policy=policy, **asked)
+            plain = await client.compile("narrowed", "answer", policy=policy, **asked)
             assert [one for one in hidden if one in plain.prompt] == []
             pack = await client.compile(
-                "closed", "answer", policy=policy, stable_from=base.id, **asked
+                "narrowed", "answer", policy=policy, stable_from=base.id, **asked
             )
             assert [one for one in hidden if one in pack.prompt] == []
             assert "compiled fresh: the policy is another" in pack.stats.notes
         again = await operator.compile(
-            "closed", "answer", policy=wide, stable_from=base.id, **asked
+            "narrowed", "answer", policy=wide, stable_from=base.id, **asked
         )
         assert again.prompt == base.prompt
 

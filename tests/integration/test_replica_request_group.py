@@ -46,7 +46,8 @@ async def test_a_replica_that_builds_takes_no_requests(server, log: Connection, 
         while not adding.done():
             asked += 1
             try:
-                pack = await client.compile(f"s{asked % SESSIONS}", "answer", timeout=0.0)
+                name = f"s{asked % SESSIONS}"
+                pack = await client.compile(name, "route", budget=500, timeout=0.0)
             except WeftError as error:
                 refusals.append(str(error))
             else:
