@@ -25,6 +25,7 @@ BOUNDED = {
     "weft.redaction.redaction_hook(name)": "the same",
     "weft.facts.memory_fact._fields(text)": "reads what was decoded as JSON",
     "weft.passages.json_text.unquoted(json_text)": "the same",
+    "weft_schemas.asyncapi.asyncapi(event_types)": "writes weft's own document, of a few types",
     "weft_schemas.loosening._covers(one)": "globs have at most 200 characters",
     "weft_schemas.loosening._least(past)": "a policy has at most 200 rules",
     "weft_schemas.loosening._may_meet(one)": "the same",
