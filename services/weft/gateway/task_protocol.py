@@ -25,8 +25,8 @@ _ASKING_SECONDS = 600.0
 ENDED = ("completed", "failed", "cancelled")
 
 
-class TaskState(types.Result):
-    """How a task is; with what came of it where it has ended, with what it asks where it waits."""
+class Task(types.Result):
+    """How a task is."""
 
     task_id: str
     status: str
@@ -35,22 +35,20 @@ class TaskState(types.Result):
     last_updated_at: str = ""
     ttl_ms: int | None = None
     poll_interval_ms: int | None = None
+
+
+class TaskState(Task):
+    """With what came of it where it has ended, with what it asks where it waits."""
+
     input_requests: types.InputRequests | None = None
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
 
 
-class Created(types.Result):
+class Created(Task):
     """What a server gives in the place of a call's result."""
 
     result_type: Literal["task"] = "task"
-    task_id: str
-    status: str
-    status_message: str | None = None
-    created_at: str = ""
-    last_updated_at: str = ""
-    ttl_ms: int | None = None
-    poll_interval_ms: int | None = None
 
 
 class TaskParams(types.RequestParams):

@@ -75,7 +75,10 @@ def find_candidates(
     matches, passages = _matches(view, question, recent, limit, reach, budget, own)
     wanted = reach.near_least + int(reach.near * fits)
     held = {row.ordinal for row in found.values()}
-    best = {match.ordinal: _weighed(match, own, passages) for match in matches}
+    best = {
+        match.ordinal: max(passages[match.sequence].values()) * _weight(match, own)
+        for match in matches
+    }
     near = [at for at in _near(best, rules.neighbours, wanted) if at not in held]
     _add(found, view.places(near) if near else ())
     latest = next((row for row in pinned if row.kind is ItemKind.USER_TURN), None)
@@ -139,9 +142,8 @@ def _own_words(recent: Iterable[ItemRow]) -> float:
     return 1.0 if any(row.metadata.get("author") for row in said) else OWN_WORDS
 
 
-def _weighed(match: Match, own: float, passages: Mapping[int, Mapping[int, float]]) -> float:
-    best = max(passages[match.sequence].values())
-    return best * own if match.kind is ItemKind.AGENT_MSG else best
+def _weight(match: Match, own: float) -> float:
+    return own if match.kind is ItemKind.AGENT_MSG else 1.0
 
 
 def _matches(
@@ -182,11 +184,7 @@ def _matches(
 
 def _best(found: list[Match], limit: int, own: float) -> list[Match]:
     """The best matches where what the agent says counts `own` times."""
-
-    def score(match: Match) -> float:
-        return match.score * own if match.kind is ItemKind.AGENT_MSG else match.score
-
-    return found if len(found) <= limit else sorted(found, key=score, reverse=True)[:limit]
+    return sorted(found, key=lambda match: -match.score * _weight(match, own))[:limit]
 
 
 def _feedback(
