@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.passages.json_text import split_call, split_json, unquoted
+from weft.passages.json_text import says_nothing, split_call, split_json, unquoted
 from weft.passages.literals import Decoded, decoded
 from weft.passages.part import Part, leaves
 from weft.passages.prose import split_prose
@@ -56,6 +56,30 @@ def test_without_a_name_that_says_so_the_first_field_identifies() -> None:
     text = json.dumps([{"colour": "red", "text": "w " * 400}])
     found = [part for part in _all(split(text)) if part.identifies]
     assert [text[part.start : part.end] for part in found] == ['"colour": "red"']
+
+
+@pytest.mark.parametrize("nothing", ["null", "true", '""', "[]", "{}"])
+def test_a_field_that_says_nothing_identifies_no_record(nothing: str) -> None:
+    for name in ("meta", "id"):
+        text = f'[{{"{name}": {nothing}, "type": "text", "text": "{"w " * 400}"}}]'
+        found = [part for part in _all(split(text)) if part.identifies]
+        assert [text[part.start : part.end] for part in found] == ['"type": "text"']
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"meta": null', True),
+        ('"meta": null, "tags": [], "note": ""', True),
+        ('"seat": "4A", "meta": null', False),
+        ('"insured": false', False),
+        ('"said": "null"', False),
+        ("null", False),
+        ("", False),
+    ],
+)
+def test_fields_that_say_nothing_are_those_without_any_value(text: str, expected: bool) -> None:
+    assert says_nothing(text) == expected
 
 
 def test_a_long_string_is_taken_apart_by_its_lines_under_its_key() -> None:

@@ -52,6 +52,16 @@ def test_left_out_records_are_counted_and_each_shown_one_keeps_what_it_is_called
     assert "N0" in text
 
 
+def test_a_field_stands_where_its_mark_would_be_as_long() -> None:
+    text = json.dumps(
+        {"meta": None, "id": "p1", "city": "Oslo " * 60, "note": None, "more": "x" * 90}
+    )
+    assert shown(text, [leaf_with(text, '"id"')]) == "{meta: null, id: p1, … 3 fields …}"
+    told = shown(text, [leaf_with(text, "Oslo"), leaf_with(text, '"more"')])
+    assert told.startswith("{meta: null, id: p1, city: ")
+    assert told.endswith(f", note: null, more: {'x' * 90}}}")
+
+
 def test_left_out_fields_are_named_where_they_are_few_and_plain_words() -> None:
     def of(record: dict[str, str]) -> str:
         text = json.dumps({"id": "p1", **record, "city": "Oslo " * 40})

@@ -1,5 +1,6 @@
 """Which parts are offered, and in which order they are worth their tokens."""
 
+import json
 import os
 import subprocess
 import sys
@@ -49,6 +50,20 @@ def test_parts_are_ordered_until_they_fill_some_budgets() -> None:
     few = ordered(choice, VALUES, budget=100)
     assert 5 < len(few) < 40
     assert few == ordered(choice, VALUES)[: len(few)]
+
+
+def test_a_field_that_says_nothing_comes_last_however_cheap() -> None:
+    text = json.dumps({"meta": None, "text": "Sent to the dock. " * 20, "error": None})
+    choice = of(text)
+    (group,) = choice.groups
+    scores = Scores({group.key: 1.0}, {})
+    additions = order_parts([group], scores, choice.shapes, VALUES, (), {}, 1_000)
+    row = choice.cost.rows[additions[0].sequence]
+    assert row.parts is not None
+    stretches = [row.readable[part.start : part.end] for part in leaves(row.parts.root)]
+    order = [stretches[one.part] for one in additions]
+    assert set(order[-2:]) == {'"meta": null', '"error": null'}
+    assert len(order) > 2
 
 
 def test_a_part_that_is_too_large_leaves_its_room_to_the_others() -> None:

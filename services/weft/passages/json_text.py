@@ -179,8 +179,7 @@ class _Splitting:
         """Each container that is taken apart by itself; small neighbours together."""
         text = self._text
         parts: list[Part] = []
-        names = 0
-        has_any = unit == "field" and any(_is_identifier(text, one) for one in members)
+        identifying = _identifying(text, members) if unit == "field" else ()
         is_open = False
         for number, one in enumerate(members):
             start, end = one.start, one.end
@@ -191,10 +190,7 @@ class _Splitting:
                 parts.append(large)
                 is_open = False
                 continue
-            identifies = unit == "field" and names < MOST_IDENTIFIERS
-            identifies = identifies and (_is_identifier(text, one) if has_any else number == 0)
-            identifies = identifies and end - start <= IDENTIFIER
-            names += identifies
+            identifies = number in identifying
             last = parts[-1] if parts and is_open else None
             small = unit != "record" or end - start <= LEAF // 2
             if last and small and last.identifies == identifies and end - last.start <= limit:
@@ -230,14 +226,33 @@ class _Splitting:
         return Part(start, end, unit, 1, inner + 1 - start, closing, False, tuple(children))
 
 
-def _is_identifier(text: str, field: _Value) -> bool:
-    """Whether a field's name says that its value tells its record from others."""
-    if field.members is not None or field.width > IDENTIFIER:
-        return False
-    key = _KEY.match(text, field.start, field.end)
-    if key is None or NAMES.search(key[1]) is None:
-        return False
-    return text[key.end() : key.end() + 1] not in ("{", "[", "")
+def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
+    """Places of the fields that tell their record from others: by their names, or the first that
+    says anything."""
+    short = [
+        (place, key)
+        for place, one in enumerate(fields)
+        if one.members is None
+        and one.width <= IDENTIFIER
+        and (key := _KEY.match(text, one.start, one.end)) is not None
+        and text[key.end() : one.end] not in NOTHING
+    ]
+    named = [
+        place
+        for place, key in short
+        if NAMES.search(key[1]) and text[key.end() : key.end() + 1] not in ("{", "[")
+    ]
+    return tuple(named[:MOST_IDENTIFIERS]) or tuple(place for place, _ in short[:1])
+
+
+NOTHING = frozenset({"null", "true", "false", '""', "[]", "{}"})
+"""Values that tell no record from another."""
+_SAYS_NOTHING = re.compile(r'(?:\s*"[^"\\]{0,80}"\s*:\s*(?:null|""|\[\]|\{\})\s*(?:,|\Z))+\Z')
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a stretch of JSON holds fields without values only."""
+    return text[-1:] in 'l"]}' and _SAYS_NOTHING.match(text) is not None
 
 
 _PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")

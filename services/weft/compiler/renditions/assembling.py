@@ -95,6 +95,14 @@ class _Assembling:
             text = _unquoted(text) if len(text) <= _SHORT else unquoted(text)
         self._add(text)
 
+    def _shorter(self, gap: Sequence[Part], mark: str) -> str:
+        """What fields or elements say that their mark is no shorter than; empty where it is."""
+        start, end = gap[0].start, gap[-1].end
+        if gap[0].unit not in _JSON_UNITS or end - start > 2 * len(mark):
+            return ""
+        held = unquoted(self._text[start:end])
+        return held if len(held) <= len(mark) else ""
+
     def _add(self, piece: str) -> None:
         self._mark()
         self._pieces.append(piece)
@@ -110,6 +118,10 @@ class _Assembling:
             mark = _mark_of(self._text, gap, count, family.counts[-1])
         else:
             mark = gap_mark(self._text, gap, family.counts[-1])
+        held = self._shorter(gap, mark)
+        if held:
+            self._add(f", {held}" if start else held)
+            return
         if unit == "row":
             self._lined(mark, True)
         else:

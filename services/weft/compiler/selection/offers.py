@@ -20,6 +20,7 @@ from weft.compiler.profiles import (
     FIRST_PART,
     GROUP,
     MARKS,
+    NOTHING_SAID,
     OFFERED,
     OPENING,
     OVERSHOOT,
@@ -29,6 +30,7 @@ from weft.compiler.profiles import (
 from weft.compiler.ranking.worth import Covered, Worth, of_lists, worth
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
+from weft.passages.json_text import says_nothing
 from weft.passages.part import Outline, Part, leaf_count
 from weft.readmodel.rows import ItemRow
 from weft.terms import words
@@ -256,6 +258,8 @@ def _offer(
     score: float,
 ) -> Offer:
     found = of_lists(text, worth(text, frozenset(asked)), used) if wants.values else None
+    if says_nothing(text):
+        score *= NOTHING_SAID
     return Offer(group, sequence, part, len(text) * density + 1, score, found, wants.values)
 
 
