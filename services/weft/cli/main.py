@@ -48,7 +48,10 @@ _COMMANDS = {
     "status": ("weft.cli.status:status", "Show streams, consumers, processes, lag, dead letters."),
     "doctor": ("weft.cli.doctor:doctor", "Check what could keep weft from working."),
     "rebuild": ("weft.cli.rebuild:rebuild", "Rebuild the read model from the log."),
-    "snapshot": ("weft.cli.snapshot:snapshot", "Store the read model, so that replicas start fast."),
+    "snapshot": (
+        "weft.cli.snapshot:snapshot",
+        "Store the read model, so that replicas start fast.",
+    ),
     "trim": ("weft.cli.snapshot:trim", "Erase the log's oldest events, once a snapshot has them."),
     "reproduce": ("weft.cli.reproduce:reproduce", "Render a past prompt again from the log."),
     "fork": ("weft.cli.fork:fork", "Copy the first part of a session as a new session."),

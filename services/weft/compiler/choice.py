@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from weft.compiler.above import entries_above
+from weft.compiler.header import entries_above
 from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
 from weft.compiler.ranking.worth import arguments_used, asked_fields
@@ -57,7 +57,7 @@ def choice_of(state: State) -> Choice:
         exchange=tuple(
             group for group in reversed(state.groups) if group.key > since and group.is_exchange
         ),
-        wants=profile.wants,
+        objective=profile.objective,
         asked=asked_fields(rows, parameter_names(state.view, request)),
         cost=cost,
         budget=state.budget,

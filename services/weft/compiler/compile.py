@@ -7,7 +7,7 @@ from __future__ import annotations
 import msgspec
 
 from weft.compiler.candidates.closure import Group, close
-from weft.compiler.candidates.facts import Outdated, stated, superseded
+from weft.compiler.candidates.facts import Outdated, newest_statements, superseded
 from weft.compiler.candidates.find import find_candidates
 from weft.compiler.candidates.flags import flags_among
 from weft.compiler.candidates.phase_rules import showable, within_limits
@@ -84,9 +84,9 @@ def _candidates(
     version, policy = view.policy() if request.policy is None else (0, request.policy)
     budget = budget_of(request, policy)
     question = understand(request.query or _situation(view))
-    reach = PROFILES[request.phase].reach
+    retrieval = PROFILES[request.phase].retrieval
     pins = () if isinstance(request.pin, msgspec.UnsetType) else request.pin
-    found = find_candidates(view, question, policy.selection, reach, budget, pins)
+    found = find_candidates(view, question, policy.selection, retrieval, budget, pins)
     return State(view, request, policy, version, budget, question, key, base, Ledger(), found)
 
 
@@ -115,8 +115,8 @@ def _apply_phase_rules(state: State) -> None:
     """Kinds that the phase does not show, and plans and facts that newer ones have replaced, are
     dropped; of an item that gives more facts, those."""
     phase = state.request.phase
-    state.stated = stated(state.view, state.groups)
-    replaced = superseded(state.view, state.groups, state.stated)
+    state.statements = newest_statements(state.view, state.groups)
+    replaced = superseded(state.view, state.groups, state.statements)
     rule = phase_rule(state.policy, phase)
     kept = showable(state.groups, phase, rule, state.ledger, replaced)
     state.groups = tuple(_in_force(state, group, replaced.get(group.key)) for group in kept)

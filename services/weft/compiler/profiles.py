@@ -37,7 +37,7 @@ PINNED_POLICIES = 8
 """Newest policy items that are always looked at."""
 
 
-class Reach(msgspec.Struct, frozen=True):
+class Retrieval(msgspec.Struct, frozen=True):
     """Which items are looked at."""
 
     newest: int
@@ -78,7 +78,7 @@ class Emphasis(msgspec.Struct, frozen=True):
     on tau-bench and LiveMCPBench it moves one value in 600, either way."""
 
 
-class Wants(msgspec.Struct, frozen=True):
+class Objective(msgspec.Struct, frozen=True):
     """What a phase looks for in an item."""
 
     values: float
@@ -90,9 +90,9 @@ class Wants(msgspec.Struct, frozen=True):
 class Profile(msgspec.Struct, frozen=True):
     """How one phase looks at a session."""
 
-    reach: Reach
+    retrieval: Retrieval
     emphasis: Emphasis
-    wants: Wants
+    objective: Objective
     unasked: Emphasis | None = None
     """Emphasis where no query says what is wanted, if another."""
     repeats: bool = True
@@ -103,30 +103,30 @@ class Profile(msgspec.Struct, frozen=True):
 PROFILES = {
     # What is asked now, and which tools the session has used.
     Phase.ROUTE: Profile(
-        Reach(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
+        Retrieval(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
         Emphasis(relevance=0.5, recency=1.0, half_life=4.0, exchange=0.3),
-        Wants(values=2.0, cheap=1.0),
+        Objective(values=2.0, cheap=1.0),
     ),
     # Values to copy: identifiers first, each once.
     Phase.CALL: Profile(
-        Reach(newest=48, recent=1.5, matches=0.5, near=0.75),
+        Retrieval(newest=48, recent=1.5, matches=0.5, near=0.75),
         Emphasis(relevance=2.0, recency=1.0, half_life=10.0, tie=1.0, user=2.0),
-        Wants(values=10.0, cheap=1.0),
+        Objective(values=10.0, cheap=1.0),
         repeats=False,
     ),
     # The result just received, nearly whole, and what led to it.
     Phase.INTERPRET: Profile(
-        Reach(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
+        Retrieval(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
         Emphasis(relevance=0.5, recency=1.0, half_life=3.0, exchange=0.3, newest=4.0),
-        Wants(values=2.0, cheap=0.7),
+        Objective(values=2.0, cheap=0.7),
     ),
     # Whole turns that answer the query; without one, the latest exchange.
     Phase.ANSWER: Profile(
-        Reach(
+        Retrieval(
             newest=32, recent=1.0, matches=6.0, near=6.0, near_least=40, feedback=0.15, per_term=200
         ),
         Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, exchange=0.5, cues=True),
-        Wants(values=0.0, cheap=0.15),
+        Objective(values=0.0, cheap=0.15),
         unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, exchange=0.5),
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.candidates.facts import NOTHING_STATED, Stated
+from weft.compiler.candidates.facts import NO_STATEMENTS, Statements
 from weft.compiler.candidates.find import Candidates
 from weft.compiler.candidates.flags import Flags
 from weft.compiler.ledger import Ledger
@@ -43,7 +43,7 @@ class State(msgspec.Struct):
     prefix: Prefix = Prefix()
     """What of the base stays."""
     flags: Flags = {}
-    stated: Stated = NOTHING_STATED
+    statements: Statements = NO_STATEMENTS
     """What the items say of facts."""
     carried: Carried = Carried()
     """Reasoning that goes back to its provider; its tokens are off the budget."""

@@ -10,20 +10,20 @@ from weft_schemas.ids import digest
 from weft_schemas.items import ContextItem, Sensitivity
 
 
-def seal_of(key: bytes, tenant: str, handle: str, level: Sensitivity, text: str) -> str:
+def slice_hmac(key: bytes, tenant: str, handle: str, level: Sensitivity, text: str) -> str:
     """32 hex digits that only a holder of the deployment's `key` can make."""
-    sealed = digest("slice", tenant, handle, level.value, text)
-    return hmac.new(key, sealed.encode(), hashlib.sha256).hexdigest()[:32]
+    signed = digest("slice", tenant, handle, level.value, text)
+    return hmac.new(key, signed.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-def sealed_level(key: bytes, tenant: str, item: ContextItem) -> Sensitivity | None:
+def proved_level(key: bytes, tenant: str, item: ContextItem) -> Sensitivity | None:
     """The sensitivity of the source that `item` is an unchanged slice of; None where it is none, or
     where nothing proves it."""
     handle, seal = item.reserved.slice_of, item.reserved.slice_seal
     if not handle or not seal:
         return None
     for level in Sensitivity:
-        expected = seal_of(key, tenant, handle, level, item.text)
+        expected = slice_hmac(key, tenant, handle, level, item.text)
         if hmac.compare_digest(expected.encode(), seal.encode("utf-8", "surrogatepass")):
             return level
     return None

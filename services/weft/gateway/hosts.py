@@ -180,7 +180,7 @@ class Hosts:
         return f"mcp-{plain}-{digest('wire', wire)[:12] if wire else self._run}"
 
 
-class Waiting:
+class PendingCalls:
     """Calls of hosts of the current protocol, each until its host has answered."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ _EARLY_SECONDS = 5.0
 """Before a token runs out it is renewed, so that it holds for the request that it is sent with."""
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class StoredSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """What the file holds: as the protocol writes it, with the time at which the token runs out."""
 
     tokens: dict[str, Any]
@@ -40,17 +40,17 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.tokens.get("refresh_token") or "")
 
 
-def read_kept(path: Path) -> Kept | None:
+def read_sign_in(path: Path) -> StoredSignIn | None:
     """None where nobody signed in, or the file cannot be read."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Kept)
+        return msgspec.json.decode(path.read_bytes(), type=StoredSignIn)
     except (OSError, msgspec.MsgspecError):
         return None
 
 
-def keep(path: Path, kept: Kept) -> None:
+def write_sign_in(path: Path, stored: StoredSignIn) -> None:
     """Only by who holds the lock."""
-    replace_file(path, msgspec.json.encode(kept))
+    replace_file(path, msgspec.json.encode(stored))
 
 
 @asynccontextmanager

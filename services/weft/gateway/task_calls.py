@@ -222,19 +222,19 @@ class TaskCalls:
 def handle_of(running: Running, guard: Guard) -> str:
     """A task's id for hosts: it cannot be made by anybody who has not the deployment's secret."""
     written = base64.urlsafe_b64encode(msgspec.json.encode(running)).decode().rstrip("=")
-    return f"{written}.{_seal(written, guard)}"
+    return f"{written}.{_signature(written, guard)}"
 
 
 def running_of(handle: str, guard: Guard) -> Running | None:
     """None where no gateway of the tenant's made it."""
-    written, _, seal = handle.partition(".")
-    if not hmac.compare_digest(seal.encode(), _seal(written, guard).encode()):
+    written, _, signature = handle.partition(".")
+    if not hmac.compare_digest(signature.encode(), _signature(written, guard).encode()):
         return None
     padded = written + "=" * (-len(written) % 4)
     return msgspec.json.decode(base64.urlsafe_b64decode(padded), type=Running)
 
 
-def _seal(written: str, guard: Guard) -> str:
+def _signature(written: str, guard: Guard) -> str:
     key = derived_key(guard.key, "tasks")
     return hmac.digest(key, f"{guard.tenant}.{written}".encode(), "sha256").hex()[:32]
 

@@ -38,7 +38,7 @@ PING_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
-class Asked(Protocol):
+class AnswersRequests(Protocol):
     """Who answers what an upstream asks of its client."""
 
     async def __call__(
@@ -55,7 +55,7 @@ class Upstream:
         manifest: Manifest | None,
         sign_in: Path,
         *,
-        asked: Asked,
+        asked: AnswersRequests,
         changed: Callable[[Upstream], Awaitable[None]],
         notified: Callable[[Upstream, types.ServerNotification], Awaitable[None]],
         refused: Callable[[Upstream, types.JSONRPCRequest], None],

@@ -20,7 +20,7 @@ from nats.aio.msg import Msg
 from weft.runtime.fair_queueing import Shares
 from weft.runtime.logs import safe_error
 from weft.runtime.process import Process
-from weft.runtime.requests import Around, Asked, Next, RequestSubscriber
+from weft.runtime.requests import Around, Next, ReceivedRequest, RequestSubscriber
 from weft_schemas.compile import ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, WeftError
 from weft_schemas.subjects import parse_request
@@ -35,7 +35,7 @@ MOST_WAITING = 128 * 1024 * 1024
 _ROOM_FOR_HEADERS = 1_024
 
 Request = TypeVar("Request", bound=msgspec.Struct)
-Handler = Callable[[Asked[Any]], Awaitable[msgspec.Struct | msgspec.Raw]]
+Handler = Callable[[ReceivedRequest[Any]], Awaitable[msgspec.Struct | msgspec.Raw]]
 """Returns the reply, or its JSON if another process encoded it."""
 
 _log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from weft.compiler.profiles import (
     PINS_ALONE,
     PINS_SHARE,
     TOLD_SHARE,
-    Wants,
+    Objective,
 )
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import PromptCost, Shown
@@ -46,7 +46,7 @@ class Choice(msgspec.Struct, frozen=True):
     """The most important first, policies last."""
     exchange: tuple[Group, ...]
     """Calls with results since the latest user turn, newest first."""
-    wants: Wants
+    objective: Objective
     asked: Collection[str]
     """Fields whose values a next call may take."""
     cost: PromptCost
@@ -177,7 +177,7 @@ def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> S
         rest,
         choice.scores,
         shapes,
-        choice.wants,
+        choice.objective,
         choice.asked,
         stated,
         budget - choice.cost.size(base),

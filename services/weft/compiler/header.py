@@ -19,12 +19,12 @@ def entries_above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[
     base = state.base if state.prefix.shown else None
     header = frozen_header(state.view, base, state.policy) if base is not None else None
     room = int(state.budget * share)
-    if header is not None and not is_current(header, state.view, state.stated):
+    if header is not None and not is_current(header, state.view, state.statements):
         header = None
     if header is None or sum(count(one.text + "\n") for one in header) > room:
         told = frozenset[str]() if PROFILES[state.request.phase].repeats else _told(state, rows)
         header = memory_header(
-            state.view, state.question, state.policy, state.budget, count, told, state.stated
+            state.view, state.question, state.policy, state.budget, count, told, state.statements
         )
     tools = tools_entry(state.view, state.request, state.budget, count)
     return (*header, *([tools] if tools else []))
