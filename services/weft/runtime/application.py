@@ -125,7 +125,7 @@ class _Runner:
             self.on_end()
 
     async def _until_log_answers(self) -> None:
-        """Whatever the answer is: the service reports what is wrong."""
+        """Any answer will do: the service itself reports errors."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + ELECTION_SECONDS
         while not self._process.stopping.is_set() and clock() < deadline:

@@ -57,8 +57,8 @@ class RequestServer:
     async def answer(self, service: str, kind: type[Request], handler: Handler) -> None:
         """Answer the requests of `service`, JSON of `kind`, with what `handler` returns.
 
-        The handler is FastStream's and may ask for what it injects besides. It raises weft's
-        errors; any other is reported as internal and logged.
+        The handler is a FastStream handler, so its other arguments can be injected. It raises
+        weft's errors; any other error is logged and reported as internal.
         """
         subscriber = self._process.broker.requests(
             service, kind, self._group, self._replied, self._in_turn(service)

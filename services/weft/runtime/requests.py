@@ -134,7 +134,7 @@ class RequestSubscriber(StraightToHandler, CoreSubscriber):
 
 
 class _Around(BaseMiddleware):
-    """FastStream's form of a middleware, made anew for each request."""
+    """FastStream's form of a middleware: one instance for each request."""
 
     def __init__(self, msg: Msg, /, *, context: Any, around: Around) -> None:
         super().__init__(msg, context=context)
