@@ -28,20 +28,20 @@ class CompileTask(msgspec.Struct, frozen=True):
     base: bytes = b""
     """The record of the pack that `request.stable_from` names, empty where it is unknown."""
     is_late: bool = False
-    """Whether nothing is waited for any more."""
+    """Whether the request has waited long enough."""
     principal: str = ""
-    """Who asks; empty where the subject names nobody."""
+    """The requester; empty if the subject names none."""
     item: str | None = None
     """The item that is to be explained; None if the pack is wanted."""
 
 
 class CompileResult(msgspec.Struct, frozen=True):
-    """What a compile came to, as it is sent and recorded."""
+    """The result of a compile, as it is sent and recorded."""
 
     body: bytes
     """The reply: the pack, or the explanation."""
     sequence: int
-    """At which was read."""
+    """The sequence that was read."""
     id: str
     audit: bytes
     """The record by which it can be reproduced."""
@@ -52,11 +52,11 @@ class Ready(msgspec.Struct, frozen=True):
 
     view: SessionView
     request: CompileRequest
-    """Narrowed to the scopes that are granted to who asks."""
+    """Narrowed to the scopes that are granted to the requester."""
     policy: ContextPolicy
-    """That it goes by."""
+    """The policy to apply."""
     loosened: tuple[str, ...]
-    """What of the policy in force that loosens."""
+    """The fields in which that policy is looser than the one in force."""
 
 
 def attempt(model: ReadModel, task: CompileTask) -> CompileResult | None:
@@ -68,7 +68,7 @@ def attempt(model: ReadModel, task: CompileTask) -> CompileResult | None:
 
 
 def ready_for(model: ReadModel, task: CompileTask) -> Ready | None:
-    """The session as the request wants it read, None where it is to wait for more."""
+    """The session as the request needs it, None if the request has to wait for more events."""
     request = task.request
     view = model.view(task.tenant, task.session, request.as_of)
     if view.item_count() == 0:
@@ -106,7 +106,7 @@ def answered(ready: Ready, task: CompileTask) -> CompileResult:
 
 
 def recorded(payload: bytes) -> CompileAudit | None:
-    """None where there is none, where somebody else put something else there, or a newer release
+    """None if there is none, if another program stored something else there, or a newer release
     something more."""
     try:
         return msgspec.json.decode(payload, type=CompileAudit)
@@ -162,7 +162,7 @@ def _unknown(session: str, request: CompileRequest, folded: int, erased: int) ->
 def _with_rights(
     compilation: Compilation, principal: str, loosened: tuple[str, ...]
 ) -> Compilation:
-    """Says in the audit who asked and what was loosened for him."""
+    """Adds the requester, and what was loosened for it, to the audit."""
     if not principal:
         return compilation
     audit = msgspec.structs.replace(

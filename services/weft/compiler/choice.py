@@ -24,7 +24,7 @@ from weft_schemas.policy import shown_up_to
 
 
 def choice_of(state: State) -> Choice:
-    """The ways in which each item may be shown, and what each would cost."""
+    """What selection may choose from, with the cost of each rendition."""
     request, rows = state.request, [row for group in state.groups for row in group.rows]
     profile, count = PROFILES[request.phase], counter(state.view.encoding)
     again = repeated(state.groups, state.redacted)
@@ -67,7 +67,7 @@ def choice_of(state: State) -> Choice:
 
 
 def _passages(state: State, rows: Sequence[ItemRow]) -> Mapping[int, Mapping[int, float]]:
-    """What answers, by passages of the texts as they are shown."""
+    """The scores of passages that answer the query, for texts that are shown unchanged."""
     found = state.candidates.passages
     others = {row.sequence for row in rows if row.outdated}.intersection(found)
     return {at: one for at, one in found.items() if at not in others} if others else found

@@ -1,6 +1,5 @@
-"""The compile: a pure function of (session view, policy, request). Its stages stand below in
-order; each takes the state as the one before left it, and writes into the ledger what it dropped
-and why."""
+"""The compile: a pure function of (session view, policy, request). `compile_pack` calls the
+stages in order. Each changes the state, and records in the ledger what it dropped and why."""
 
 from __future__ import annotations
 
@@ -33,8 +32,8 @@ from weft_schemas.policy import ContextPolicy, phase_rule
 
 
 class Compilation(msgspec.Struct, frozen=True):
-    """What a compile gives: the reply, the audit event that can reproduce it, and what each
-    candidate scored, by item id."""
+    """The result of a compile: the reply, the audit event that can reproduce it, and each
+    candidate's score by item id."""
 
     pack: ContextPack
     audit: CompileAudit
@@ -65,7 +64,7 @@ def compile_pack(
 
 
 def readable(view: SessionView, request: CompileRequest) -> SessionView:
-    """The view with the memory that the request is for."""
+    """The view, limited to the memory scopes of the request."""
     if isinstance(request.scopes, msgspec.UnsetType):
         return view
     return view.within(request.scopes)
@@ -91,14 +90,14 @@ def _candidates(
 
 
 def _situation(view: SessionView) -> str:
-    """What was last said and called: it stands for the query where there is none."""
+    """The latest messages and calls, used as the query if the request has none."""
     said = [*view.of_kind(ItemKind.USER_TURN, 1), *view.of_kind(ItemKind.AGENT_MSG, 1)]
     called = [row for row in view.recent(SITUATION) if row.kind is ItemKind.TOOL_CALL]
     return "\n".join(row.whole[:SITUATION_TEXT] for row in (*said, *called))
 
 
 def _close(state: State) -> None:
-    """A call with its results is one group; what cannot be complete is dropped."""
+    """Group each call with its results; drop groups that cannot be complete."""
     manifest = state.base.manifest if state.base else ()
     before = state.view.rows(one.sequence for one in manifest if one.item_id)
     rows = {row.sequence: row for row in (*state.candidates.rows, *before)}
@@ -106,14 +105,14 @@ def _close(state: State) -> None:
 
 
 def _apply_sensitivity(state: State) -> None:
-    """What reaches the floor, and what the policy says of flagged items, is dropped or redacted."""
+    """Drop or redact items at the sensitivity floor, and flagged items as the policy says."""
     state.flags = flags_among(state.view, state.groups)
     state.groups, state.redacted = withhold(state.groups, state.flags, state.policy, state.ledger)
 
 
 def _apply_phase_rules(state: State) -> None:
-    """Kinds that the phase does not show, and plans and facts that newer ones have replaced, are
-    dropped; of an item that gives more facts, those."""
+    """Drop the kinds that the phase does not show, and plans and facts that newer ones have
+    replaced. Of an item with several facts only the replaced facts are dropped."""
     phase = state.request.phase
     state.statements = newest_statements(state.view, state.groups)
     replaced = superseded(state.view, state.groups, state.statements)
@@ -131,11 +130,11 @@ def _in_force(state: State, group: Group, outdated: Outdated | None) -> Group:
 
 
 def _rank(state: State) -> None:
-    """How much each group matters to this step, and which are beyond the limits of their kind."""
+    """Score each group for this step, and drop those beyond the limits of their kind."""
     phase, found = state.request.phase, state.candidates
     rule, profile = phase_rule(state.policy, phase), PROFILES[phase]
     emphasis = profile.emphasis if state.request.query else profile.unasked or profile.emphasis
-    # The latest turn stands anyway: that it matches itself says nothing about what is beside it.
+    # The latest turn is shown anyway. That it matches itself says nothing about its neighbours.
     asking = set() if state.request.query else {found.latest_user}
     matches = {at: score for at, score in found.scores.items() if at not in asking}
     state.scores = score_groups(
@@ -154,14 +153,14 @@ def _rank(state: State) -> None:
 
 
 def _carry_reasoning(state: State) -> None:
-    """What of the budget goes to the reasoning of the open exchange."""
+    """Reserve budget for the reasoning of the open exchange."""
     count = counter(state.view.encoding)
     state.carried = carried(state.groups, state.budget, count, state.ledger)
     state.budget -= state.carried.tokens
 
 
 def _select(state: State, choice: Choice) -> Shown:
-    """Which renditions stand in the prompt."""
+    """Choose the renditions that the prompt shows."""
     if state.request.stable_from is not None and not state.prefix.shown:
         reason = state.prefix.reason or "nothing of the base can stay"
         state.ledger.note(f"compiled fresh: {reason}")

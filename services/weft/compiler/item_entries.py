@@ -23,7 +23,7 @@ from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
 
 OTHERS = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
-"""Kinds that hold what others wrote, whatever the policy says: always in a fence."""
+"""Kinds with third-party text, always fenced, whatever the policy says."""
 
 
 def entries_of(

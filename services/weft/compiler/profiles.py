@@ -58,7 +58,7 @@ class Retrieval(msgspec.Struct, frozen=True):
 
 
 class Emphasis(msgspec.Struct, frozen=True):
-    """How a phase weighs what is relevant against what is new."""
+    """How a phase weighs relevance against recency."""
 
     relevance: float
     recency: float
@@ -72,14 +72,14 @@ class Emphasis(msgspec.Struct, frozen=True):
     newest: float = 0.0
     """Extra for the newest call and its results."""
     user: float = 1.0
-    """Factor for what users said: it is short, and nothing else says what they want."""
+    """Factor for user turns: they are short, and nothing else says what users want."""
     cues: bool = False
     """Whether the surface of what is said counts. A step that copies values gains nothing by it:
     on tau-bench and LiveMCPBench it moves one value in 600, either way."""
 
 
 class Objective(msgspec.Struct, frozen=True):
-    """What a phase looks for in an item."""
+    """What the selection of a phase maximises."""
 
     values: float
     """Worth of a new value, against 1.0 of any part; 0: text alone counts."""
@@ -88,13 +88,13 @@ class Objective(msgspec.Struct, frozen=True):
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """How one phase looks at a session."""
+    """The tuned constants of one phase."""
 
     retrieval: Retrieval
     emphasis: Emphasis
     objective: Objective
     unasked: Emphasis | None = None
-    """Emphasis where no query says what is wanted, if another."""
+    """The emphasis without a query, if it differs."""
     repeats: bool = True
     """The header states a fact of this session also where the item that taught it can be shown, and
     not all items fit. Copied values are looked for in the items, so there it takes their room."""
@@ -177,7 +177,7 @@ LEAST_ROOM = 8
 LEAST_PIN = 24
 """Tokens that a shortened pin gets at least: in fewer it says nothing."""
 SITUATION = 4
-"""Newest items whose calls say what is going on, where no query does."""
+"""Newest items whose calls replace a missing query."""
 SITUATION_TEXT = 600
 """Characters read of each."""
 COHERENT = 250

@@ -174,8 +174,8 @@ class Compiler:
     async def _answered(
         self, asked: ReceivedRequest[Any], request: CompileRequest, item: str | None = None
     ) -> CompileResult:
-        """Waits for what the request waits for, then compiles what is there: here where that is
-        short work, else in a process."""
+        """Waits for the sequence that the request names, then compiles: here if that is short
+        work, else in a process."""
         tenant, session = asked.tenant, asked.session
         base = await self._audits.find(tenant, session, request.stable_from)
         task = CompileTask(
@@ -208,7 +208,7 @@ class Compiler:
 
 
 class Audits:
-    """The record of compiles, in a stream of their own."""
+    """Records compiles in a separate stream."""
 
     def __init__(self, connection: Connection, publisher: Publisher) -> None:
         self._connection = connection

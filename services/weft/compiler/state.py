@@ -19,7 +19,7 @@ from weft_schemas.policy import ContextPolicy
 
 
 class State(msgspec.Struct):
-    """Each stage takes it as the one before left it."""
+    """Each stage reads and changes it."""
 
     view: SessionView
     request: CompileRequest
@@ -35,16 +35,16 @@ class State(msgspec.Struct):
     ledger: Ledger
     candidates: Candidates
     groups: tuple[Group, ...] = ()
-    """What may still be shown."""
+    """The groups not dropped yet."""
     redacted: frozenset[int] = frozenset()
     """Sequences whose text is the redaction hook's."""
     scores: dict[int, float] = {}
     """By group key."""
     prefix: Prefix = Prefix()
-    """What of the base stays."""
+    """The part of the base that stays."""
     flags: Flags = {}
     statements: Statements = NO_STATEMENTS
-    """What the items say of facts."""
+    """The newest statement of each fact."""
     carried: Carried = Carried()
     """Reasoning that goes back to its provider; its tokens are off the budget."""
 

@@ -45,7 +45,7 @@ FIREWALL_VERSION = "7"
 
 
 class _Task(msgspec.Struct, frozen=True):
-    """What one envelope is made under."""
+    """The rules and limits for one envelope."""
 
     item: ContextItem
     rules: FirewallRules
@@ -64,7 +64,7 @@ class _Read(msgspec.Struct, frozen=True):
     cleaned: Cleaned
     scanned: Scanned
     text: str
-    """What the tool said: without a container around it."""
+    """The tool's output, without a container around it."""
     detected: Detected
     inside: Unwrapped | None
 
@@ -236,7 +236,7 @@ def _facts(task: _Task, read: _Read, whole: bool) -> tuple[ExtractedFact, ...]:
     facts = facts_of(read.text, read.detected, found, task.item.id, task.rules.max_facts)
     if not read.inside and "\\u" not in read.text:
         return tuple(facts)
-    # A value that stood behind escapes was not seen by the first scan.
+    # The first scan did not see values behind escapes.
     return tuple(
         fact
         for fact in facts

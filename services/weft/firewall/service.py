@@ -73,7 +73,7 @@ class _Drilldowns:
                 "again, or look at `weft status` for why"
             )
         if redacted is not None:
-            # Nothing of what was asked may change it: that would tell what stands there.
+            # No argument may change the reply: that would reveal the content.
             count = tokens.count(redacted, self._encoding)
             shown_of = Slice(redacted, count, False, None, ())
             return reply_of(asked.tenant, found, request, self._key, shown_of)
@@ -90,7 +90,7 @@ class _Drilldowns:
             ):
                 with self._pool.noted(asked.tenant):
                     return shown(body)
-        # The body is fetched in turn, too: nobody has many of them in the air.
+        # The body is fetched within the turn too, so that no tenant fetches many at once.
         async with self._pool.turn(asked.tenant, found.session) as worker:
             item = await self._artifacts.item(found.sequence, found.item_id)
             async with self._artifacts.body(asked.tenant, item) as body:
@@ -120,7 +120,7 @@ def slice_of(
 
 
 def signals_of(found: Artifact) -> tuple[Signal, ...]:
-    """What the guards saw in the whole body."""
+    """The findings of the guards in the whole body."""
     return found.envelope.signals if found.envelope is not None else ()
 
 

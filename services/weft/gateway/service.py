@@ -351,7 +351,7 @@ class Service:
             return await self._told(call, upstream.use(work))
 
     async def _told(self, call: HostCall, done: Awaitable[Any]) -> Any:
-        """What comes of it; what the log or the server lacks as the protocol's error."""
+        """The result; failures of the log or the server become the protocol's errors."""
         try:
             return await done
         except WeftError as error:

@@ -1,5 +1,6 @@
-"""The file that keeps what came of a sign-in, for all gateways of a folder: read anew at each use,
-replaced as a whole, and written by one process at a time, since a refresh token is good once."""
+"""The file with the result of a sign-in, for all gateways of a folder: read again at each use,
+replaced as a whole, and written by one process at a time, since a refresh token is good
+once."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _EARLY_SECONDS = 5.0
 
 
 class StoredSignIn(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file holds: as the protocol writes it, with the time at which the token runs out."""
+    """The content of the file: the protocol's objects, and the time at which the token
+    expires."""
 
     tokens: dict[str, Any]
     client: dict[str, Any]
@@ -41,7 +43,7 @@ class StoredSignIn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_sign_in(path: Path) -> StoredSignIn | None:
-    """None where nobody signed in, or the file cannot be read."""
+    """None if there was no sign-in, or the file cannot be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=StoredSignIn)
     except (OSError, msgspec.MsgspecError):
@@ -49,13 +51,13 @@ def read_sign_in(path: Path) -> StoredSignIn | None:
 
 
 def write_sign_in(path: Path, stored: StoredSignIn) -> None:
-    """Only by who holds the lock."""
+    """The caller has to hold the lock."""
     replace_file(path, msgspec.json.encode(stored))
 
 
 @asynccontextmanager
 async def locked(path: Path) -> AsyncIterator[None]:
-    """One process at a time, and one of its tasks, reads the file to write it."""
+    """Holds the lock: one task of one process at a time may change the file."""
     async with locked_file(path.with_suffix(".lock"), _LOOK_SECONDS):
         yield
 
@@ -67,5 +69,5 @@ def expiry(tokens: OAuthToken) -> float | None:
 
 
 def login_hint(name: str) -> str:
-    """What a person has to do."""
+    """The instruction for the user."""
     return f"sign in with: weft gateway login {name} --config FILE"

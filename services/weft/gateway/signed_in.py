@@ -38,7 +38,7 @@ from weft.gateway.sign_in_file import (
 RENEWAL_SECONDS = 30.0
 """For an authorization server to answer, while other gateways wait for what it says."""
 _IS_OVER = (400, 401)
-"""What it answers for a refresh token that is good no more (RFC 6749, section 5.2)."""
+"""The error for a refresh token that is no longer valid (RFC 6749, section 5.2)."""
 
 
 class SignedIn(httpx2.Auth):

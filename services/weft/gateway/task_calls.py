@@ -48,7 +48,7 @@ _MOST_REMEMBERED = 1_000
 
 
 class Running(msgspec.Struct, frozen=True, array_like=True):
-    """What a task's handle says."""
+    """The content of a task's handle."""
 
     tool: str
     """`server:tool`."""
@@ -82,7 +82,7 @@ class TaskCalls:
     async def began(
         self, host: Host, logged: ContextItem, tool: GatewayTool, task: TaskState
     ) -> dict[str, Any]:
-        """What the host gets in the place of a result."""
+        """The reply that the host gets in place of a result."""
         guard = await self._log.guard(host)
         running = Running(tool.id, task.task_id, logged.id, host.session)
         if len(self._calls) >= _MOST_REMEMBERED:
@@ -151,7 +151,7 @@ class TaskCalls:
         return types.EmptyResult()
 
     async def _of(self, call: HostCall, handle: str) -> tuple[Running, GatewayTool, Host, Guard]:
-        """What a handle stands for, and who made the call. Raises `MCPError`."""
+        """The task of a handle, and who made the call. Raises `MCPError`."""
         running = running_of(handle, await self._log.guard(call.host))
         if running is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such task")
@@ -240,7 +240,7 @@ def _signature(written: str, guard: Guard) -> str:
 
 
 def _told(state: TaskState, handle: str, guard: Guard) -> dict[str, Any]:
-    """A task as the protocol writes it, without secrets and without what came of it."""
+    """A task as the protocol writes it, without secrets and without its result."""
     told = {
         "status": state.status,
         "statusMessage": side_messages.progress_message(state.status_message, guard),

@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class AnswersRequests(Protocol):
-    """Who answers what an upstream asks of its client."""
+    """Answers an upstream's requests to its client."""
 
     async def __call__(
         self, upstream: Upstream, request: types.InputRequest

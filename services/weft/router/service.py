@@ -120,7 +120,7 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
 
 
 def warm(encoding: str) -> None:
-    """What the processes of the pool are forked with, besides this module."""
+    """Load the encoding before the pool's processes are forked."""
     tokens.counter(encoding)
 
 
@@ -216,7 +216,7 @@ class Routing:
             return hydration(model, wanted)
 
     async def choose(self, asked: ReceivedRequest[ChoiceRequest]) -> ChoiceReply:
-        """Record what was taken of a decision."""
+        """Record which tool was chosen."""
         request = asked.request
         audit = ChoiceAudit(asked.tenant, asked.session, request.decision, request.item)
         return ChoiceReply(await self._record("chosen", audit, f"{request.decision}-choice"))

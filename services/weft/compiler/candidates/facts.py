@@ -81,7 +81,7 @@ def _newest(known: Statements, remembered: Statements) -> Statements:
 
 
 def _remembered(view: SessionView) -> Statements:
-    """What was derived, but remarks: each stands by itself, until it is withdrawn."""
+    """Derived facts, without remarks: a remark is valid by itself until it is withdrawn."""
     return {
         (fact.scope, fact.key): Statement(
             fact.sequence, fact.value, fact.sources[0] if fact.sources else fact.session

@@ -61,7 +61,7 @@ def find_candidates(
     budget: int,
     pinned_ids: Sequence[str] = (),
 ) -> Candidates:
-    """The recent window, the best matches with their neighbours, policies, and what is pinned."""
+    """The recent window, the best matches with their neighbours, policies and pinned items."""
     recent = _recent(view, rules, retrieval, budget)
     found = {row.sequence: row for row in recent}
     pinned = _pinned(view, pinned_ids)
@@ -125,7 +125,8 @@ def _fitting(recent: Sequence[ItemRow], budget: int) -> float:
 
 
 def _pinned(view: SessionView, ids: Sequence[str]) -> list[ItemRow]:
-    """The latest user turn, the first, what the latest one answers, then what was pinned."""
+    """The latest user turn, the first one, the item that the latest answers, then pinned
+    items."""
     latest = view.of_kind(ItemKind.USER_TURN, 1)
     first = view.first_of_kind(ItemKind.USER_TURN) if latest else []
     answered = _answered(view, latest[0]) if latest else []

@@ -43,7 +43,7 @@ class Shape(msgspec.Struct, frozen=True):
     fixed: Rendition | None
     """Where there is no choice."""
     required: frozenset[int]
-    """Parts that stand whenever the item does."""
+    """Parts that are shown whenever the item is."""
     is_limited: bool = False
     """`fixed` is what the policy says, and stands also where there is room for more."""
 
