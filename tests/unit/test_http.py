@@ -171,6 +171,12 @@ async def test_small_answers_are_sent_at_once() -> None:
         listener("192.0.2.1", 0, "choose another --port")
 
 
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+def test_a_server_listens_on_an_ipv6_address() -> None:
+    with listener("::1", 0, "") as taken, socket.create_connection(taken.getsockname()[:2]):
+        assert taken.family == socket.AF_INET6
+
+
 def test_a_key_is_printable() -> None:
     assert checked_key("k 1") == "k 1"
     for key in ("é", "a\x00", "k" * 257):
