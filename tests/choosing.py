@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.session_view import ListView
+from weft.compiler import choice
 from weft.compiler.compile import (
-    State,
     _apply_phase_rules,
     _apply_sensitivity,
     _candidates,
     _close,
     _rank,
-    _renditions,
 )
 from weft.compiler.selection.select import Choice
+from weft.compiler.state import State
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem
 from weft_schemas.policy import Phase
@@ -30,4 +30,4 @@ def ready(items: Sequence[ContextItem], budget: int, phase: Phase = Phase.CALL) 
 
 def choice_of(items: Sequence[ContextItem], budget: int, phase: Phase = Phase.CALL) -> Choice:
     """What there is to choose from."""
-    return _renditions(ready(items, budget, phase))
+    return choice.choice_of(ready(items, budget, phase))

@@ -22,7 +22,7 @@ import nats
 from msgspec.structs import replace
 from nats.errors import Error as NatsError
 
-from tests.patience import PATIENCE, patiently
+from tests.retrying import PATIENCE, patiently
 from weft.client import Client
 from weft.log.reading import last_sequence
 from weft.runtime.low_priority import lower_priority

@@ -8,11 +8,12 @@ server that speaks as OpenAI's does.
 from __future__ import annotations
 
 import re
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
+
+from tests.json_server import JsonServer
 
 ANSWER = "O-1237 with 9999"
 
@@ -30,40 +31,16 @@ def moves(request: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return []
 
 
-class OpenAI:
+class OpenAI(JsonServer):
     """`with OpenAI() as server:` answers for chat completions and for responses."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.requests: list[tuple[str, dict[str, Any]]] = []
-        held = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = msgspec.json.decode(self.rfile.read(int(self.headers["Content-Length"])))
-                held.requests.append((self.path, body))
-                reply = _chat(body) if "chat" in self.path else _responses(body)
-                content = msgspec.json.encode(reply)
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=self._server.serve_forever)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+    def reply_to(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        self.requests.append((path, body))
+        return 200, _chat(body) if "chat" in path else _responses(body)
 
 
 def _chat(request: dict[str, Any]) -> dict[str, Any]:

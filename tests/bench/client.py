@@ -15,7 +15,7 @@ from nats.js import JetStreamContext
 
 import weft
 from tests.bench.table import ratio, show
-from weft.log.publishing import WINDOW
+from weft.log.in_flight import WINDOW
 from weft.log.reading import last_sequence
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision

@@ -16,8 +16,9 @@ from tests.bench.table import ratio, show
 from weft.log.api import call
 from weft.log.bulk_publishing import BulkPublisher, Mode
 from weft.log.connection import Connection, connect
+from weft.log.in_flight import WINDOW
 from weft.log.message import Message
-from weft.log.publishing import WINDOW, Publisher
+from weft.log.publishing import Publisher
 from weft.log.server import Durability, EmbeddedServer
 from weft.log.topology import provision
 from weft_schemas.subjects import item_subject

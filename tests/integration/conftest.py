@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from tests.integration.command_line import COMPILES, services
 
 from weft.log.api import call
 from weft.log.connection import Connection, connect
@@ -31,6 +32,22 @@ async def log(server: EmbeddedServer) -> AsyncIterator[Connection]:
         yield connection
     finally:
         await connection.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_log(server: EmbeddedServer) -> AsyncIterator[Connection]:
+    """A connection to the provisioned log that all tests of a module share."""
+    connection = await connect(server.url)
+    await provision(connection)
+    yield connection
+    await connection.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The address of a server with firewall, indexer and compiler, for all tests of a module."""
+    async with services(tmp_path_factory.mktemp("up") / "data", *COMPILES) as address:
+        yield address
 
 
 TENANTS = count(1)

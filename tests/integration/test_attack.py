@@ -5,16 +5,15 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import msgspec
 import nats
 from nats.errors import Error as NatsError
 from tests.crash.load import turns
-from tests.guarded import guarded_server, password, signed_in
-from tests.integration.processes import Running, started
+from tests.guarded import password, signed_in
+from tests.integration.guarded_services import guarded_services
 from tests.integration.raw import raw
 from tests.integration.test_hostile_places import BLOCKS, hostile
 
@@ -33,15 +32,6 @@ from weft_schemas.subjects import item_subject
 
 SEED = int(os.environ.get("WEFT_SEED") or 20_260_105)
 SECRET = "the-merger-with-globex"
-SERVICES = {
-    "firewall": "firewall",
-    "summarizer": "worker",
-    "memory": "worker",
-    "indexer": "replica",
-    "compiler": "replica",
-    "router": "replica",
-}
-"""Service → the user that it signs in as."""
 FLOOD = 1_500
 CROSSINGS = (
     b"weft.acme.s.in.user_turn",
@@ -63,25 +53,6 @@ CROSSINGS = (
     b"$O.weft_bodies.M.x",
     b"$SYS.REQ.SERVER.PING",
 )
-
-
-@asynccontextmanager
-async def platform(folder: Path) -> AsyncIterator[tuple[EmbeddedServer, dict[str, Running]]]:
-    """A guarded server with every service, each signed in as the shipped files say."""
-    async with guarded_server(folder / "nats") as server, AsyncExitStack() as stack:
-        running = {}
-        for service, user in SERVICES.items():
-            environ = {
-                "WEFT_NATS_URL": server.url,
-                "WEFT_USER": user,
-                "WEFT_PASSWORD": password(user),
-                "WEFT_DATA_DIR": str(folder / "replica"),
-            }
-            process = started("weft.cli.main", "work", service, **environ)
-            running[service] = await stack.enter_async_context(process)
-        for process in running.values():
-            await process.until_ready()
-        yield server, running
 
 
 def agent(server: EmbeddedServer, tenant: str, role: str = "agent") -> Client:
@@ -142,7 +113,7 @@ async def cross(server: EmbeddedServer, attacker: Attacker) -> None:
 
 
 async def test_no_agent_hurts_reads_or_deceives_another(tmp_path: Path, tell):
-    async with platform(tmp_path) as (server, running), AsyncExitStack() as stack:
+    async with guarded_services(tmp_path) as (server, running), AsyncExitStack() as stack:
         victim = await stack.enter_async_context(agent(server, "acme"))
         admin = await stack.enter_async_context(signed_in(server, "admin"))
         async with Publisher(admin) as publisher:

@@ -2,13 +2,11 @@
 session in the log, asked, and scored."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from tests.chat_endpoint import ChatServer
-from tests.integration.command_line import COMPILES, services, weft
+from tests.integration.command_line import weft
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -39,12 +37,6 @@ def model(instruction: str, question: str) -> str:
     payment = "visa_991" if "visa_991" in question else "UNKNOWN"
     answer = {"name": "pay", "arguments": {"order": order, "payment": payment}}
     return f"I would pay.\n```json\n{json.dumps({**answer, 'misled': ''})}\n```"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    async with services(tmp_path_factory.mktemp("up") / "data", *COMPILES) as address:
-        yield address
 
 
 @pytest.fixture

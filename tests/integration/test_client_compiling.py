@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from tests.integration.command_line import COMPILES, services
 from tests.provider_rules import check_anthropic, check_openai
 
 import weft
@@ -18,12 +17,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PATIENCE = 60.0
 """Seconds; the longest that a request may ask to be waited for."""
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    async with services(tmp_path_factory.mktemp("up") / "data", *COMPILES) as address:
-        yield address
 
 
 @pytest_asyncio.fixture(loop_scope="module")

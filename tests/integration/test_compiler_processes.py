@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from weft.compiler import service
-from weft.compiler.attempt import Answer, Wanted, attempt
+from weft.compiler.attempt import CompileResult, CompileTask, attempt
 from weft.log.connection import connect
 from weft.log.publishing import Publisher
 from weft.log.server import EmbeddedServer
@@ -26,7 +26,7 @@ from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
-from weft.runtime.request_server import Asked
+from weft.runtime.request_server import ReceivedRequest
 from weft.runtime.settings import Settings
 from weft_schemas.compile import CompileRequest, ContextPack, ExplainReply
 from weft_schemas.errors import NotFound
@@ -36,8 +36,8 @@ from weft_schemas.policy import ContextBudget, ContextPolicy, Phase
 from weft_schemas.routing import HydrationResult, SelectableItem
 
 
-def asked(request: CompileRequest) -> tuple[Asked[CompileRequest], CompileRequest]:
-    return Asked("t", "s", request), request
+def asked(request: CompileRequest) -> tuple[ReceivedRequest[CompileRequest], CompileRequest]:
+    return ReceivedRequest("t", "s", request), request
 
 
 def folded(data_dir: Path, events: list[Event]) -> None:
@@ -71,17 +71,17 @@ async def compiling(
     await process.connection.close()
 
 
-def where(model: object, wanted: Wanted) -> Answer:
+def where(model: object, task: CompileTask) -> CompileResult:
     """In place of a compile: in which process it is done."""
-    return Answer(b"", os.getpid(), "", b"")
+    return CompileResult(b"", os.getpid(), "", b"")
 
 
-def is_apart(answer: Answer) -> bool:
+def is_apart(answer: CompileResult) -> bool:
     return answer.sequence != os.getpid()
 
 
-def here(view: object, wanted: Wanted) -> Answer:
-    return where(view, wanted)
+def here(view: object, task: CompileTask) -> CompileResult:
+    return where(view, task)
 
 
 async def test_the_budget_in_force_and_what_is_there_decide(
@@ -120,11 +120,11 @@ async def test_a_small_session_and_large_items_decide(
             assert is_apart(await compiler._answered(*asked(request))) == expected, name
 
 
-def here_and_now(data_dir: Path, wanted: Wanted) -> Answer | None:
+def here_and_now(data_dir: Path, task: CompileTask) -> CompileResult | None:
     with Reader(data_dir) as reader:
         model = reader.model()
         with snapshot(model.db):
-            return attempt(model, wanted)
+            return attempt(model, task)
 
 
 async def test_a_process_says_what_the_service_says(server: EmbeddedServer, tmp_path: Path) -> None:
@@ -139,13 +139,13 @@ async def test_a_process_says_what_the_service_says(server: EmbeddedServer, tmp_
             (CompileRequest(Phase.CALL, hydration=HydrationResult(tool, {}, (), 0)), None),
             (CompileRequest(Phase.CALL, "order 7"), "i7"),
         ):
-            wanted = Wanted("t", "s", request, b"secret", first.audit, item=item)
-            ours = here_and_now(tmp_path, wanted)
-            assert await pool.run("t", "s", apart(tmp_path, attempt, wanted)) == ours
+            task = CompileTask("t", "s", request, b"secret", first.audit, item=item)
+            ours = here_and_now(tmp_path, task)
+            assert await pool.run("t", "s", apart(tmp_path, attempt, task)) == ours
             assert ours is not None
             kind = ExplainReply if item else ContextPack
             assert msgspec.json.decode(ours.body, type=kind).sequence == ours.sequence
-        unknown = Wanted("t", "nobody", CompileRequest(Phase.CALL), b"")
+        unknown = CompileTask("t", "nobody", CompileRequest(Phase.CALL), b"")
         with pytest.raises(NotFound, match="nobody"):
             await pool.run("t", "s", apart(tmp_path, attempt, unknown))
 

@@ -6,17 +6,12 @@ import re
 import shlex
 import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from tests.data import ROOT
 from tests.integration.command_line import weft
-
-from weft.client import Client
-from weft.runtime.settings import read_settings
-from weft.runtime.up import running
-from weft_schemas.errors import Unavailable
+from tests.integration.serving import everything
 
 EXAMPLES = [
     (name, code)
@@ -29,17 +24,8 @@ PATIENCE_SECONDS = 120
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """Everything that `weft up` starts, once it answers."""
-    folder: Path = tmp_path_factory.mktemp("docs")
-    with (folder / "log").open("wb") as log:
-        async with running(read_settings({}, data_dir=folder), log_file=log) as up:
-            async with Client(up.settings) as client, asyncio.timeout(PATIENCE_SECONDS):
-                while True:
-                    try:
-                        await client.status()
-                        break
-                    except Unavailable:
-                        await asyncio.sleep(0.2)
-            yield up.settings.nats_url
+    async with everything(tmp_path_factory.mktemp("docs")) as address:
+        yield address
 
 
 @pytest.mark.parametrize(("name", "code"), EXAMPLES, ids=[name for name, _ in EXAMPLES])

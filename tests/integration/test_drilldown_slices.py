@@ -14,7 +14,7 @@ from tests.integration.processes import started
 
 from weft.client import Client
 from weft.client.drilldown import slice_item
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.settings import Settings
@@ -35,13 +35,9 @@ def handle(tenant: str) -> str:
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def log(server: EmbeddedServer) -> AsyncIterator[Connection]:
-    """The log of all tests."""
-    connection = await connect(server.url)
-    await provision(connection)
-    yield connection
-    await connection.close()
+@pytest.fixture(scope="module")
+def log(shared_log: Connection) -> Connection:
+    return shared_log
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

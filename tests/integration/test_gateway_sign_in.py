@@ -20,7 +20,7 @@ from tests.integration.command_line import weft
 from tests.integration.test_gateway_address import small
 
 from weft.gateway.config_file import config_from
-from weft.gateway.sign_in_file import read_kept
+from weft.gateway.sign_in_file import read_sign_in
 from weft.gateway.signed_in import SignedIn
 from weft.gateway.state import Folder
 from weft.log.connection import Connection
@@ -132,7 +132,7 @@ async def test_what_a_cancelled_call_renewed_is_kept(tmp_path: Path) -> None:
                 await asyncio.gather(call, return_exceptions=True)
                 while is_locked(lock):
                     await asyncio.sleep(0.01)
-        after = read_kept(kept)
+        after = read_sign_in(kept)
         assert after is not None
         assert after.refresh_token != before["tokens"]["refresh_token"]
 

@@ -13,7 +13,7 @@ from tests.crash.lives import settled
 from tests.crash.load import turns
 from tests.integration.hostile import events, spoilt
 from tests.integration.test_supervisor_up import until_answering
-from tests.patience import patiently
+from tests.retrying import patiently
 
 from weft.client import Client
 from weft.log.connection import Connection

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.integration.conftest import stored_payloads
 from tests.leader import leader_of
-from tests.patience import PATIENCE, patiently
+from tests.retrying import PATIENCE, patiently
 
 from weft.log.api import call
 from weft.log.bulk_publishing import BulkPublisher, Mode, best_mode

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from tests.patience import PATIENCE
+from tests.retrying import PATIENCE
 
 from weft.log import connection as connecting
 from weft.log.connection import connect

@@ -5,13 +5,13 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 
 import msgspec
 import pytest
 import pytest_asyncio
-from tests.guarded import guarded_server, password, signed_in
-from tests.integration.processes import Running, started
+from tests.guarded import password, signed_in
+from tests.integration.guarded_services import SERVICES, guarded_services
+from tests.integration.processes import Running
 
 from weft.cli.demo_session import demo_key, load
 from weft.client import Client, connect
@@ -32,16 +32,6 @@ from weft_schemas.policy import (
 from weft_schemas.routing import Catalog, SelectableItem
 from weft_schemas.status import StatusReply
 
-SERVICES = {
-    "firewall": "firewall",
-    "summarizer": "worker",
-    "memory": "worker",
-    "indexer": "replica",
-    "compiler": "replica",
-    "router": "replica",
-}
-"""Service → the user that it signs in as."""
-
 PATIENCE = 60.0
 
 
@@ -54,20 +44,8 @@ class Serving(msgspec.Struct):
 async def serving(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serving]:
     """A guarded server with every service running."""
     folder = tmp_path_factory.mktemp("services")
-    async with guarded_server(folder / "nats") as server, AsyncExitStack() as stack:
-        processes = []
-        for service, user in SERVICES.items():
-            environ = {
-                "WEFT_NATS_URL": server.url,
-                "WEFT_USER": user,
-                "WEFT_PASSWORD": password(user),
-                "WEFT_DATA_DIR": str(folder / "replica"),
-            }
-            process = started("weft.cli.main", "work", service, **environ)
-            processes.append(await stack.enter_async_context(process))
-        for process in processes:
-            await process.until_ready()
-        yield Serving(server, processes)
+    async with guarded_services(folder) as (server, running):
+        yield Serving(server, list(running.values()))
 
 
 async def test_every_process_answers_the_roll_call(serving):

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.integration.command_line import COMPILES, services
 
 import weft
 from weft_schemas.items import ContextItem, ItemKind
@@ -14,12 +13,6 @@ from weft_schemas.items import ContextItem, ItemKind
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Chat = list[dict[str, Any]]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    async with services(tmp_path_factory.mktemp("up") / "data", *COMPILES) as address:
-        yield address
 
 
 @pytest_asyncio.fixture(loop_scope="module")

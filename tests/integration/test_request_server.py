@@ -14,7 +14,7 @@ from weft.runtime import request_server
 from weft.runtime.process import Process
 from weft.runtime.request_client import ask
 from weft.runtime.request_server import RequestServer
-from weft.runtime.requests import Asked
+from weft.runtime.requests import ReceivedRequest
 from weft.runtime.settings import Settings
 from weft_schemas.errors import InvalidInput, Overloaded
 
@@ -37,12 +37,12 @@ async def test_more_than_can_wait_is_refused_and_other_services_go_on(
     client = await connect(server.url, name="asking")
     begun, go_on = asyncio.Event(), asyncio.Event()
 
-    async def slow(asked: Asked[Question]) -> Answer:
+    async def slow(asked: ReceivedRequest[Question]) -> Answer:
         begun.set()
         await go_on.wait()
         return Answer(asked.request.text)
 
-    async def quick(asked: Asked[Question]) -> Answer:
+    async def quick(asked: ReceivedRequest[Question]) -> Answer:
         return Answer(f"{asked.tenant} {asked.session}")
 
     def question(text: str, service: str = "slow") -> asyncio.Task[Answer]:
@@ -90,7 +90,7 @@ async def test_a_burst_of_one_tenant_is_begun_in_turn_with_what_others_ask(
     client = await connect(server.url, name="asking")
     order: list[str] = []
 
-    async def handled(asked: Asked[Question]) -> Answer:
+    async def handled(asked: ReceivedRequest[Question]) -> Answer:
         order.append(asked.tenant)
         return Answer("")
 

@@ -13,7 +13,7 @@ from tests.integration.folding import folding
 from tests.integration.processes import PATIENCE, Running, started
 
 from weft.client import Client
-from weft.log.connection import Connection, connect
+from weft.log.connection import Connection
 from weft.log.reading import read_matching
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
@@ -52,13 +52,9 @@ async def routing(server, data_dir: Path, **settings: str) -> AsyncIterator[Runn
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def log(server: EmbeddedServer) -> AsyncIterator[Connection]:
-    """The log of all tests."""
-    connection = await connect(server.url)
-    await provision(connection)
-    yield connection
-    await connection.close()
+@pytest.fixture(scope="module")
+def log(shared_log: Connection) -> Connection:
+    return shared_log
 
 
 @pytest_asyncio.fixture(loop_scope="module")

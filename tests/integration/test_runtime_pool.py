@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from tests.patience import PATIENCE
+from tests.retrying import PATIENCE
 
 from weft.runtime import pool as module
 from weft.runtime.fork_server import ForkServer

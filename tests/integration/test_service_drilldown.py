@@ -33,13 +33,9 @@ SECRET = "AKIAIOSFODNN7" + "QWERTYU"
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def log(server: EmbeddedServer) -> AsyncIterator[Connection]:
-    """The log of all tests."""
-    connection = await connect(server.url)
-    await provision(connection)
-    yield connection
-    await connection.close()
+@pytest.fixture(scope="module")
+def log(shared_log: Connection) -> Connection:
+    return shared_log
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

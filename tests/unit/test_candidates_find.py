@@ -25,7 +25,7 @@ def talk(**placed: ContextItem) -> list[ContextItem]:
 
 
 def found(items: list[ContextItem], query: str = "", phase: Phase = Phase.ANSWER) -> Candidates:
-    reach = PROFILES[phase].reach
+    reach = PROFILES[phase].retrieval
     return find_candidates(ListView(items), understand(query), SelectionRules(), reach, 1_000)
 
 
@@ -71,7 +71,9 @@ def test_a_long_query_reads_its_common_terms_too() -> None:
     items = [ContextItem(f"a{n}", ItemKind.AGENT_MSG, text) for n, text in enumerate(texts)]
     view = ReadModel.in_memory(records_of(items, "t", "s")).view("t", "s")
     question = understand(" ".join([*rarer, *common]))
-    made = find_candidates(view, question, SelectionRules(), PROFILES[Phase.ANSWER].reach, 1_000)
+    made = find_candidates(
+        view, question, SelectionRules(), PROFILES[Phase.ANSWER].retrieval, 1_000
+    )
     assert max(made.scores, key=made.scores.__getitem__) == view.recent(1)[0].sequence
 
 
@@ -111,7 +113,7 @@ def test_an_agents_long_messages_do_not_crowd_out_what_users_said() -> None:
             )
         ]
         view = ReadModel.in_memory(records_of(items, "t", "s")).view("t", "s")
-        reach = PROFILES[Phase.CALL].reach
+        reach = PROFILES[Phase.CALL].retrieval
         made = find_candidates(view, understand("budget step"), SelectionRules(), reach, 1_000)
         kinds = {row.sequence: row.kind for row in made.rows}
         return sum(kinds[at] is ItemKind.USER_TURN for at in made.scores)

@@ -2,7 +2,7 @@ import pytest
 
 import jsonschema
 from weft.client.drilldown import TOOL_NAME, drilldown_tool, slice_item
-from weft.firewall.slice_hmac import seal_of, sealed_level
+from weft.firewall.slice_hmac import proved_level, slice_hmac
 from weft.firewall.views import registry
 from weft_schemas.compile import DrilldownReply
 from weft_schemas.errors import InvalidInput
@@ -14,7 +14,7 @@ KEY = b"of this deployment"
 
 
 def reply(text: str, level: Sensitivity = Sensitivity.PUBLIC) -> DrilldownReply:
-    seal = seal_of(KEY, "acme", HANDLE, level, text)
+    seal = slice_hmac(KEY, "acme", HANDLE, level, text)
     return DrilldownReply(
         HANDLE, "head", text, 3, False, "source", "s1", level, "text/plain", seal=seal
     )
@@ -47,23 +47,23 @@ def test_a_slice_becomes_a_result_of_the_call_that_asked_for_it() -> None:
     assert (item.kind, item.parent_id) == (ItemKind.TOOL_RESULT, "call")
     assert item.sensitivity is Sensitivity.INTERNAL
     assert item.reserved.tool_name == TOOL_NAME
-    assert sealed_level(KEY, "acme", item) is Sensitivity.INTERNAL
+    assert proved_level(KEY, "acme", item) is Sensitivity.INTERNAL
 
 
 def test_a_seal_proves_text_handle_level_and_tenant() -> None:
     item = slice_item(reply("lines", Sensitivity.INTERNAL), "slice", "call")
     forged = {**item.metadata, "slice_of": artifact_handle("acme", "s1", "other")}
-    assert sealed_level(KEY, "globex", item) is None
-    assert sealed_level(b"another key", "acme", item) is None
+    assert proved_level(KEY, "globex", item) is None
+    assert proved_level(b"another key", "acme", item) is None
     for changed in (
         ContextItem("slice", item.kind, "other lines", "call", metadata=item.metadata),
         ContextItem("slice", item.kind, item.text, "call", metadata=forged),
         ContextItem("slice", item.kind, item.text, "call", metadata={"slice_of": HANDLE}),
     ):
-        assert sealed_level(KEY, "acme", changed) is None
+        assert proved_level(KEY, "acme", changed) is None
 
 
 def test_a_lowered_level_is_raised_again() -> None:
     item = slice_item(reply("lines", Sensitivity.RESTRICTED), "slice", "call")
     lowered = ContextItem("slice", item.kind, item.text, "call", metadata=item.metadata)
-    assert sealed_level(KEY, "acme", lowered) is Sensitivity.RESTRICTED
+    assert proved_level(KEY, "acme", lowered) is Sensitivity.RESTRICTED

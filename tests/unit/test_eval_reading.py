@@ -8,9 +8,9 @@ import pytest
 from weft import tokens
 from weft_eval.in_process import InProcess
 from weft_eval.reading import files, scoring
-from weft_eval.reading.asking import UNREADABLE, answer_in
 from weft_eval.reading.cases import Call, Case, Choice, make_cases, moments, tools_of
 from weft_eval.reading.forms import EVERY_FORM, as_text
+from weft_eval.reading.model_answers import UNREADABLE, answer_in
 from weft_eval.transcripts import Transcript, transcript_of
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind

@@ -15,7 +15,7 @@ from weft.http.idempotency import KEPT_SECONDS, Answers, checked_key
 from weft.http.limits import Limits
 from weft.http.openapi import FAULTS, document
 from weft.http.problems import Refused, problem_of, status_of
-from weft.http.service import listener
+from weft.web_server import listener
 from weft_schemas import errors
 from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
 
@@ -162,13 +162,19 @@ async def test_small_answers_are_sent_at_once() -> None:
         found.set_result(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         writer.close()
 
-    taken = listener("127.0.0.1", 0)
+    taken = listener("127.0.0.1", 0, "")
     async with await asyncio.start_server(accepted, sock=taken):
         _, writer = await asyncio.open_connection(*taken.getsockname())
         assert await found
         writer.close()
     with pytest.raises(ConfigurationError, match="choose another --port"):
-        listener("192.0.2.1", 0)
+        listener("192.0.2.1", 0, "choose another --port")
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+def test_a_server_listens_on_an_ipv6_address() -> None:
+    with listener("::1", 0, "") as taken, socket.create_connection(taken.getsockname()[:2]):
+        assert taken.family == socket.AF_INET6
 
 
 def test_a_key_is_printable() -> None:

@@ -91,10 +91,10 @@ def test_a_search_that_ends_early_has_read_the_newest(indexed: bool) -> None:
     if indexed:
         held.index()
     wanted = ["x", "y", *map(str, range(8))]
-    found = held.holding(wanted, SEGMENT + 5)
+    found = held.lookup(wanted, SEGMENT + 5)
     assert [one >> 16 for one in found["x"]] == [SEGMENT + at for at in (4, 3, 2, 1, 0)]
     assert [one >> 16 for one in found["y"]] == [SEGMENT + at for at in (4, 2, 0)]
-    assert found == {**held.holding(["x"], SEGMENT + 5), **held.holding(["y"], SEGMENT + 5)}
+    assert found == {**held.lookup(["x"], SEGMENT + 5), **held.lookup(["y"], SEGMENT + 5)}
 
 
 def test_nothing_of_an_erased_session_is_found_under_the_number_that_comes_again(log: Log) -> None:
@@ -116,18 +116,18 @@ def test_an_erasure_leaves_no_text_of_any_session_with_the_reader(log: Log) -> N
         log.found(log.reader, "stays")
     log.append("gone", ErasedEvent("gone"))
     log.check("stays")
-    assert list(log.reader._tails._kept) == [2]
+    assert list(log.reader._tails._cached) == [2]
 
 
 def test_what_is_kept_has_a_bound(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unsealed_postings, "KEPT", 2_000)
+    monkeypatch.setattr(unsealed_postings, "CACHED_CHARACTERS", 2_000)
     for _ in range(3):
         for session in ("a", "b", "c"):
             log.say(session, 9)
             log.check(session)
     kept = log.reader._tails
-    assert 0 < kept._characters == sum(one.characters for one in kept._kept.values()) <= 2_000
+    assert 0 < kept._characters == sum(one.characters for one in kept._cached.values()) <= 2_000
     log.say("big", 100)
     log.check("big")
-    assert (kept._characters, len(kept._kept)) == (0, 0)
+    assert (kept._characters, len(kept._cached)) == (0, 0)
     log.check("a")

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from contextlib import asynccontextmanager
 
-from tests.patience import PATIENCE
+from tests.retrying import PATIENCE
 
 from weft.router.catalog_routers import CatalogRouter
 from weft.router.router import Router

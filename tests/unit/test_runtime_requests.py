@@ -11,7 +11,7 @@ from faststream.specification import AsyncAPI
 
 from weft.runtime.process import Process
 from weft.runtime.request_server import RequestServer
-from weft.runtime.requests import Asked
+from weft.runtime.requests import ReceivedRequest
 from weft.runtime.settings import Settings
 from weft_schemas.errors import ERROR_HEADER, NotFound
 
@@ -28,7 +28,9 @@ def punctuation() -> str:
     return "!"
 
 
-async def echo(asked: Asked[Question], end: Annotated[str, Depends(punctuation)]) -> Answer:
+async def echo(
+    asked: ReceivedRequest[Question], end: Annotated[str, Depends(punctuation)]
+) -> Answer:
     if asked.request.text == "unknown":
         raise NotFound("there is no such thing")
     return Answer(f"{asked.tenant}/{asked.session}: {asked.request.text}{end}")

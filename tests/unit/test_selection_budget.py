@@ -14,7 +14,7 @@ def fitted(budget: int, *texts: str) -> tuple[int, int, Choice]:
     items = [ContextItem(f"i{n}", ItemKind.AGENT_MSG, text) for n, text in enumerate(texts)]
     choice = choice_of(items, budget)
     additions = order_parts(
-        choice.groups, choice.scores, choice.shapes, choice.wants, (), {}, budget
+        choice.groups, choice.scores, choice.shapes, choice.objective, (), {}, budget
     )
     shown = fit_budget(choice.cost, additions, choice.shapes, {}, budget)
     return len(shown), choice.cost.exact(shown) if shown else 0, choice
@@ -39,7 +39,7 @@ def test_what_is_shown_already_stays_and_counts() -> None:
     choice = choice_of(items, 200)
     base = {1: choice.shapes[1].choose({0})}
     rest = [group for group in choice.groups if group.key != 1]
-    additions = order_parts(rest, choice.scores, choice.shapes, choice.wants, (), {}, 200)
+    additions = order_parts(rest, choice.scores, choice.shapes, choice.objective, (), {}, 200)
     shown = fit_budget(choice.cost, additions, choice.shapes, base, 200)
     assert shown[1] == base[1]
     assert len(shown) > 5

@@ -8,14 +8,14 @@ import sys
 import msgspec
 from tests.choosing import choice_of
 
-from weft.compiler.profiles import OFFERED, Wants
+from weft.compiler.profiles import OFFERED, Objective
 from weft.compiler.selection.offers import Scores, opening, order_parts, required_parts
 from weft.compiler.selection.select import Choice
 from weft.passages.part import leaves
 from weft_schemas.items import ContextItem, ItemKind
 
-VALUES = Wants(values=10.0, cheap=1.0)
-TEXTS = Wants(values=0.0, cheap=0.3)
+VALUES = Objective(values=10.0, cheap=1.0)
+TEXTS = Objective(values=0.0, cheap=0.3)
 
 
 def of(*texts: str) -> Choice:
@@ -23,11 +23,13 @@ def of(*texts: str) -> Choice:
     return choice_of(items, 1_000)
 
 
-def ordered(choice: Choice, wants: Wants, *scores: float, budget: int = 1_000) -> list[str]:
+def ordered(choice: Choice, objective: Objective, *scores: float, budget: int = 1_000) -> list[str]:
     """The texts of the items whose parts are added, best first."""
     keys = [group.key for group in choice.groups]
     held = dict(zip(keys, scores or [1.0] * len(keys), strict=True))
-    additions = order_parts(choice.groups, Scores(held, {}), choice.shapes, wants, (), {}, budget)
+    additions = order_parts(
+        choice.groups, Scores(held, {}), choice.shapes, objective, (), {}, budget
+    )
     return [choice.cost.rows[one.sequence].whole for one in additions]
 
 

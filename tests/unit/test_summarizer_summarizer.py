@@ -1,12 +1,10 @@
 """Summaries by a model behind HTTP, against a server on the loopback."""
 
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
 import pytest
+from tests.json_server import JsonServer
 
 from weft import tokens
 from weft.summarizer.summarizer import (
@@ -19,46 +17,26 @@ from weft_schemas.errors import ConfigurationError, Unavailable
 ENCODING = "cl100k_base"
 
 
-class Endpoint:
+class Endpoint(JsonServer):
     """An OpenAI-compatible server that answers what it is told to and keeps what it was asked."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.status = 200
         self.reply: Any = {"choices": [{"message": {"content": "A short summary."}}]}
         self.requests: list[dict[str, Any]] = []
         self.authorization: list[str | None] = []
-        endpoint = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                endpoint.requests.append(msgspec.json.decode(body))
-                endpoint.authorization.append(self.headers["Authorization"])
-                content = msgspec.json.encode(endpoint.reply)
-                self.send_response(endpoint.status)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=self._server.serve_forever)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+    def reply_to(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        self.requests.append(body)
+        self.authorization.append(headers.get("Authorization"))
+        return self.status, self.reply
 
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    server = Endpoint()
-    yield server
-    server.close()
+    with Endpoint() as server:
+        yield server
 
 
 def test_the_model_is_asked_with_the_cap_and_its_key(endpoint: Endpoint) -> None:
@@ -98,8 +76,8 @@ def test_another_reply_is_no_summary(endpoint: Endpoint, reply: Any) -> None:
 
 
 def test_no_endpoint_at_all_is_unavailable() -> None:
-    gone = Endpoint()
-    gone.close()
+    with Endpoint() as gone:
+        pass
     with pytest.raises(Unavailable, match="does not answer"):
         configured(gone.url, "tiny").summarise("text", 10, ENCODING)
 

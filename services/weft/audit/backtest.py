@@ -14,7 +14,8 @@ import msgspec
 from weft.audit.difference import difference
 from weft.audit.grounding import grounded, sources_of
 from weft.audit.history import fresh_model
-from weft.compiler.compile import CODE_VERSION, compile_pack
+from weft.compiler.compile import compile_pack
+from weft.compiler.pack import CODE_VERSION
 from weft.log.record import LogRecord
 from weft.readmodel.view import SessionView
 from weft_schemas.compile import CompileAudit, ContextPack

@@ -42,7 +42,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """Worth knowing, but no fault."""
 
 
-class Look(msgspec.Struct, frozen=True):
+class ContentDigests(msgspec.Struct, frozen=True):
     """The content of a read model, in digests."""
 
     sequence: int
@@ -52,11 +52,11 @@ class Look(msgspec.Struct, frozen=True):
     """(tenant, session) → digest."""
 
 
-def look_at(db: sqlite3.Connection) -> Look:
+def content_digests(db: sqlite3.Connection) -> ContentDigests:
     """The state of a read model after one commit."""
     with snapshot(db):
         sessions = {(tenant, session): value for tenant, session, value in session_digests(db)}
-        return Look(int(get_meta(db, "checkpoint") or 0), content_digest(db), sessions)
+        return ContentDigests(int(get_meta(db, "checkpoint") or 0), content_digest(db), sessions)
 
 
 def content_findings(db: sqlite3.Connection) -> list[Finding]:
@@ -232,7 +232,10 @@ def bodies(
 
 
 def comparison(
-    live: Look, fresh: Look, live_db: sqlite3.Connection, fresh_db: sqlite3.Connection
+    live: ContentDigests,
+    fresh: ContentDigests,
+    live_db: sqlite3.Connection,
+    fresh_db: sqlite3.Connection,
 ) -> list[Finding]:
     """Where two read models at the same sequence differ."""
     if live.digest == fresh.digest:

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 import msgspec
 
 from weft.compiler.candidates.sensitivity import redact
-from weft.compiler.compile import CODE_VERSION, Compilation, compile_pack, entries_of, readable
+from weft.compiler.compile import Compilation, compile_pack, readable
+from weft.compiler.item_entries import entries_of
+from weft.compiler.pack import CODE_VERSION
 from weft.compiler.rendering.legend import LEGEND
 from weft.compiler.rendering.memory import frozen_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render

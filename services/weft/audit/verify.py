@@ -13,15 +13,15 @@ from pathlib import Path
 import msgspec
 
 from weft.audit.checks import (
+    ContentDigests,
     Doubles,
     Finding,
-    Look,
     Sources,
     bodies,
     comparison,
+    content_digests,
     content_findings,
     gaps,
-    look_at,
     waiting,
 )
 from weft.indexer import starting
@@ -146,7 +146,7 @@ async def _compare(
         done.findings.append(Finding("behind", what, "start `weft work indexer`", note=True))
         return
     await _fold(connection, fresh, look.sequence, progress)
-    logged = await db.run(look_at)
+    logged = await db.run(content_digests)
     done.compared, done.digest = look.sequence, logged.digest
     done.findings += await db.run(lambda read: comparison(look, logged, live.db, read))
     last = await reading.last_sequence(connection)
@@ -169,13 +169,13 @@ async def _check_identity(connection: Connection, live: ReadModel) -> None:
         )
 
 
-async def _reaching(live: ReadModel, sequence: int) -> Look:
+async def _reaching(live: ReadModel, sequence: int) -> ContentDigests:
     """The live read model once it has reached a sequence, or after `SETTLE_SECONDS`."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + SETTLE_SECONDS
     while live.watermark() < sequence and clock() < deadline:
         await asyncio.sleep(_LOOK_SECONDS)
-    return await asyncio.to_thread(look_at, live.db)
+    return await asyncio.to_thread(content_digests, live.db)
 
 
 async def _settled(connection: Connection, fresh: Writer, db: Database, progress: Progress) -> None:

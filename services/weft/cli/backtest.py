@@ -34,7 +34,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 @json_option
 @connected
 def backtest(policy: Path, since: str, processes: int, as_json: bool, settings: Settings) -> None:
-    """Make every recorded compile again, as it was and under the policy in FILE.
+    """Repeat every recorded compile, as it was and under the policy in FILE.
 
     Compares tokens, drops by reason, grounding (of the argument values of the call that came next,
     the share in the context; phase `call`), how much of each prompt the next one begins with, and

@@ -33,7 +33,7 @@ def catalog() -> None:
 @json_option
 @connected
 def publish(file: Path, name: str, as_json: bool, settings: Settings) -> None:
-    """Publish FILE as the newest version of a catalogue; a faulty one publishes nothing.
+    """Publish FILE as the newest version of a catalogue. Of a faulty file nothing is published.
 
     \b
     Example:
@@ -53,7 +53,7 @@ def publish(file: Path, name: str, as_json: bool, settings: Settings) -> None:
 @json_option
 @connected
 def diff(file: Path, name: str, as_json: bool, settings: Settings) -> None:
-    """What publishing FILE would change. Reads the newest version from the log.
+    """Show what publishing FILE would change. Reads the newest version from the log.
 
     \b
     Example:
@@ -80,7 +80,8 @@ def diff(file: Path, name: str, as_json: bool, settings: Settings) -> None:
 @click.option("--format", default="mermaid", type=click.Choice(["mermaid", "json"]))
 @connected
 def graph(file: Path | None, name: str, format: str, settings: Settings) -> None:
-    """Draw the graph of choices that a catalogue is searched through, and say why it is so.
+    """Draw the graph of choices that a catalogue is searched through, with the reasons for its
+    groups.
 
     \b
     Examples:

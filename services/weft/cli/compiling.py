@@ -68,7 +68,7 @@ def compile(
 ) -> None:
     """Compile the context for one step of the agent's loop.
 
-    The prompt goes to stdout, what was kept and dropped to stderr.
+    The prompt goes to stdout, the numbers of included and dropped items to stderr.
 
     \b
     Examples:
@@ -179,7 +179,7 @@ def explain(
 ) -> None:
     """Why an item is in a compile, or why it is not.
 
-    An item that the session does not hold is not found: exit code 4.
+    The exit code is 4 if the session has no such item.
 
     \b
     Example:

@@ -33,10 +33,10 @@ T = TypeVar("T")
 @json_option
 @connected
 def diff(ids: tuple[str, ...], as_json: bool, settings: Settings, **given: Any) -> None:
-    """What the second of two compiles shows otherwise than the first, and why.
+    """Show how the second of two compiles differs from the first, and why.
 
-    Give two recorded compiles, or one and what is to be otherwise, or a session and two sequences
-    or policies. Both are selected by this release over a fresh read model; nothing is recorded.
+    Give two recorded compiles, or one and what to change, or a session and two sequences or
+    policies. Both are selected by this release over a fresh read model; nothing is recorded.
     Needs a credential that may read the log.
 
     \b

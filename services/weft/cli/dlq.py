@@ -61,7 +61,7 @@ def listed(session: str | None, everything: bool, as_json: bool, settings: Setti
 def show(sequence: int, as_json: bool, settings: Settings) -> None:
     """Show a parked event with its source as the log holds it.
 
-    The source is what the agent published, unmasked: who may read the log may read it.
+    The source is what the agent published, unmasked: anyone who may read the log may read it.
 
     \b
     Example:
@@ -89,9 +89,9 @@ def show(sequence: int, as_json: bool, settings: Settings) -> None:
 @json_option
 @connected
 def replay(as_json: bool, settings: Settings, **which: Any) -> None:
-    """Have parked sources worked again; SEQUENCES are those of the sources.
+    """Process parked sources again; SEQUENCES are the sources' sequences.
 
-    The worker takes them as soon as it runs. What fails again is parked again.
+    The worker takes them as soon as it runs. A source that fails again is parked again.
 
     \b
     Examples:
@@ -109,7 +109,7 @@ def replay(as_json: bool, settings: Settings, **which: Any) -> None:
 @json_option
 @connected
 def drop(as_json: bool, settings: Settings, **which: Any) -> None:
-    """Put parked sources aside: they stay parked and are listed no more.
+    """Drop parked sources: they stay parked and are no longer listed.
 
     \b
     Example:

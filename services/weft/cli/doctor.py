@@ -32,13 +32,14 @@ def doctor(
     as_json: bool,
     settings: Settings,
 ) -> None:
-    """Look at versions, ports, permissions, disk, clock, the server's settings, the log and the
-    data folder, and say what weft would do about each, or what to do. Nothing is changed.
+    """Check versions, ports, permissions, disk, clock, the server's settings, the log and the
+    data folder. For each the command says what weft would do, or what you should do. Nothing is
+    changed.
 
-    With --permissions, the rights that tenants' users have are compared with those that this
-    release wants: a file that was copied from an earlier release may grant too much.
+    With --permissions, the rights of the tenants' users are compared with those that this
+    release needs: a file copied from an earlier release may grant too much.
 
-    The exit code is 1 where something is at fault.
+    The exit code is 1 if a check failed.
 
     \b
     Examples:

@@ -35,14 +35,16 @@ def erase(
 ) -> None:
     """Erase a session with its forks, a scope, or the whole tenant that --tenant names.
 
-    Of a scope go the items that name it, in every session, with all that was made of them (results,
-    summaries, slices, audits of those sessions), its facts and its episodes. The sessions go on
-    without; what names the scope later is remembered anew.
+    Erasing a scope erases the items that name it, in every session, with everything made from
+    them (results, summaries, slices, audits of those sessions), and the scope's facts and
+    episodes. The sessions continue without these items. Items that name the scope later are
+    remembered as usual.
 
     Events, audits, bodies that nothing else refers to, dead letters, snapshots and the files of
-    every replica that runs are overwritten. What can be reached later only, or not at all, is
-    listed; a receipt stays in the log. The names are not free again: what is published to them
-    later is ignored, and swept up by erasing again. Compiles of other sessions go on meanwhile.
+    every replica that runs are overwritten. Data that can be erased only later, or not at all,
+    is listed; a receipt stays in the log. An erased name cannot be used again: events published
+    to it later are ignored, and another erasure removes them. Compiles of other sessions are
+    not interrupted.
 
     \b
     Examples:

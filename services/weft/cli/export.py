@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def export(file: Path, session: str | None, as_json: bool, settings: Settings) -> None:
     """Write a session, or all of the tenant, to FILE (`-` for stdout) as JSON lines.
 
-    It holds the events byte for byte, what was derived from them, and large bodies whole; a
-    tenant's also policies, catalogues and tombstones. Audits of compiles are not in it. What is
-    exported is out of reach of a later erasure.
+    The export has the events byte for byte, the events derived from them, and large bodies in
+    full; a tenant's export also has policies, catalogues and tombstones. It has no audits of
+    compiles. A later erasure cannot reach what was exported.
 
     \b
     Examples:
@@ -58,8 +58,9 @@ def export(file: Path, session: str | None, as_json: bool, settings: Settings) -
 def import_(file: Path, session: str | None, as_json: bool, settings: Settings) -> None:
     """Copy an export from FILE (`-` for stdin) into the log, as the tenant's that --tenant names.
 
-    What was derived comes along, so that nothing is derived again. Exits with 1 where the copy's
-    digest is not that of the export. Made again after an interruption, it goes on.
+    Derived events are copied too, so nothing is derived again. The exit code is 1 if the copy's
+    digest differs from the export's. After an interruption, run the command again; it continues
+    where it stopped.
 
     \b
     Examples:

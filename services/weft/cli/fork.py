@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 def fork(session: str, at: int, new: str, as_json: bool, settings: Settings) -> None:
     """Copy SESSION up to a sequence as the session NEW.
 
-    Each item's metadata names what it is a copy of. What was derived from these items, also later,
-    comes along; what was learned from them stays the fork's own. Erasing SESSION erases its forks.
+    Each item's metadata names the original. Events derived from these items are copied too,
+    even those derived after the sequence; memory learned from the copies belongs to the fork.
+    Erasing SESSION erases its forks.
 
     \b
     Example:

@@ -72,8 +72,8 @@ def serve(
 ) -> None:
     """Serve the servers of FILE to one host on stdio, or to any number over HTTP.
 
-    A running weft is used where --nats or WEFT_NATS_URL names one or one runs on the usual port;
-    else one is started in the data folder. WEFT_GATEWAY_TOKEN is what HTTP hosts must send.
+    The gateway uses the running weft that --nats or WEFT_NATS_URL names, or one on the usual
+    port; otherwise it starts one in the data folder. HTTP hosts must send WEFT_GATEWAY_TOKEN.
 
     \b
     Examples:
@@ -161,8 +161,8 @@ def _told_to_stop() -> asyncio.Event:
 @json_option
 @data_option
 def status(data_dir: Path | None, as_json: bool) -> None:
-    """What each gateway of the data folder has configured, known, started and called, and which
-    tools are set apart."""
+    """Show what each gateway of the data folder has configured, discovered, started and called,
+    and which tools are set apart."""
     needed()
     from weft.gateway.state import Folder
 
@@ -196,8 +196,8 @@ def status(data_dir: Path | None, as_json: bool) -> None:
 @click.argument("pattern")
 @data_option
 def approve(data_dir: Path | None, pattern: str) -> None:
-    """Let tools through that are set apart: `server:tool`, `server:tool#hash`, or a glob such as
-    `server:*`. Running gateways take note within a second.
+    """Allow tools that are set apart: `server:tool`, `server:tool#hash`, or a glob such as
+    `server:*`. Running gateways notice it within a second.
 
     \b
     Example:
@@ -226,8 +226,8 @@ def approve(data_dir: Path | None, pattern: str) -> None:
 @click.option("--no-browser", is_flag=True, help="Only print the address to open.")
 @data_option
 def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> None:
-    """Sign in to SERVER, one at an address, in a browser. The gateways of the data folder use its
-    tokens from their next start of the server on, and renew them.
+    """Sign in to SERVER, which must have a URL, in a browser. The gateways of the data folder
+    use the tokens when they next start the server, and renew them.
 
     \b
     Example:

@@ -28,11 +28,12 @@ def grants() -> None:
 @json_option
 @connected
 def publish(file: Path, as_json: bool, settings: Settings) -> None:
-    """Put the grants in FILE (JSON or YAML) in force, instead of all that were before.
+    """Put the grants in FILE (JSON or YAML) in force. They replace all earlier grants.
 
-    A principal is what permissions pin into the subjects that a credential publishes to; empty, it
-    is who has none. A scope ends in `*` for any rest, and `{principal}` stands for its own name.
-    Without grants, who has no principal may use every scope.
+    A principal is the name that permissions put into the subjects of a credential; an empty
+    principal means a credential without one. A scope may end in `*`, which matches any rest,
+    and `{principal}` stands for the principal's name. Without grants, a credential without a
+    principal may use every scope.
 
     \b
     Example:

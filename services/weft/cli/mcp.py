@@ -20,11 +20,11 @@ from weft.runtime.settings import Settings
 @data_option
 @connected
 def mcp(scope: str, session: str, data_dir: Path | None, settings: Settings) -> None:
-    """Weft as an MCP server on stdio: publish, compile, remember, recall, correct, forget, and look
-    into results. For hosts that have no other way to it.
+    """Run weft as an MCP server on stdio: publish, compile, remember, recall, correct, forget,
+    and look into results. For hosts that cannot use weft in another way.
 
-    A running weft is used where --nats or WEFT_NATS_URL names one or one runs on the usual port;
-    else one is started in the data folder, shared with `weft gateway`.
+    The server uses the running weft that --nats or WEFT_NATS_URL names, or one on the usual
+    port; otherwise it starts one in the data folder, shared with `weft gateway`.
 
     \b
     Example:

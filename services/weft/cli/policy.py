@@ -29,8 +29,8 @@ def policy() -> None:
 def publish(file: Path, as_json: bool, settings: Settings) -> None:
     """Put the policy in FILE (JSON or YAML) in force.
 
-    It holds for the tenant, or for the session that it names; what it leaves out is the default.
-    Compiles use it from its sequence on, earlier ones stay reproducible.
+    It applies to the tenant, or to the session that it names; fields that it leaves out have
+    their defaults. Compiles use it from its sequence on; earlier compiles stay reproducible.
 
     \b
     Example:
@@ -57,8 +57,8 @@ def show(
 ) -> None:
     """Show the policy in force, or FILE's, with every default filled in, as JSON.
 
-    The policy goes to stdout, so that it can be changed and published; where it is from goes to
-    stderr. With --json both are one document.
+    The policy goes to stdout, so that it can be changed and published; its origin goes to
+    stderr. With --json both are in one document.
 
     \b
     Examples:
@@ -90,8 +90,8 @@ def show(
 def known(file: BinaryIO) -> None:
     """Make `firewall.known_secrets` of the secrets in FILE or stdin, one a line.
 
-    It holds their lengths and keyed hashes, never the values. What a line says is masked in every
-    item from the policy's sequence on, also where it is split across fields.
+    It holds their lengths and keyed hashes, never the values. Each secret is masked in every
+    item from the policy's sequence on, even if it is split across fields.
 
     \b
     Example:

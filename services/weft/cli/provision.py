@@ -18,8 +18,9 @@ def provision(as_json: bool, settings: Settings) -> None:
     """Give the server the streams and consumers that this release needs. `weft up` does it by
     itself; containers run it once, before the services.
 
-    Run it again as often as you like: it changes what differs, and refuses what would lose events.
-    WEFT_DURABILITY, WEFT_MAX_BYTES and WEFT_MAX_AGE_DAYS say what the log is to be.
+    You can run it again at any time: it changes what differs, and refuses changes that would
+    lose events. WEFT_DURABILITY, WEFT_MAX_BYTES and WEFT_MAX_AGE_DAYS set the log's durability
+    and limits.
 
     \b
     Examples:

@@ -52,11 +52,12 @@ def publish(
     """Publish FILE (`-` for stdin) as the items of a session.
 
     Chats of OpenAI and Anthropic (messages, or whole requests), OpenHands event streams,
-    contextweaver's and weft's own JSON lines are recognised. The same file again changes nothing;
-    a file that grew adds what is new. A malformed file publishes nothing. An item whose id is
-    taken by other content never replaces it: with --confirm it is named, and the exit code is 6.
-    Images, recordings and files are left out, but for the text of text files: a placeholder with
-    type, size and a handle stands for each, and they are counted.
+    contextweaver's and weft's own JSON lines are recognised. Publishing the same file again
+    changes nothing; if the file grew, only the new items are added. Of a malformed file nothing
+    is published. An item never replaces other content with the same id: with --confirm it is
+    named, and the exit code is 6. Images, recordings and files are left out, except the text of
+    text files: each is replaced by a placeholder with type, size and a handle, and they are
+    counted.
 
     \b
     Examples:

@@ -32,9 +32,9 @@ def rebuild(
 ) -> None:
     """Fold the whole log into a fresh read model and swap it in, without a failed request.
 
-    The replica on the data folder goes on serving; then both are brought to one sequence, their
-    content digests compared, and readers move over. Where no indexer runs, the files are swapped
-    all the same.
+    The replica on the data folder continues to serve. Then both read models are brought to the
+    same sequence, their content digests are compared, and readers switch to the new one.
+    Without a running indexer the files are swapped too.
 
     \b
     Examples:

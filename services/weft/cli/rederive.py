@@ -26,12 +26,12 @@ def rederive(
     """Run this release's WORKER over the past, under the policy in force now: firewall, summarizer,
     memory, or MODULE:WORKER for one of your own.
 
-    What it derives otherwise than before is published and counts from its own sequence on; compiles
-    `--as-of` an earlier one give the old bytes. What the log holds already of this version and
-    policy is neither derived nor sent again, so an interrupted run can be started anew. Memory
-    workers that run take new envelopes and summaries up by themselves. Needs a credential that may
-    read the log and publish what workers derive, and the workers' settings. The exit code is 1
-    where a source failed.
+    Results that differ from the old ones are published and count from their own sequence on;
+    compiles `--as-of` an earlier sequence give the old bytes. Results of this version and
+    policy that the log already has are neither derived nor published again, so you can restart
+    an interrupted run. Running memory workers process the new envelopes and summaries by
+    themselves. Needs a credential that may read the log and publish what workers derive, and
+    the workers' settings. The exit code is 1 if a source failed.
 
     \b
     Examples:

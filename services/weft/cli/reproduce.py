@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 def reproduce(ctx: click.Context, compile_id: str, as_json: bool, settings: Settings) -> None:
     """Render the prompt of COMPILE_ID again from the log, and say whether it is the same.
 
-    No stored prompt is read: a fresh read model is folded from the log up to where that compile
-    read, its manifest is rendered over it, and the digests are compared. The same release also runs
-    the selection again. The prompt goes to stdout, the verdict to stderr; the exit code is 1 where
-    the prompt is another one, with the reason. Needs a credential that may read the log, and the
-    WEFT_FINGERPRINT_KEY of the compiler.
+    No stored prompt is read. A fresh read model is folded from the log up to the sequence that
+    the compile read, its manifest is rendered from that read model, and the digests are
+    compared. With the same release the selection also runs again. The prompt goes to stdout,
+    the verdict to stderr; if the prompt differs, the exit code is 1 and the reason is given.
+    Needs a credential that may read the log, and the compiler's WEFT_FINGERPRINT_KEY.
 
     \b
     Examples:

@@ -35,8 +35,8 @@ def route(
     as_json: bool,
     settings: Settings,
 ) -> None:
-    """The cards of the tools that fit QUERY best. QUERY says what is to be done, in words for
-    search, not the user's whole turn.
+    """Show the cards of the tools that fit QUERY best. QUERY describes the task in search
+    terms; it is not the user's whole turn.
 
     \b
     Example:
@@ -87,7 +87,8 @@ async def _route(
 def hydrate(
     tool: str, session: str, catalog: str, query: str, as_json: bool, settings: Settings
 ) -> None:
-    """TOOL's schema, and for each parameter the session's values that fit, with their sources.
+    """Show TOOL's schema, and for each parameter the session's values that fit, with their
+    sources.
 
     \b
     Example:

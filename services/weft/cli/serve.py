@@ -41,9 +41,9 @@ def serve(
 ) -> None:
     """Serve weft over HTTP until SIGTERM or Ctrl-C: publish, compile, route, events, traces in.
 
-    Its page is at /, its OpenAPI document at /openapi.json. A token of the file stands for a tenant
-    and a NATS credential, and may do what that may. Without a file every request is one of
-    --tenant, with the credential of this command, and nothing but loopback is served.
+    The page is at /, the OpenAPI document at /openapi.json. Each token in the file stands for a
+    tenant and a NATS credential, and has the credential's rights. Without a file every request
+    belongs to --tenant and uses this command's credential, and only loopback is served.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @json_option
 @connected
 def snapshot(data_dir: Path | None, listing: bool, as_json: bool, settings: Settings) -> None:
-    """Put the replica's read model, with its checkpoint, beside the log.
+    """Store the replica's read model, with its checkpoint, next to the log.
 
     New replicas start from the newest snapshot that fits their release, and fold only what came
     after it. The replica goes on serving. The two newest snapshots stay.
@@ -49,11 +49,12 @@ def snapshot(data_dir: Path | None, listing: bool, as_json: bool, settings: Sett
 @json_option
 @connected
 def trim(before: int, as_json: bool, settings: Settings) -> None:
-    """Erase the log's events before a sequence; a snapshot must hold what they came to.
+    """Erase the log's events before a sequence; a snapshot must hold their effect.
 
-    All sessions of all tenants are trimmed. Policies, catalogues and tombstones stay. What goes
-    can be compiled as before, but no more drilled into, reproduced, exported or forked, and a
-    release with another read model cannot read the snapshot: upgrade before you trim.
+    All sessions of all tenants are trimmed. Policies, catalogues and tombstones stay. Erased
+    events can still be compiled as before, but can no longer be drilled into, reproduced,
+    exported or forked. A release with another read model cannot read the snapshot: upgrade
+    before you trim.
 
     \b
     Example:

@@ -73,7 +73,7 @@ def status(ctx: click.Context, session: str | None, as_json: bool, settings: Set
     read model's watermark, items whose id was taken by other content (conflicts), and events that
     a worker gave up (dead letters).
 
-    The exit code is 1 where a kind of process is missing, or none of it does its work.
+    The exit code is 1 if a kind of process is missing, or if no process of a kind works.
 
     \b
     Examples:

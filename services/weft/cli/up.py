@@ -74,8 +74,9 @@ def up(
 ) -> None:
     """Start the log and all services here, one process each, and keep them running.
 
-    An embedded nats-server is started unless --nats or WEFT_NATS_URL names one. What dies is
-    restarted with back-off. Ctrl-C lets all finish what they began and stops them; the data stays.
+    An embedded nats-server is started unless --nats or WEFT_NATS_URL names one. A process that
+    dies is restarted with back-off. Ctrl-C lets every process finish its work and stops it; the
+    data stays.
 
     \b
     Examples:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 def verify(ctx: click.Context, data_dir: Path | None, as_json: bool, settings: Settings) -> None:
     """Audit the log of all tenants and the replica on a data folder; nothing is changed.
 
-    The log is folded anew into a file of its own. Looked for: untrusted items without an envelope
-    or with two, parents and sources that are not there, events that nobody can read, missing
-    messages that no erasure explains, bodies that are missing or damaged, and a read model that
-    says otherwise than the log or belongs to another one. Each finding says how to mend it. The
-    exit code is 1 where there are faults; notes are no faults.
+    The log is folded into a separate new file. The audit looks for untrusted items with no
+    envelope or with two, missing parents and sources, events that cannot be decoded, missing
+    messages that no erasure explains, missing or damaged bodies, and a read model that
+    contradicts the log or belongs to another one. Each finding says how to repair it. The exit
+    code is 1 if there are faults; notes are not faults.
 
     \b
     Examples:

@@ -17,7 +17,7 @@ from weft_schemas.errors import NotFound, Unavailable, WeftError
 from weft_schemas.policy import ContextPolicy
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class CompileTask(msgspec.Struct, frozen=True):
     """A compile to be tried."""
 
     tenant: str
@@ -28,20 +28,20 @@ class Wanted(msgspec.Struct, frozen=True):
     base: bytes = b""
     """The record of the pack that `request.stable_from` names, empty where it is unknown."""
     is_late: bool = False
-    """Whether nothing is waited for any more."""
+    """Whether the request has waited long enough."""
     principal: str = ""
-    """Who asks; empty where the subject names nobody."""
+    """The requester; empty if the subject names none."""
     item: str | None = None
-    """The item that is to be explained; None where the pack is wanted."""
+    """The item that is to be explained; None if the pack is wanted."""
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What a compile came to, as it is sent and recorded."""
+class CompileResult(msgspec.Struct, frozen=True):
+    """The result of a compile, as it is sent and recorded."""
 
     body: bytes
     """The reply: the pack, or the explanation."""
     sequence: int
-    """At which was read."""
+    """The sequence that was read."""
     id: str
     audit: bytes
     """The record by which it can be reproduced."""
@@ -52,52 +52,52 @@ class Ready(msgspec.Struct, frozen=True):
 
     view: SessionView
     request: CompileRequest
-    """Narrowed to the scopes that are granted to who asks."""
+    """Narrowed to the scopes that are granted to the requester."""
     policy: ContextPolicy
-    """That it goes by."""
+    """The policy to apply."""
     loosened: tuple[str, ...]
-    """What of the policy in force that loosens."""
+    """The fields in which that policy is looser than the one in force."""
 
 
-def attempt(model: ReadModel, wanted: Wanted) -> Answer | None:
+def attempt(model: ReadModel, task: CompileTask) -> CompileResult | None:
     """The answer; None where items that the request waits for are not settled and there is time
     left. Raises `NotFound` for a session or item that is not there, `Unavailable` for one that is
     not folded yet, `Forbidden` where a policy is loosened, or a scope named, by who may not."""
-    ready = ready_for(model, wanted)
-    return None if ready is None else answered(ready, wanted)
+    ready = ready_for(model, task)
+    return None if ready is None else answered(ready, task)
 
 
-def ready_for(model: ReadModel, wanted: Wanted) -> Ready | None:
-    """The session as the request wants it read, None where it is to wait for more."""
-    request = wanted.request
-    view = model.view(wanted.tenant, wanted.session, request.as_of)
+def ready_for(model: ReadModel, task: CompileTask) -> Ready | None:
+    """The session as the request needs it, None if the request has to wait for more events."""
+    request = task.request
+    view = model.view(task.tenant, task.session, request.as_of)
     if view.item_count() == 0:
-        raise _unknown(wanted.session, request, view.sequence, view.erased())
-    waits = request.after and request.as_of is None and not wanted.is_late
+        raise _unknown(task.session, request, view.sequence, view.erased())
+    waits = request.after and request.as_of is None and not task.is_late
     if waits and any(row.sequence <= request.after for row in view.pending()):
         return None
-    policy, loosened = policy_of(model, view, request, wanted.principal)
-    return Ready(view, within_grants(model, view, request, wanted.principal), policy, loosened)
+    policy, loosened = policy_of(model, view, request, task.principal)
+    return Ready(view, within_grants(model, view, request, task.principal), policy, loosened)
 
 
-def is_short_work(ready: Ready, wanted: Wanted) -> bool:
+def is_short_work(ready: Ready, task: CompileTask) -> bool:
     """Whether it takes some milliseconds."""
-    return is_short(ready.view, wanted.request, ready.policy, len(wanted.base))
+    return is_short(ready.view, task.request, ready.policy, len(task.base))
 
 
-def answered(ready: Ready, wanted: Wanted) -> Answer:
+def answered(ready: Ready, task: CompileTask) -> CompileResult:
     """The compile itself."""
     view, request = ready.view, ready.request
-    if wanted.item is not None and not view.by_ids([wanted.item]):
+    if task.item is not None and not view.by_ids([task.item]):
         raise NotFound(
-            f"session {wanted.session!r} has no item {wanted.item!r} at or before sequence "
+            f"session {task.session!r} has no item {task.item!r} at or before sequence "
             f"{view.sequence}; see its items with `weft events`"
         )
-    made = compile_pack(view, request, key=wanted.key, base=recorded(wanted.base))
-    made = _with_rights(made, wanted.principal, ready.loosened)
+    made = compile_pack(view, request, key=task.key, base=recorded(task.base))
+    made = _with_rights(made, task.principal, ready.loosened)
     made = _with_unfolded(made, request.after)
-    reply = made.pack if wanted.item is None else explained(wanted.item, made)
-    return Answer(
+    reply = made.pack if task.item is None else explained(task.item, made)
+    return CompileResult(
         msgspec.json.encode(reply),
         made.pack.sequence,
         made.audit.id,
@@ -106,7 +106,7 @@ def answered(ready: Ready, wanted: Wanted) -> Answer:
 
 
 def recorded(payload: bytes) -> CompileAudit | None:
-    """None where there is none, where somebody else put something else there, or a newer release
+    """None if there is none, if another program stored something else there, or a newer release
     something more."""
     try:
         return msgspec.json.decode(payload, type=CompileAudit)
@@ -162,7 +162,7 @@ def _unknown(session: str, request: CompileRequest, folded: int, erased: int) ->
 def _with_rights(
     compilation: Compilation, principal: str, loosened: tuple[str, ...]
 ) -> Compilation:
-    """Says in the audit who asked and what was loosened for him."""
+    """Adds the requester, and what was loosened for it, to the audit."""
     if not principal:
         return compilation
     audit = msgspec.structs.replace(

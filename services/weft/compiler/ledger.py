@@ -10,7 +10,7 @@ from weft_schemas.compile import DroppedItem
 
 
 class Ledger:
-    """What was considered and what was dropped, item by item; the first reason stands."""
+    """Which items were considered and which were dropped, with the first reason for each."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -20,7 +20,7 @@ class Ledger:
         self.repeats = 0
         """Results that are shown as a reference to a later, equal one."""
         self.notes: list[str] = []
-        """Plain sentences for whoever reads the stats."""
+        """Plain sentences for readers of the stats."""
         self._dropped: dict[str, DroppedItem] = {}
 
     def drop(self, rows: Iterable[ItemRow], reason: str, detail: str = "") -> None:

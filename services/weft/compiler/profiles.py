@@ -37,7 +37,7 @@ PINNED_POLICIES = 8
 """Newest policy items that are always looked at."""
 
 
-class Reach(msgspec.Struct, frozen=True):
+class Retrieval(msgspec.Struct, frozen=True):
     """Which items are looked at."""
 
     newest: int
@@ -58,7 +58,7 @@ class Reach(msgspec.Struct, frozen=True):
 
 
 class Emphasis(msgspec.Struct, frozen=True):
-    """How a phase weighs what is relevant against what is new."""
+    """How a phase weighs relevance against recency."""
 
     relevance: float
     recency: float
@@ -72,14 +72,14 @@ class Emphasis(msgspec.Struct, frozen=True):
     newest: float = 0.0
     """Extra for the newest call and its results."""
     user: float = 1.0
-    """Factor for what users said: it is short, and nothing else says what they want."""
+    """Factor for user turns: they are short, and nothing else says what users want."""
     cues: bool = False
     """Whether the surface of what is said counts. A step that copies values gains nothing by it:
     on tau-bench and LiveMCPBench it moves one value in 600, either way."""
 
 
-class Wants(msgspec.Struct, frozen=True):
-    """What a phase looks for in an item."""
+class Objective(msgspec.Struct, frozen=True):
+    """What the selection of a phase maximises."""
 
     values: float
     """Worth of a new value, against 1.0 of any part; 0: text alone counts."""
@@ -88,13 +88,13 @@ class Wants(msgspec.Struct, frozen=True):
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """How one phase looks at a session."""
+    """The tuned constants of one phase."""
 
-    reach: Reach
+    retrieval: Retrieval
     emphasis: Emphasis
-    wants: Wants
+    objective: Objective
     unasked: Emphasis | None = None
-    """Emphasis where no query says what is wanted, if another."""
+    """The emphasis without a query, if it differs."""
     repeats: bool = True
     """The header states a fact of this session also where the item that taught it can be shown, and
     not all items fit. Copied values are looked for in the items, so there it takes their room."""
@@ -103,30 +103,30 @@ class Profile(msgspec.Struct, frozen=True):
 PROFILES = {
     # What is asked now, and which tools the session has used.
     Phase.ROUTE: Profile(
-        Reach(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
+        Retrieval(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
         Emphasis(relevance=0.5, recency=1.0, half_life=4.0, exchange=0.3),
-        Wants(values=2.0, cheap=1.0),
+        Objective(values=2.0, cheap=1.0),
     ),
     # Values to copy: identifiers first, each once.
     Phase.CALL: Profile(
-        Reach(newest=48, recent=1.5, matches=0.5, near=0.75),
+        Retrieval(newest=48, recent=1.5, matches=0.5, near=0.75),
         Emphasis(relevance=2.0, recency=1.0, half_life=10.0, tie=1.0, user=2.0),
-        Wants(values=10.0, cheap=1.0),
+        Objective(values=10.0, cheap=1.0),
         repeats=False,
     ),
     # The result just received, nearly whole, and what led to it.
     Phase.INTERPRET: Profile(
-        Reach(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
+        Retrieval(newest=20, recent=1.5, matches=0.5, near=0.5, near_least=4),
         Emphasis(relevance=0.5, recency=1.0, half_life=3.0, exchange=0.3, newest=4.0),
-        Wants(values=2.0, cheap=0.7),
+        Objective(values=2.0, cheap=0.7),
     ),
     # Whole turns that answer the query; without one, the latest exchange.
     Phase.ANSWER: Profile(
-        Reach(
+        Retrieval(
             newest=32, recent=1.0, matches=6.0, near=6.0, near_least=40, feedback=0.15, per_term=200
         ),
         Emphasis(relevance=1.0, recency=0.1, half_life=4.0, tie=0.05, exchange=0.5, cues=True),
-        Wants(values=0.0, cheap=0.15),
+        Objective(values=0.0, cheap=0.15),
         unasked=Emphasis(relevance=0.5, recency=1.0, half_life=6.0, exchange=0.5),
     ),
 }
@@ -182,7 +182,7 @@ LEAST_ROOM = 8
 LEAST_PIN = 24
 """Tokens that a shortened pin gets at least: in fewer it says nothing."""
 SITUATION = 4
-"""Newest items whose calls say what is going on, where no query does."""
+"""Newest items whose calls replace a missing query."""
 SITUATION_TEXT = 600
 """Characters read of each."""
 COHERENT = 250

@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from weft.compiler.attempt import (
-    Answer,
-    Wanted,
+    CompileResult,
+    CompileTask,
     answered,
     attempt,
     is_short_work,
@@ -37,7 +37,7 @@ from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
 from weft.runtime.request_client import ask
 from weft.runtime.request_server import RequestServer
-from weft.runtime.requests import Asked
+from weft.runtime.requests import ReceivedRequest
 from weft.runtime.roll_call import as_told, call_roll
 from weft_schemas.compile import CompileRequest, ExplainRequest
 from weft_schemas.errors import Unavailable
@@ -91,7 +91,7 @@ class Compiler:
         self._after_work = crash_point("compiler.after_work")
         self._after_publish = crash_point("compiler.after_publish")
 
-    async def compile(self, asked: Asked[CompileRequest]) -> msgspec.Raw:
+    async def compile(self, asked: ReceivedRequest[CompileRequest]) -> msgspec.Raw:
         """The pack, recorded. Raises `NotFound` for a session that the log does not hold."""
         with self._tracing.retrieval(asked.session, asked.request.query) as made:
             answer = await self._answered(asked, await self._routed(asked, asked.request))
@@ -101,14 +101,14 @@ class Compiler:
             made(answer.body)
         return msgspec.Raw(answer.body)
 
-    async def explain(self, asked: Asked[ExplainRequest]) -> msgspec.Raw:
+    async def explain(self, asked: ReceivedRequest[ExplainRequest]) -> msgspec.Raw:
         """What the compile would do with one item; nothing is recorded. Raises `NotFound` for a
         session or an item that is not there at the sequence read."""
         inner = await self._routed(asked, asked.request.request)
         answer = await self._answered(asked, inner, asked.request.item_id)
         return msgspec.Raw(answer.body)
 
-    async def status(self, asked: Asked[StatusRequest]) -> StatusReply:
+    async def status(self, asked: ReceivedRequest[StatusRequest]) -> StatusReply:
         """What this replica has folded, of a session or of the tenant."""
         request = asked.request
         session = None if asked.session == TENANT_SESSION else asked.session
@@ -129,13 +129,13 @@ class Compiler:
         mended = "" if asked.is_tenants and asked.principal != OPERATOR else self._replica.mended()
         return msgspec.structs.replace(found, rebuilt=mended or msgspec.UNSET)
 
-    async def sessions(self, asked: Asked[SessionsRequest]) -> SessionsReply:
+    async def sessions(self, asked: ReceivedRequest[SessionsRequest]) -> SessionsReply:
         """The tenant's sessions that this replica has folded, a page of them."""
         return await self._replica.read(
             lambda model: sessions_of(model.db, asked.tenant, asked.request)
         )
 
-    async def _routed(self, asked: Asked[Any], request: CompileRequest) -> CompileRequest:
+    async def _routed(self, asked: ReceivedRequest[Any], request: CompileRequest) -> CompileRequest:
         """The request with what the router says of its catalogue: cards to choose from, or the
         chosen tool with the session's values. The past (`as_of`) is compiled from the log alone.
 
@@ -158,7 +158,7 @@ class Compiler:
             return msgspec.structs.replace(request, hydration=found)
         return request
 
-    async def _latest_turn(self, asked: Asked[Any], request: CompileRequest) -> str:
+    async def _latest_turn(self, asked: ReceivedRequest[Any], request: CompileRequest) -> str:
         """What the user said last, to route by where no query is given; empty where that is too
         sensitive to be shown."""
         await self._replica.reach(request.after, self._replica.deadline(request.timeout))
@@ -172,50 +172,50 @@ class Compiler:
         return await self._replica.read_here(asked.tenant, read)
 
     async def _answered(
-        self, asked: Asked[Any], request: CompileRequest, item: str | None = None
-    ) -> Answer:
-        """Waits for what the request waits for, then compiles what is there: here where that is
-        short work, else in a process."""
+        self, asked: ReceivedRequest[Any], request: CompileRequest, item: str | None = None
+    ) -> CompileResult:
+        """Waits for the sequence that the request names, then compiles: here if that is short
+        work, else in a process."""
         tenant, session = asked.tenant, asked.session
         base = await self._audits.find(tenant, session, request.stable_from)
-        wanted = Wanted(
+        task = CompileTask(
             tenant, session, request, self._key, base, principal=asked.principal, item=item
         )
         deadline = self._replica.deadline(request.timeout)
         folded = await self._replica.reach(max(request.after, request.as_of or 0), deadline)
         while True:
             if self._replica.is_late(deadline):
-                wanted = msgspec.structs.replace(wanted, is_late=True)
-            outcome: Answer | _Not = _Not.SHORT
+                task = msgspec.structs.replace(task, is_late=True)
+            outcome: CompileResult | _Not = _Not.SHORT
             is_apart = self._pool.is_apart(tenant, self._replica.crowds(tenant))
             if not is_apart and is_judged_here(request):
-                outcome = await self._replica.read_here(tenant, partial(self._here, wanted))
+                outcome = await self._replica.read_here(tenant, partial(self._here, task))
             if outcome is _Not.SHORT:
-                work = apart(self._data_dir, attempt, wanted)
+                work = apart(self._data_dir, attempt, task)
                 outcome = await self._pool.run(tenant, session, work) or _Not.SETTLED
-            if isinstance(outcome, Answer):
+            if isinstance(outcome, CompileResult):
                 return outcome
             folded = await self._replica.reach(folded + 1, deadline)
 
-    def _here(self, wanted: Wanted, model: ReadModel) -> Answer | _Not:
-        ready = ready_for(model, wanted)
+    def _here(self, task: CompileTask, model: ReadModel) -> CompileResult | _Not:
+        ready = ready_for(model, task)
         if ready is None:
             return _Not.SETTLED
-        if not is_short_work(ready, wanted):
+        if not is_short_work(ready, task):
             return _Not.SHORT
-        with self._pool.noted(wanted.tenant):
-            return answered(ready, wanted)
+        with self._pool.noted(task.tenant):
+            return answered(ready, task)
 
 
 class Audits:
-    """The record of compiles, in a stream of their own."""
+    """Records compiles in a separate stream."""
 
     def __init__(self, connection: Connection, publisher: Publisher) -> None:
         self._connection = connection
         self._publisher = publisher
         self._newest: OrderedDict[tuple[str, str, str], bytes] = OrderedDict()
 
-    async def record(self, tenant: str, session: str, answer: Answer) -> None:
+    async def record(self, tenant: str, session: str, answer: CompileResult) -> None:
         """Publish it, and return when it is stored. The same compile again has the same id."""
         subject = audit_subject(tenant, session, "compiled")
         headers = event_headers(answer.id, "weft.compiled", "/weft/compiler")

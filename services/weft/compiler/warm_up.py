@@ -32,7 +32,7 @@ def rehearse(encoding: str) -> None:
 
 
 def rehearse_recent(model: ReadModel) -> None:
-    """Compile the sessions last active, as they stand, in every phase."""
+    """Compile the most recently active sessions in every phase."""
     for recent in sessions(model.db, limit=RECENT):
         view = model.view(recent.tenant, recent.session)
         for phase in Phase:

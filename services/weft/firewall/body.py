@@ -9,7 +9,7 @@ from typing import BinaryIO
 import msgspec
 
 Body = bytes | str | Path
-"""What a tool returned: text, bytes, or a file that holds them."""
+"""A tool's output: text, bytes, or a file with them."""
 
 
 class Window(msgspec.Struct, frozen=True):

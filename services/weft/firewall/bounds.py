@@ -1,4 +1,4 @@
-"""What one item may cost, whatever it holds: the firewall's limits as one value."""
+"""The firewall's limits for any one item, as one value."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import msgspec
 from weft.firewall.leaves import key_worth, value_worth
 
 MOST = 16
-"""Different values up to which a field is told by its values."""
+"""Number of different values up to which a field is described by them."""
 _NUMBERS = 5
 """Different numbers above which their extremes say more."""
 _LONGEST = 48
@@ -27,7 +27,7 @@ _MANY = 10
 """Records among which one can stand out."""
 _DEPTH = 4
 _FIELDS = 60
-"""Fields that are told apart."""
+"""Fields that are analysed."""
 
 Scalar = str | int | float | bool | None
 
@@ -41,7 +41,7 @@ class Column(msgspec.Struct, frozen=True):
     filled: int
     """Those that hold something here: no null, no empty text, list or object."""
     counts: dict[str, int] | None = None
-    """How often each value stands, in order of first appearance; None where they are many."""
+    """How often each value occurs, in order of first appearance; None if there are many."""
     low: int | float | None = None
     high: int | float | None = None
     """Extremes, where all values are numbers."""

@@ -16,7 +16,7 @@ from weft.firewall.detect import Detected, Form, detect
 from weft.firewall.facts import facts_of
 from weft.firewall.leaves import Leaf, leaves
 from weft.firewall.scan import Scanned, scan
-from weft.firewall.slice_hmac import sealed_level
+from weft.firewall.slice_hmac import proved_level
 from weft.firewall.status import status_of
 from weft.firewall.summarise import summarise
 from weft.firewall.summarise.binary import binary_type, summarise_binary
@@ -45,7 +45,7 @@ FIREWALL_VERSION = "7"
 
 
 class _Task(msgspec.Struct, frozen=True):
-    """What one envelope is made under."""
+    """The rules and limits for one envelope."""
 
     item: ContextItem
     rules: FirewallRules
@@ -53,7 +53,7 @@ class _Task(msgspec.Struct, frozen=True):
     key: bytes
     encoding: str
     limits: Bounds
-    sealed: Sensitivity | None
+    proved_level: Sensitivity | None
     """The level of the source that this is a proven slice of."""
 
 
@@ -64,7 +64,7 @@ class _Read(msgspec.Struct, frozen=True):
     cleaned: Cleaned
     scanned: Scanned
     text: str
-    """What the tool said: without a container around it."""
+    """The tool's output, without a container around it."""
     detected: Detected
     inside: Unwrapped | None
 
@@ -88,8 +88,8 @@ def envelope_for(
     Raises `OSError` where `body` is a path that cannot be read, and nothing else.
     """
     rule = rule_for(rules, item.reserved.tool_name)
-    sealed = sealed_level(fingerprint_key, tenant, item)
-    task = _Task(item, rules, rule, fingerprint_key, encoding, limits, sealed)
+    level = proved_level(fingerprint_key, tenant, item)
+    task = _Task(item, rules, rule, fingerprint_key, encoding, limits, level)
     taken = window(body, limits.analyse_bytes)
     mime = binary_type(taken.data)
     envelope = _of_binary(task, taken, mime) if mime is not None else _of_text(task, taken)
@@ -193,7 +193,7 @@ was within 1 % of the count on made texts of 200 KB of every form."""
 def _passes(task: _Task) -> bool:
     """Whether it is not summarised however long it is: by a rule, or as a slice, which is what
     somebody asked for instead of a summary."""
-    return task.sealed is not None or (task.rule is not None and task.rule.passthrough)
+    return task.proved_level is not None or (task.rule is not None and task.rule.passthrough)
 
 
 def _threshold(task: _Task) -> int:
@@ -236,7 +236,7 @@ def _facts(task: _Task, read: _Read, whole: bool) -> tuple[ExtractedFact, ...]:
     facts = facts_of(read.text, read.detected, found, task.item.id, task.rules.max_facts)
     if not read.inside and "\\u" not in read.text:
         return tuple(facts)
-    # A value that stood behind escapes was not seen by the first scan.
+    # The first scan did not see values behind escapes.
     return tuple(
         fact
         for fact in facts
@@ -260,8 +260,8 @@ def _status(task: _Task, read: _Read) -> ResultStatus:
 
 def _sensitivity(task: _Task, found: Sensitivity) -> Sensitivity:
     level = task.item.sensitivity.raised_to(found)
-    if task.sealed is not None:
-        level = level.raised_to(task.sealed)
+    if task.proved_level is not None:
+        level = level.raised_to(task.proved_level)
     own = task.rule.sensitivity if task.rule is not None else None
     return level if own is None else level.raised_to(own)
 

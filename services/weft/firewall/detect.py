@@ -1,4 +1,4 @@
-"""What kind of text a body is, told from its content; the tool's own word only breaks ties."""
+"""Detects the form of a body from its content; the tool's declared type only breaks ties."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINE_OF_JSON = re.compile(r"(?<=\n)[ \t]{0,8}[{\[][\s\"{\[]")
 _PREFACE = 2_000
 """Characters in which a JSON text under some words may begin."""
 _INSIDE = frozenset(' \n\r\t"{[-0123456789tfn')
-"""What may follow the first bracket of a JSON text."""
+"""Characters that may follow the first bracket of a JSON text."""
 _LINES = 100
 """Lines that are looked at one by one."""
 SAMPLE = 16_000
@@ -26,7 +26,7 @@ SAMPLE = 16_000
 
 
 class Form(StrEnum):
-    """The forms that have a summariser of their own, as MIME types."""
+    """The forms that have their own summariser, as MIME types."""
 
     JSON = "application/json"
     NDJSON = "application/x-ndjson"
@@ -52,9 +52,9 @@ class Detected(msgspec.Struct, frozen=True):
     value: object = None
     """The decoded value of a JSON text."""
     complete: bool = True
-    """False for a JSON text that was cut off and mended."""
+    """False for a JSON text that was cut off and repaired."""
     preface: str = ""
-    """Text that stood before the JSON."""
+    """Text before the JSON."""
 
 
 _LOG_LINE = re2.compile(
@@ -121,7 +121,7 @@ def detect(text: str, hint: str | None = None) -> Detected:
 
 
 def _after_preface(text: str) -> Detected | None:
-    """JSON that stands under a line or two of words."""
+    """JSON below one or two lines of words."""
     for match in islice(_LINE_OF_JSON.finditer(text, 0, _PREFACE), 3):
         found = _json(text[match.start() :].rstrip())
         if found is not None and found.form is Form.JSON:

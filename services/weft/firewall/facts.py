@@ -17,7 +17,7 @@ from weft_schemas.envelope import ExtractedFact
 _NAME = 120
 """Characters of a fact's name."""
 _VALUE = 200
-"""Characters of a fact's value; what is longer is text, not a value."""
+"""Longest value of a fact, in characters; anything longer is text."""
 
 _latin = re2.Options()
 _latin.encoding = re2.Options.Encoding.LATIN1
@@ -63,7 +63,7 @@ _PER_ENTITY = 15
 _ROWS = 200
 """Rows of a table that are looked at."""
 _TEXT = 100_000
-"""Characters of a text that are searched; what stands later is in the views."""
+"""Characters of a text that are searched; the rest is in the views."""
 
 
 def facts_of(

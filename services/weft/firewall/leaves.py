@@ -154,7 +154,7 @@ def _worth(value: Scalar, row: int, place: _Place) -> float:
     if place.worth is None:
         place.worth = key_worth(place.pattern)
     worth = place.worth + value_worth(value) - min(max(row, 0), 400) * 0.004
-    # What many records share is told once for all of them.
+    # Values that many records share are stated once.
     shared = len(place.values) <= FEW and place.count > 2 * len(place.values)
     return worth - 1.2 if shared else worth
 
@@ -202,7 +202,7 @@ def _text_worth(value: str) -> float:
 
 
 def written(path: Path) -> str:
-    """`a.b[3].c`; a key that is no plain word stands in brackets and quotes."""
+    """`a.b[3].c`; a key that is not a plain word is put in brackets and quotes."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else _named(step, text)
@@ -220,7 +220,7 @@ def _dotted(key: str) -> str:
 
 
 def _named(key: str, before: str) -> str:
-    """A key as it is written behind what stands `before` it."""
+    """A key as it is written after `before`."""
     if key.isidentifier() or _PLAIN.match(key):
         return f".{key}" if before else key
     return f"[{msgspec.json.encode(key).decode()}]"

@@ -37,7 +37,7 @@ SHAPES = Prefilter(
         "ip4": r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]",
     }
 )
-"""What each of `PATTERNS` needs and most texts lack."""
+"""Text that each of `PATTERNS` requires and most texts lack."""
 PATTERNS = {"email": _EMAIL, "iban": _IBAN, "number": _DIGIT_RUN, "ip6": _IP6, "ip4": _IP4}
 _PHONE_WORD = re.compile(
     rb"(?i)\b(?:phone|tel|telephone|mobile|cell|call|fax|desk|office|sms|whatsapp|contact|dial"

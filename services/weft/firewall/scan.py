@@ -29,7 +29,7 @@ class Scanned(msgspec.Struct, frozen=True):
     text: str
     """With secrets masked, and personal data where the policy says so."""
     masks: tuple[Mask, ...]
-    """What was masked, in characters of the text as it was."""
+    """The masked spans, in characters of the original text."""
     signals: tuple[Signal, ...]
     sensitivity: Sensitivity
     """Public, or what the findings raise to."""

@@ -8,7 +8,7 @@ import msgspec
 
 from weft import tokens
 from weft.firewall.body import Body
-from weft.firewall.slice_hmac import seal_of
+from weft.firewall.slice_hmac import slice_hmac
 from weft.firewall.views.drill import Slice, drill
 from weft.log.publishing import Publisher
 from weft.readmodel.model import ReadModel
@@ -19,7 +19,7 @@ from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
 from weft.runtime.request_server import RequestServer
-from weft.runtime.requests import Asked
+from weft.runtime.requests import ReceivedRequest
 from weft_schemas.compile import DrilldownReply, DrilldownRequest
 from weft_schemas.envelope import Signal
 from weft_schemas.errors import Forbidden, NotFound, Unavailable
@@ -56,7 +56,9 @@ class _Drilldowns:
         self._handles = handle_key(self._key)
         self._encoding = process.settings.encoding
 
-    async def drilldown(self, asked: Asked[DrilldownRequest]) -> DrilldownReply | msgspec.Raw:
+    async def drilldown(
+        self, asked: ReceivedRequest[DrilldownRequest]
+    ) -> DrilldownReply | msgspec.Raw:
         """Raises `NotFound` for a handle that the tenant does not have, `InvalidInput` for a view
         or an argument that there is not, `Forbidden` where the policy in force drops the item, and
         `Unavailable` before the envelope is there."""
@@ -71,7 +73,7 @@ class _Drilldowns:
                 "again, or look at `weft status` for why"
             )
         if redacted is not None:
-            # Nothing of what was asked may change it: that would tell what stands there.
+            # No argument may change the reply: that would reveal the content.
             count = tokens.count(redacted, self._encoding)
             shown_of = Slice(redacted, count, False, None, ())
             return reply_of(asked.tenant, found, request, self._key, shown_of)
@@ -88,7 +90,7 @@ class _Drilldowns:
             ):
                 with self._pool.noted(asked.tenant):
                     return shown(body)
-        # The body is fetched in turn, too: nobody has many of them in the air.
+        # The body is fetched within the turn too, so that no tenant fetches many at once.
         async with self._pool.turn(asked.tenant, found.session) as worker:
             item = await self._artifacts.item(found.sequence, found.item_id)
             async with self._artifacts.body(asked.tenant, item) as body:
@@ -118,7 +120,7 @@ def slice_of(
 
 
 def signals_of(found: Artifact) -> tuple[Signal, ...]:
-    """What the guards saw in the whole body."""
+    """The findings of the guards in the whole body."""
     return found.envelope.signals if found.envelope is not None else ()
 
 
@@ -143,7 +145,7 @@ def reply_of(
         content_type=found.content_type,
         views=shown.views,
         next=shown.next,
-        seal=seal_of(key, tenant, found.handle, found.sensitivity, shown.text),
+        seal=slice_hmac(key, tenant, found.handle, found.sensitivity, shown.text),
         signals=signals or msgspec.UNSET,
     )
 

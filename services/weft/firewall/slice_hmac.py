@@ -1,5 +1,5 @@
-"""Proof that a text is a slice that a drill-down gave, so that the firewall lets it pass whole: a
-keyed hash of handle, sensitivity and text, checked without looking anything up."""
+"""Proves that a text is a slice from a drill-down, so that the firewall passes it whole: an
+HMAC of handle, sensitivity and text, which is checked without a lookup."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from weft_schemas.ids import digest
 from weft_schemas.items import ContextItem, Sensitivity
 
 
-def seal_of(key: bytes, tenant: str, handle: str, level: Sensitivity, text: str) -> str:
-    """32 hex digits that only a holder of the deployment's `key` can make."""
-    sealed = digest("slice", tenant, handle, level.value, text)
-    return hmac.new(key, sealed.encode(), hashlib.sha256).hexdigest()[:32]
+def slice_hmac(key: bytes, tenant: str, handle: str, level: Sensitivity, text: str) -> str:
+    """32 hex digits, which only a holder of the deployment's `key` can compute."""
+    signed = digest("slice", tenant, handle, level.value, text)
+    return hmac.new(key, signed.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-def sealed_level(key: bytes, tenant: str, item: ContextItem) -> Sensitivity | None:
-    """The sensitivity of the source that `item` is an unchanged slice of; None where it is none, or
-    where nothing proves it."""
+def proved_level(key: bytes, tenant: str, item: ContextItem) -> Sensitivity | None:
+    """The sensitivity of the source if `item` is provably an unchanged slice of it, else
+    None."""
     handle, seal = item.reserved.slice_of, item.reserved.slice_seal
     if not handle or not seal:
         return None
     for level in Sensitivity:
-        expected = seal_of(key, tenant, handle, level, item.text)
+        expected = slice_hmac(key, tenant, handle, level, item.text)
         if hmac.compare_digest(expected.encode(), seal.encode("utf-8", "surrogatepass")):
             return level
     return None

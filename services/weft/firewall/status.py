@@ -10,9 +10,9 @@ import re2
 from weft_schemas.envelope import ResultStatus
 
 _END = 3_000
-"""Characters at each end in which a verdict stands."""
+"""Characters at each end that are searched for a verdict."""
 _MARK = 400
-"""Characters at each end in which a mark of truncation stands."""
+"""Characters at each end that are searched for a mark of truncation."""
 
 _ERROR_START = re.compile(
     r"\A\W{0,6}(?:(?:fatal )?error\b|err:|exception\b|traceback \(most recent call last\)"

@@ -8,7 +8,7 @@ _STEP = re.compile(r'\[\s*(?:"((?:[^"\\]|\\.)*)"|(\d+|\*)?)\s*\]|([^.\[\]]+)')
 
 
 def steps_of(path: str) -> tuple[str | int, ...]:
-    """`invoices[].lines[3].number` as steps; `[]` and `*` stand for any step."""
+    """`invoices[].lines[3].number` as steps; `[]` and `*` match any step."""
     found: list[str | int] = []
     for match in _STEP.finditer(path.removeprefix("$").lstrip(".")):
         quoted, index, name = match.groups()

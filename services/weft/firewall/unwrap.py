@@ -19,7 +19,7 @@ _PRINTED_ERROR = re.compile(r"isError=(True|False)\)?\s*\Z")
 
 
 class Unwrapped(msgspec.Struct, frozen=True):
-    """What stood in the container."""
+    """The content of the container."""
 
     texts: tuple[str, ...]
     """Each text block or embedded text resource, in order."""

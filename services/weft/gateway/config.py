@@ -1,4 +1,4 @@
-"""What can be configured of a gateway: its options, and its servers with what each may take."""
+"""A gateway's configuration: its options, and its servers with the limits of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What one upstream may take."""
+    """The limits of one upstream server."""
 
     start_seconds: float = 30.0
     """Until it has introduced itself; `npx` may download it first."""
@@ -36,7 +36,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class ClientCredentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the gateway shows to an authorization server, for a server at an address."""
+    """The gateway's credentials for an authorization server."""
 
     issuer: str
     """The authorization server. The secret goes to it alone, wherever the MCP server points."""
@@ -45,7 +45,7 @@ class ClientCredentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     scope: str = ""
     """Scopes to ask for, with spaces between them; empty leaves it to the server."""
     secret_in: Literal["header", "body"] = "header"
-    """Where the secret stands in a request for a token."""
+    """Where a request for a token carries the secret."""
 
 
 class SignInClient(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -95,7 +95,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     handles: dict[str, bool] = {}
     """Glob over `server:tool` → whether `{"$weft": …}` may stand in its arguments; else yes."""
     collisions: Literal["quarantine", "allow"] = "quarantine"
-    """What becomes of a tool whose name another server's tool has already."""
+    """What to do with a tool whose name another server's tool already has."""
     sampling: tuple[str, ...] = ()
     """Servers that may ask the host's model."""
     oauth: dict[str, ClientCredentials] = {}

@@ -75,7 +75,7 @@ class GatewayDeployment:
         await self._open.aclose()
 
     def session_after(self, session: str) -> str:
-        """The name that a session goes on under: another one where it was erased."""
+        """The name under which a session continues: a new one if it was erased."""
         return self._erasures.session_after(session)
 
     def policy(self, session: str) -> tuple[int, ContextPolicy]:

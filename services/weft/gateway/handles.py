@@ -14,7 +14,7 @@ import msgspec
 
 from weft.client import Client
 from weft.firewall.bounds import Bounds
-from weft.firewall.slice_hmac import seal_of
+from weft.firewall.slice_hmac import slice_hmac
 from weft.firewall.unwrap import unwrap
 from weft.firewall.views.drill import drill
 from weft.gateway.masking import Guard
@@ -139,7 +139,7 @@ class Handles:
             content_type=made.content_type,
             views=shown.views,
             next=shown.next,
-            seal=seal_of(guard.key, guard.tenant, request.handle, made.sensitivity, shown.text),
+            seal=slice_hmac(guard.key, guard.tenant, request.handle, made.sensitivity, shown.text),
             signals=made.signals or msgspec.UNSET,
         )
 

@@ -13,7 +13,7 @@ from weft.gateway.half_characters import without_halves
 
 _READ_BYTES = 1 << 16
 _AHEAD = 64
-"""Lines that are read before somebody takes them."""
+"""Lines that are read ahead."""
 
 
 class HostInput:

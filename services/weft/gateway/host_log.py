@@ -47,7 +47,7 @@ class HostLog:
         return self._opened.result().settings.nats_url if is_open else ""
 
     def session_after(self, session: str) -> str:
-        """The name that a host's session goes on under: another one where it was erased."""
+        """The name under which a host's session continues: a new one if it was erased."""
         is_open = self._opened.done() and not self._opened.exception()
         return self._opened.result().session_after(session) if is_open else session
 
@@ -71,7 +71,7 @@ class HostLog:
         await self.publish(host, call, result_item(call, said))
 
     async def guard(self, host: Host) -> Guard:
-        """What results of a host's session are judged under now."""
+        """The policy that applies to results of a host's session now."""
         return _guard(await self.deployment(), host.session)
 
     async def handles(self) -> Handles:

@@ -180,8 +180,8 @@ class Hosts:
         return f"mcp-{plain}-{digest('wire', wire)[:12] if wire else self._run}"
 
 
-class Waiting:
-    """Calls of hosts of the current protocol, each until its host has answered."""
+class PendingCalls:
+    """Calls of hosts of the current protocol that wait for the host's answer."""
 
     def __init__(self) -> None:
         self._calls: dict[str, tuple[HostCall, asyncio.Task[Any]]] = {}
@@ -193,8 +193,8 @@ class Waiting:
         responses: types.InputResponses | None,
         state: str | None,
     ) -> Any:
-        """What `work` gives, or the question that it waits with. With `state` it goes on where an
-        earlier request of the same host was left."""
+        """The result of `work`, or the question that it waits for. With `state` it continues an
+        earlier request of the same host."""
         if not call.host.is_modern:
             return await work()
         if state is not None:

@@ -29,7 +29,7 @@ class Notices:
 
     def __init__(self, hosts: Hosts, log: HostLog, questions: Questions) -> None:
         self.bus = InMemorySubscriptionBus()
-        """What hosts of the current protocol listen to."""
+        """The subscriptions of hosts that use the current protocol."""
         self._hosts = hosts
         self._log = log
         self._questions = questions

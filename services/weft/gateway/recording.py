@@ -11,7 +11,8 @@ import msgspec
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity, is_deeper
 
 _MOST_ARGUMENTS = 64 * 1024
-"""Bytes of arguments that stand in an item's metadata; of longer ones only its text has them."""
+"""Longest arguments, in bytes, that an item's metadata holds; longer ones are only in its
+text."""
 _MOST_DEPTH = 48
 
 
@@ -35,7 +36,7 @@ def call_item(tool: str, arguments: dict[str, Any], host: str) -> ContextItem:
 def result_item(
     call: ContextItem, text: str, *, is_error: bool = False, content_type: str | None = None
 ) -> ContextItem:
-    """What a call gave, raw."""
+    """The raw result of a call."""
     metadata: dict[str, Any] = {
         "tool_name": call.metadata["tool_name"],
         "call_id": call.metadata["call_id"],
@@ -58,7 +59,7 @@ def refusal_item(call: ContextItem, reason: str) -> ContextItem:
 def slice_item(
     call: ContextItem, text: str, handle: str, seal: str, level: Sensitivity
 ) -> ContextItem:
-    """What a look into a result showed: not firewalled again, at its source's sensitivity."""
+    """A slice of a result: not firewalled again, with its source's sensitivity."""
     item = result_item(call, text)
     metadata = {**item.metadata, "slice_of": handle, "slice_seal": seal}
     return msgspec.structs.replace(item, sensitivity=level, metadata=metadata)

@@ -41,7 +41,7 @@ class Redirect:
         await self._server.wait_closed()
 
     async def result(self) -> AuthorizationCodeResult:
-        """What the browser brings. Raises `OAuthFlowError` for a refusal, and for nothing in
+        """The browser's redirect. Raises `OAuthFlowError` for a refusal, and for nothing in
         time."""
         try:
             back = await asyncio.wait_for(asyncio.shield(self._back), SIGN_IN_SECONDS)
@@ -73,7 +73,8 @@ class Redirect:
 
 
 def _given(head: bytes) -> dict[str, str]:
-    """What the browser's request says; empty for any other request, such as for an icon."""
+    """The parameters of the browser's request; empty for any other request, such as for an
+    icon."""
     method, _, rest = head.decode("latin-1").partition(" ")
     place = urlsplit(rest.split(" ", 1)[0])
     fields = {key: values[0] for key, values in parse_qs(place.query).items()}

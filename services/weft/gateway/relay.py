@@ -114,6 +114,6 @@ def safe_completion(result: types.CompleteResult, guard: Guard) -> types.Complet
 
 
 def safe_error(error: MCPError, guard: Guard) -> MCPError:
-    """What a server refuses, for the host."""
+    """A server's refusal, for the host."""
     data = None if error.error.data is None else safe_value(error.error.data, guard)
     return MCPError(error.code, safe(error.message, guard), data)

@@ -30,15 +30,15 @@ from weft_schemas.items import ContextItem
 from weft_schemas.policy import FirewallRules, SignalAction, action_on, shown_up_to
 
 LOOK = "look_into_result"
-"""The tool that looks into what a handle stands for."""
+"""The tool that looks into a result by its handle."""
 MARK = "$weft"
-"""In arguments, and in structured content, what stands for a whole result by its handle."""
+"""The key, in arguments and structured content, of a handle that replaces a whole result."""
 _NOTE_TOKENS = 120
-"""Kept of the limit for the line that says what is missing and how to get it."""
+"""Part of the limit reserved for the line that says what is missing and how to get it."""
 
 
 class Passed(msgspec.Struct, frozen=True):
-    """What the host gets, and what came of it."""
+    """The reply to the host, and its outcome."""
 
     result: CallToolResult
     envelope: ResultEnvelope
@@ -178,7 +178,7 @@ def _without_secrets(result: CallToolResult, guard: Guard, in_texts: bool) -> Ca
 
 
 def _is_plain(block: ContentBlock) -> bool:
-    """A text, and nothing besides."""
+    """A result with only a text."""
     return isinstance(block, TextContent) and block.meta is None and block.annotations is None
 
 
@@ -205,7 +205,7 @@ def _with_text(content: Sequence[ContentBlock], text: str) -> list[ContentBlock]
 
 
 def _size(texts: list[str], structured: Any, encoding: str, limit: int) -> int:
-    """Tokens of what a model would read; of what is far too long, about how many."""
+    """Tokens that a model would read; an estimate if the text is far too long."""
     parts = texts if structured is None else [*texts, as_json(structured)]
     characters = sum(map(len, parts))
     if characters > _FAR * limit:

@@ -18,7 +18,7 @@ from mcp.server.subscriptions import ListenHandler
 from weft.gateway import relay, side_messages, tool_search
 from weft.gateway.argument_validation import faults, refusal
 from weft.gateway.gateway import Gateway
-from weft.gateway.hosts import LIMIT_META, Context, Host, HostCall, Waiting
+from weft.gateway.hosts import LIMIT_META, Context, Host, HostCall, PendingCalls
 from weft.gateway.masking import Model, safe_models
 from weft.gateway.notices import Notices
 from weft.gateway.paging import paged
@@ -38,7 +38,7 @@ class Service:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._waiting = Waiting()
+        self._pending_calls = PendingCalls()
         notices = Notices(gateway.hosts, gateway.log, gateway.questions)
         self._listen = ListenHandler(notices.bus)
         gateway.changed = notices.changed
@@ -101,7 +101,7 @@ class Service:
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
         host = self._gateway.hosts.of(context)
         call = HostCall(host, context)
-        return await self._waiting.run(
+        return await self._pending_calls.run(
             call, lambda: self._called(call, params), params.input_responses, params.request_state
         )
 
@@ -219,7 +219,9 @@ class Service:
             await self._gateway.log.record(call.host, "resources/read", {"uri": params.uri}, said)
             return shown
 
-        return await self._waiting.run(call, work, params.input_responses, params.request_state)
+        return await self._pending_calls.run(
+            call, work, params.input_responses, params.request_state
+        )
 
     async def _list_prompts(
         self, context: Context, params: types.PaginatedRequestParams | None
@@ -243,7 +245,9 @@ class Service:
             await self._gateway.log.record(call.host, "prompts/get", {"name": params.name}, said)
             return shown
 
-        return await self._waiting.run(call, work, params.input_responses, params.request_state)
+        return await self._pending_calls.run(
+            call, work, params.input_responses, params.request_state
+        )
 
     async def _complete(
         self, context: Context, params: types.CompleteRequestParams
@@ -347,7 +351,7 @@ class Service:
             return await self._told(call, upstream.use(work))
 
     async def _told(self, call: HostCall, done: Awaitable[Any]) -> Any:
-        """What comes of it; what the log or the server lacks as the protocol's error."""
+        """The result; failures of the log or the server become the protocol's errors."""
         try:
             return await done
         except WeftError as error:
@@ -358,7 +362,7 @@ class Service:
 
     async def close(self) -> None:
         self._listen.close()
-        await self._waiting.close()
+        await self._pending_calls.close()
 
 
 def _limit(meta: dict[str, Any]) -> int | None:

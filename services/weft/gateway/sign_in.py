@@ -1,5 +1,5 @@
 """Signing in to a server at an address in a browser: OAuth's authorization code with PKCE, done by
-the SDK. What comes of it is kept in a file that only its owner may read."""
+the SDK. What comes of it is stored in a file that only its owner may read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import AnyUrl, BaseModel
 
 from weft.gateway.config import ServerSpec
 from weft.gateway.redirect import Redirect
-from weft.gateway.sign_in_file import Kept, expiry, keep, locked
+from weft.gateway.sign_in_file import StoredSignIn, expiry, locked, write_sign_in
 
 
 class SignIn(OAuthClientProvider):
@@ -41,7 +41,7 @@ class SignIn(OAuthClientProvider):
         return self._client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """It is kept with the tokens that it gets."""
+        """It is stored with the tokens that it gets."""
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         context = self.context
@@ -49,7 +49,7 @@ class SignIn(OAuthClientProvider):
         client = context.client_info
         if client is not None and client.issuer is None and context.oauth_metadata is not None:
             client.issuer = str(context.oauth_metadata.issuer)
-        kept = Kept(
+        stored = StoredSignIn(
             tokens=_dumped(tokens) or {},
             client=_dumped(client) or {},
             expires_at=expiry(tokens),
@@ -57,7 +57,7 @@ class SignIn(OAuthClientProvider):
             resource=_dumped(context.protected_resource_metadata),
         )
         async with locked(self._path):
-            keep(self._path, kept)
+            write_sign_in(self._path, stored)
 
 
 def _registered(spec: ServerSpec) -> OAuthClientInformationFull | None:

@@ -1,5 +1,6 @@
-"""The file that keeps what came of a sign-in, for all gateways of a folder: read anew at each use,
-replaced as a whole, and written by one process at a time, since a refresh token is good once."""
+"""The file with the result of a sign-in, for all gateways of a folder: read again at each use,
+replaced as a whole, and written by one process at a time, since a refresh token is good
+once."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ _EARLY_SECONDS = 5.0
 """Before a token runs out it is renewed, so that it holds for the request that it is sent with."""
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file holds: as the protocol writes it, with the time at which the token runs out."""
+class StoredSignIn(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of the file: the protocol's objects, and the time at which the token
+    expires."""
 
     tokens: dict[str, Any]
     client: dict[str, Any]
@@ -40,22 +42,22 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.tokens.get("refresh_token") or "")
 
 
-def read_kept(path: Path) -> Kept | None:
-    """None where nobody signed in, or the file cannot be read."""
+def read_sign_in(path: Path) -> StoredSignIn | None:
+    """None if there was no sign-in, or the file cannot be read."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Kept)
+        return msgspec.json.decode(path.read_bytes(), type=StoredSignIn)
     except (OSError, msgspec.MsgspecError):
         return None
 
 
-def keep(path: Path, kept: Kept) -> None:
-    """Only by who holds the lock."""
-    replace_file(path, msgspec.json.encode(kept))
+def write_sign_in(path: Path, stored: StoredSignIn) -> None:
+    """The caller has to hold the lock."""
+    replace_file(path, msgspec.json.encode(stored))
 
 
 @asynccontextmanager
 async def locked(path: Path) -> AsyncIterator[None]:
-    """One process at a time, and one of its tasks, reads the file to write it."""
+    """Holds the lock: one task of one process at a time may change the file."""
     async with locked_file(path.with_suffix(".lock"), _LOOK_SECONDS):
         yield
 
@@ -67,5 +69,5 @@ def expiry(tokens: OAuthToken) -> float | None:
 
 
 def login_hint(name: str) -> str:
-    """What a person has to do."""
+    """The instruction for the user."""
     return f"sign in with: weft gateway login {name} --config FILE"

@@ -26,12 +26,19 @@ from pydantic import ValidationError
 
 from weft.gateway.config import ServerSpec
 from weft.gateway.http import BoundedTransport
-from weft.gateway.sign_in_file import Kept, expiry, keep, locked, login_hint, read_kept
+from weft.gateway.sign_in_file import (
+    StoredSignIn,
+    expiry,
+    locked,
+    login_hint,
+    read_sign_in,
+    write_sign_in,
+)
 
 RENEWAL_SECONDS = 30.0
 """For an authorization server to answer, while other gateways wait for what it says."""
 _IS_OVER = (400, 401)
-"""What it answers for a refresh token that is good no more (RFC 6749, section 5.2)."""
+"""The error for a refresh token that is no longer valid (RFC 6749, section 5.2)."""
 
 
 class SignedIn(httpx2.Auth):
@@ -68,9 +75,9 @@ class SignedIn(httpx2.Auth):
         """One that holds, not the one that was `refused`; empty where there is none."""
         self.fault = ""
         try:
-            kept = self._kept()
-            if _holds(kept, refused):
-                return kept.access_token
+            stored = self._stored()
+            if _holds(stored, refused):
+                return stored.access_token
             # Not cancelled with its request: what the answer brings is the only token left.
             task = asyncio.create_task(self._renewed(refused, version))
             self._renewals.add(task)
@@ -80,33 +87,33 @@ class SignedIn(httpx2.Auth):
             self.fault = str(error)
             return ""
 
-    def _kept(self) -> Kept:
-        kept = read_kept(self._path)
-        if kept is None:
+    def _stored(self) -> StoredSignIn:
+        stored = read_sign_in(self._path)
+        if stored is None:
             raise OAuthFlowError(f"nobody is signed in to it; {login_hint(self._spec.name)}")
-        return kept
+        return stored
 
     async def _renewed(self, refused: str, version: str | None) -> str:
         async with self._turn, locked(self._path):
-            kept = self._kept()
-            if not _holds(kept, refused):
-                kept = await self._renewal(kept, version)
-                keep(self._path, kept)
-            return kept.access_token
+            stored = self._stored()
+            if not _holds(stored, refused):
+                stored = await self._renewal(stored, version)
+                write_sign_in(self._path, stored)
+            return stored.access_token
 
-    async def _renewal(self, kept: Kept, version: str | None) -> Kept:
+    async def _renewal(self, stored: StoredSignIn, version: str | None) -> StoredSignIn:
         name = self._spec.name
-        if not kept.refresh_token or kept.refresh_token == self._over:
+        if not stored.refresh_token or stored.refresh_token == self._over:
             raise OAuthFlowError(f"its token is good no more; {login_hint(name)}")
         try:
-            response = await self._asked(kept, version)
+            response = await self._asked(stored, version)
         except (httpx2.HTTPError, TimeoutError) as error:
             reason = str(error) or type(error).__name__
             raise OAuthFlowError(
                 f"its authorization server did not answer ({reason}); call again later"
             ) from None
         if response.status_code in _IS_OVER:
-            self._over = kept.refresh_token
+            self._over = stored.refresh_token
             raise OAuthFlowError(
                 f"its authorization server renews the token no more (HTTP {response.status_code});"
                 f" {login_hint(name)}"
@@ -120,24 +127,24 @@ class SignedIn(httpx2.Auth):
             ) from None
         told = tokens.model_dump(mode="json", exclude_none=True)
         kept_on = {
-            key: kept.tokens[key] for key in ("scope", "refresh_token") if key in kept.tokens
+            key: stored.tokens[key] for key in ("scope", "refresh_token") if key in stored.tokens
         }
-        return msgspec.structs.replace(kept, tokens=kept_on | told, expires_at=expiry(tokens))
+        return msgspec.structs.replace(stored, tokens=kept_on | told, expires_at=expiry(tokens))
 
-    async def _asked(self, kept: Kept, version: str | None) -> httpx2.Response:
+    async def _asked(self, stored: StoredSignIn, version: str | None) -> httpx2.Response:
         """RFC 6749, section 6. Raises `httpx2.HTTPError` and `TimeoutError`."""
-        context = _context(self._spec, kept)
+        context = _context(self._spec, stored)
         data = {
             "grant_type": "refresh_token",
-            "refresh_token": kept.refresh_token,
-            "client_id": str(kept.client.get("client_id", "")),
+            "refresh_token": stored.refresh_token,
+            "client_id": str(stored.client.get("client_id", "")),
         }
         if context.should_include_resource_param(version):
             data["resource"] = context.get_resource_url()  # RFC 8707
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         data, headers = context.prepare_token_auth(data, form)
         base = context.get_authorization_base_url(self._spec.url)
-        url = (kept.authorization_server or {}).get("token_endpoint") or urljoin(base, "/token")
+        url = (stored.authorization_server or {}).get("token_endpoint") or urljoin(base, "/token")
         async with (
             asyncio.timeout(RENEWAL_SECONDS),
             httpx2.AsyncClient(transport=BoundedTransport(self._spec), timeout=None) as client,
@@ -145,18 +152,18 @@ class SignedIn(httpx2.Auth):
             return await request_within_origin(client, "POST", url, data=data, headers=headers)
 
 
-def _holds(kept: Kept, refused: str) -> bool:
-    is_late = kept.expires_at is not None and kept.expires_at < time.time()
-    return not is_late and kept.access_token != refused
+def _holds(stored: StoredSignIn, refused: str) -> bool:
+    is_late = stored.expires_at is not None and stored.expires_at < time.time()
+    return not is_late and stored.access_token != refused
 
 
-def _context(spec: ServerSpec, kept: Kept) -> OAuthContext:
+def _context(spec: ServerSpec, stored: StoredSignIn) -> OAuthContext:
     no_storage: Any = None  # nothing here asks for one
     context = OAuthContext(
         spec.url, OAuthClientMetadata(redirect_uris=None), no_storage, None, None
     )
-    context.client_info = OAuthClientInformationFull.model_validate(kept.client)
-    if kept.resource is not None:
-        told = ProtectedResourceMetadata.model_validate(kept.resource)
+    context.client_info = OAuthClientInformationFull.model_validate(stored.client)
+    if stored.resource is not None:
+        told = ProtectedResourceMetadata.model_validate(stored.resource)
         context.protected_resource_metadata = told
     return context

@@ -94,7 +94,7 @@ class Folder:
             yield
 
     def manifest(self, server: str, spec: str) -> Manifest | None:
-        """What the server said when it last ran, if it is still started the same way."""
+        """The server's answers when it last ran, if it is still started the same way."""
         try:
             found = msgspec.json.decode(self._manifest(server).read_bytes(), type=Manifest)
         except (OSError, msgspec.MsgspecError):

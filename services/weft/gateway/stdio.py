@@ -31,7 +31,7 @@ _TOLD_BYTES = 2_000
 
 
 class Broken(Exception):
-    """Why the connection cannot go on."""
+    """Why the connection has to end."""
 
 
 class StdioServer:
@@ -46,7 +46,7 @@ class StdioServer:
         self._said: deque[str] = deque(maxlen=_TOLD_LINES)
         self._stopping = False
         self.fault = ""
-        """What went wrong on the wire, if anything did."""
+        """The connection's error, if there was one."""
         self.ended = asyncio.Event()
         """Nothing comes any more."""
 

@@ -48,7 +48,7 @@ _MOST_REMEMBERED = 1_000
 
 
 class Running(msgspec.Struct, frozen=True, array_like=True):
-    """What a task's handle says."""
+    """The content of a task's handle."""
 
     tool: str
     """`server:tool`."""
@@ -82,7 +82,7 @@ class TaskCalls:
     async def began(
         self, host: Host, logged: ContextItem, tool: GatewayTool, task: TaskState
     ) -> dict[str, Any]:
-        """What the host gets in the place of a result."""
+        """The reply that the host gets in place of a result."""
         guard = await self._log.guard(host)
         running = Running(tool.id, task.task_id, logged.id, host.session)
         if len(self._calls) >= _MOST_REMEMBERED:
@@ -151,7 +151,7 @@ class TaskCalls:
         return types.EmptyResult()
 
     async def _of(self, call: HostCall, handle: str) -> tuple[Running, GatewayTool, Host, Guard]:
-        """What a handle stands for, and who made the call. Raises `MCPError`."""
+        """The task of a handle, and who made the call. Raises `MCPError`."""
         running = running_of(handle, await self._log.guard(call.host))
         if running is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such task")
@@ -222,25 +222,25 @@ class TaskCalls:
 def handle_of(running: Running, guard: Guard) -> str:
     """A task's id for hosts: it cannot be made by anybody who has not the deployment's secret."""
     written = base64.urlsafe_b64encode(msgspec.json.encode(running)).decode().rstrip("=")
-    return f"{written}.{_seal(written, guard)}"
+    return f"{written}.{_signature(written, guard)}"
 
 
 def running_of(handle: str, guard: Guard) -> Running | None:
     """None where no gateway of the tenant's made it."""
-    written, _, seal = handle.partition(".")
-    if not hmac.compare_digest(seal.encode(), _seal(written, guard).encode()):
+    written, _, signature = handle.partition(".")
+    if not hmac.compare_digest(signature.encode(), _signature(written, guard).encode()):
         return None
     padded = written + "=" * (-len(written) % 4)
     return msgspec.json.decode(base64.urlsafe_b64decode(padded), type=Running)
 
 
-def _seal(written: str, guard: Guard) -> str:
+def _signature(written: str, guard: Guard) -> str:
     key = derived_key(guard.key, "tasks")
     return hmac.digest(key, f"{guard.tenant}.{written}".encode(), "sha256").hex()[:32]
 
 
 def _told(state: TaskState, handle: str, guard: Guard) -> dict[str, Any]:
-    """A task as the protocol writes it, without secrets and without what came of it."""
+    """A task as the protocol writes it, without secrets and without its result."""
     told = {
         "status": state.status,
         "statusMessage": side_messages.progress_message(state.status_message, guard),

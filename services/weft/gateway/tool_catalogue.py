@@ -53,7 +53,7 @@ class ToolCatalogue:
             await asyncio.wait_for(self.complete.wait(), LEARN_SECONDS)
 
     def tool(self, name: str) -> GatewayTool:
-        """By id, by id and hash, or by the name that hosts are told. Raises `Refused`."""
+        """By id, by id and hash, or by the name that hosts see. Raises `Refused`."""
         tool_id, wanted = self._named(name)
         tool = self.tools.get(tool_id)
         if tool is None:
@@ -70,7 +70,7 @@ class ToolCatalogue:
         return self._named(name)[0] in self.tools
 
     def _named(self, name: str) -> tuple[str, str]:
-        """Id and hash that a name stands for; servers may have a `#` in their own names."""
+        """The id and hash in a name; servers may have a `#` in their own names."""
         tool_id = self.names.get(name, name)
         if tool_id in self.tools:
             return tool_id, ""

@@ -38,8 +38,8 @@ PING_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
-class Asked(Protocol):
-    """Who answers what an upstream asks of its client."""
+class AnswersRequests(Protocol):
+    """Answers an upstream's requests to its client."""
 
     async def __call__(
         self, upstream: Upstream, request: types.InputRequest
@@ -55,7 +55,7 @@ class Upstream:
         manifest: Manifest | None,
         sign_in: Path,
         *,
-        asked: Asked,
+        asked: AnswersRequests,
         changed: Callable[[Upstream], Awaitable[None]],
         notified: Callable[[Upstream, types.ServerNotification], Awaitable[None]],
         refused: Callable[[Upstream, types.JSONRPCRequest], None],

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import logging
-import signal
-import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import uvicorn
 
@@ -17,13 +13,10 @@ from weft.http.clients import Clients
 from weft.http.grants import Grant, Grants
 from weft.runtime.logs import fields, set_up_logging
 from weft.runtime.settings import Settings
-from weft_schemas.errors import ConfigurationError
+from weft.web_server import WebServer, listener
 
 DRAIN_SECONDS = 10
 """From the signal to the end, for the requests in work."""
-
-BACKLOG = 1_024
-"""Connections that may wait to be taken."""
 KEEP_ALIVE_SECONDS = 75
 """A quiet connection is closed after so long: later than a load balancer in front of it does, which
 would else send a request into one that is just being closed."""
@@ -52,10 +45,10 @@ async def serve(
         open_grant(settings.tenant, settings.principal) if grants is None else grants
     )
     set_up_logging("serve", settings.log_level)
-    listening_on = listener(host, port)
+    listening_on = listener(host, port, "choose another --port")
     async with Clients(settings) as clients:
         application = Application(clients, given, most_bytes=most_bytes, rate=rate)
-        server = _Server(
+        server = WebServer(
             uvicorn.Config(
                 application.asgi(),
                 log_config=None,
@@ -66,49 +59,7 @@ async def serve(
             )
         )
 
-        def end() -> None:
-            application.closing.set()
-            server.should_exit = True
-
         _logger.info("listening", extra=fields(port=listening_on.getsockname()[1]))
         listening(listening_on.getsockname()[1])
-        with _signals(end):
+        with server.ended_by_signals(application.closing.set):
             await server.serve(sockets=[listening_on])
-
-
-class _Server(uvicorn.Server):
-    """uvicorn without its signal handling, which ends a drained process by the signal again."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-@contextlib.contextmanager
-def _signals(end: Callable[[], None]) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    for number in numbers:
-        loop.add_signal_handler(number, end)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
-
-
-def listener(host: str, port: int) -> socket.socket:
-    """A listening socket. It says that it is TCP, which `socket.create_server` leaves open: asyncio
-    then sends small answers at once, and not after the 40 ms that Nagle's algorithm waits."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen(BACKLOG)
-        return made
-    except OSError as error:
-        made.close()
-        raise ConfigurationError(
-            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port"
-        ) from None

@@ -27,7 +27,7 @@ _LOOK_SECONDS = 0.1
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
-    """What came of a rebuild."""
+    """The result of a rebuild."""
 
     path: Path
     sequence: int

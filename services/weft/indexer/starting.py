@@ -51,7 +51,7 @@ async def reopen(
     connection: Connection, generations: Generations, path: Path, encoding: str
 ) -> Writer:
     """The writer of the current generation. If something was erased since it was last written,
-    nobody reads it until the erased content is gone."""
+    no process reads it until the erased content is gone."""
     await check_replaceable(connection, path, encoding)
     writer = await Writer.open(path, encoding, connection)
     try:

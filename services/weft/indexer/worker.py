@@ -41,7 +41,7 @@ IDLE_BATCH = 500
 
 
 async def service(process: Process) -> None:
-    """Fold until the process stops; until then stand by where another indexer writes.
+    """Fold until the process stops; stand by as long as another indexer writes.
 
     Raises `Unavailable` and `Forbidden` as the log does.
     """
@@ -58,7 +58,7 @@ async def service(process: Process) -> None:
 
 
 async def _stand_by(process: Process, lock: Lock) -> bool:
-    """Wait for the lock; False where the process is told to stop meanwhile."""
+    """Wait for the lock; False if the process has to stop first."""
     said = False
     while not process.stopping.is_set():
         if lock.acquire():
@@ -185,7 +185,7 @@ class Indexer:
         await writer.seal()
 
     async def _look(self, writer: Writer, log: Follower) -> None:
-        """Do what is due besides folding; return when the follower should stop."""
+        """Do other due work than folding; return when the follower should stop."""
         async with Publisher(self._process.connection) as publisher:
             while True:
                 await asyncio.sleep(LOOK_SECONDS)
@@ -232,7 +232,8 @@ class Indexer:
         _log.warning("the read model is rebuilt", extra=fields(why=str(error)))
         self._process.health.report("read model", f"rebuilding: {error}")
         await self._close()
-        # What stands in the old file is damaged, or of another log or schema: nobody may read on.
+        # The old file is damaged, or belongs to another log or schema: it must not be read any
+        # more.
         current = self._generations.current()
         if current is not None:
             self._generations.condemn(current, str(error))

@@ -101,7 +101,7 @@ class Writer:
         return self._fold.checkpoint
 
     async def fold(self, followed: Followed, step: Step = _no_step) -> Folded:
-        """Fold what was followed, in one transaction."""
+        """Fold the records, in one transaction."""
         identity = msgspec.json.encode(followed.identity).decode()
         folded = await self._run(lambda: self._apply(followed, identity, step))
         self.identity = followed.identity
@@ -118,7 +118,7 @@ class Writer:
         return self._scrubbed if self.unscrubbed else self.checkpoint
 
     async def digest(self) -> str:
-        """The content digest of what is folded."""
+        """The content digest of the read model."""
         return await self._run(lambda: content_digest(self._db))
 
     async def quiet(self, before_ns: int, limit: int) -> list[SessionRow]:

@@ -20,8 +20,9 @@ import nats.nuid
 from weft.log.api import call, forbidden
 from weft.log.batch import FLOW, Batch, decode
 from weft.log.connection import Connection, Listener
+from weft.log.in_flight import WINDOW
 from weft.log.message import Ack, Message, Messages, each
-from weft.log.publishing import WINDOW, Publisher
+from weft.log.publishing import Publisher
 from weft_schemas.errors import Overloaded, Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 

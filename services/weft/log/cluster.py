@@ -20,7 +20,7 @@ QUORUM_SECONDS = 60.0
 class EmbeddedCluster:
     """`async with EmbeddedCluster(folder) as cluster:`, then `connect(cluster.url)`.
 
-    Each node keeps its data in a folder of its own under `data_dir`. Raises as `EmbeddedServer`.
+    Each node has its own data folder under `data_dir`. Raises as `EmbeddedServer` does.
     """
 
     def __init__(self, data_dir: Path | str) -> None:

@@ -116,7 +116,7 @@ class Connection(Client):
         return Listener(self, subscription)
 
     async def unlisten(self, subscription: Any) -> None:
-        """End a subscription of `listen` once its handler has had every message."""
+        """End a subscription of `listen` after its handler has got every message."""
         await subscription.drain()
 
     def write_soon(self, commands: bytes) -> None:

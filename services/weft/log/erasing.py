@@ -34,8 +34,8 @@ async def erase_all(
     sequences: Sequence[int],
     told: Callable[[int], None] = lambda erased: None,
 ) -> int:
-    """`erase` many, `AT_ONCE` at a time; `told` hears how many are done. Returns how many were
-    there."""
+    """`erase` many, `AT_ONCE` at a time; `told` is called with the number done. Returns how
+    many existed."""
     there = 0
     for start in range(0, len(sequences), AT_ONCE):
         some = sequences[start : start + AT_ONCE]

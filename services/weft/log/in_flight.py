@@ -22,6 +22,10 @@ from weft.log.timeouts import cancelled
 from weft.log.wire import status
 from weft_schemas.errors import InvalidInput, Unavailable
 
+TIMEOUT_SECONDS = 15.0
+"""Until a publish counts as unknown: over twice a cluster's measured failover of 4.4 to 5.9 s."""
+WINDOW = 4_096
+"""Most messages without an answer; as many as nats-py's `publish_async` allows."""
 RETRY_SECONDS = 2.0
 """A message without an answer is sent again after this."""
 SOON_SECONDS = 0.25
@@ -40,14 +44,14 @@ Settled = Callable[[int, Outcome], None]
 class InFlight:
     """The unanswered messages of one publisher, in the order in which they were first sent."""
 
-    def __init__(self, connection: Connection, timeout: float, window: int) -> None:
-        """`timeout`: seconds until an outcome counts as unknown. `window`: most messages at a
-        time."""
+    def __init__(
+        self, connection: Connection, *, timeout: float = TIMEOUT_SECONDS, window: int = WINDOW
+    ) -> None:
         self.connection = connection
         self.timeout = timeout
         self._window = window
         self._inbox = connection.new_inbox()
-        self._in_flight: dict[int, _Flight] = {}
+        self._in_flight: dict[int, _Pending] = {}
         self._bytes = 0
         self._last = 0
         self._room = asyncio.Event()
@@ -91,8 +95,8 @@ class InFlight:
             return b""
         now = asyncio.get_running_loop().time()
         again = now + RETRY_SECONDS
-        flight = _Flight(message, message.subject, data, index, settled, now, again, now)
-        self._in_flight[token] = flight
+        pending = _Pending(message, message.subject, data, index, settled, now, again, now)
+        self._in_flight[token] = pending
         self._bytes += len(data)
         return data
 
@@ -108,66 +112,66 @@ class InFlight:
 
     def _answered(self, subject: bytes, _: bytes, payload: bytes, headers: bytes | None) -> None:
         token = int(subject[len(self._inbox) + 1 :])
-        flight = self._in_flight.get(token)
-        if flight is None:
+        pending = self._in_flight.get(token)
+        if pending is None:
             return
         if status(headers)[0] == 503:
             # No stream listens, as in a cluster that is electing a leader.
-            flight.put_off(asyncio.get_running_loop().time())
+            pending.put_off(asyncio.get_running_loop().time())
             return
         reply = _decode(payload)
         if reply.error is None:
             if reply.duplicate:
-                self._question(token, flight, reply.seq)
+                self._question(token, pending, reply.seq)
             else:
                 self._settle(token, Ack(reply.seq))
             return
-        error = error_of(reply.error, f"publish to {flight.subject}")
+        error = error_of(reply.error, f"publish to {pending.subject}")
         if isinstance(error, Unavailable):
-            flight.put_off(asyncio.get_running_loop().time())
+            pending.put_off(asyncio.get_running_loop().time())
         else:
             self._settle(token, error)
 
-    def _question(self, token: int, flight: _Flight, sequence: int) -> None:
-        if not flight.in_question:
-            flight.in_question = True
-            task = asyncio.create_task(self._answer_for(token, flight, sequence))
+    def _question(self, token: int, pending: _Pending, sequence: int) -> None:
+        if not pending.in_question:
+            pending.in_question = True
+            task = asyncio.create_task(self._answer_for(token, pending, sequence))
             self._questions.add(task)
             task.add_done_callback(self._questions.discard)
 
-    async def _answer_for(self, token: int, flight: _Flight, sequence: int) -> None:
+    async def _answer_for(self, token: int, pending: _Pending, sequence: int) -> None:
         """A duplicate of the same message counts as acknowledged. Otherwise the message is
         published again, under an id that nobody else can have used."""
         try:
-            is_own = await self._owning.is_own(flight.message, sequence)
+            is_own = await self._owning.is_own(pending.message, sequence)
         except Unavailable:
-            flight.put_off(asyncio.get_running_loop().time())
+            pending.put_off(asyncio.get_running_loop().time())
             return
         finally:
-            flight.in_question = False
+            pending.in_question = False
         if token not in self._in_flight:
             return
         if is_own:
-            self._settle(token, Ack(sequence, flight.attempts == 1))
+            self._settle(token, Ack(sequence, pending.attempts == 1))
             return
         _log.warning(
             "message %d of the log has the message id of %s, and is not the same: that is "
             "published under another id",
             sequence,
-            flight.subject,
+            pending.subject,
         )
-        self._bytes -= len(flight.data)
-        flight.message = msgspec.structs.replace(flight.message, message_id=secrets.token_hex(16))
+        self._bytes -= len(pending.data)
+        pending.message = msgspec.structs.replace(pending.message, message_id=secrets.token_hex(16))
         reply = f"{self._inbox}.{token}"
-        flight.data = command(flight.message, reply, self.connection.max_payload)
-        self._bytes += len(flight.data)
-        flight.put_off(asyncio.get_running_loop().time())
-        self.connection.write_soon(flight.data)
+        pending.data = command(pending.message, reply, self.connection.max_payload)
+        self._bytes += len(pending.data)
+        pending.put_off(asyncio.get_running_loop().time())
+        self.connection.write_soon(pending.data)
 
     def _settle(self, token: int, outcome: Outcome) -> None:
-        flight = self._in_flight.pop(token)
-        self._bytes -= len(flight.data)
-        flight.settled(flight.index, outcome)
+        pending = self._in_flight.pop(token)
+        self._bytes -= len(pending.data)
+        pending.settled(pending.index, outcome)
         if len(self._in_flight) <= self._window // 2 and self._bytes <= WINDOW_BYTES // 2:
             self._room.set()
 
@@ -191,8 +195,8 @@ class InFlight:
         """Time in which this process did not run (see `log/timeouts.py`) is not counted: answers
         that came meanwhile are still to be read."""
         if held_up > SOON_SECONDS:
-            for flight in self._in_flight.values():
-                flight.forgive(held_up, now)
+            for pending in self._in_flight.values():
+                pending.forgive(held_up, now)
 
     def _doubt_silence(self, now: float) -> None:
         """If a message has no answer though it was sent again, check whether the stream stores
@@ -205,35 +209,35 @@ class InFlight:
             self._doubted = now
             self._doubt = asyncio.create_task(self._give_up_where_stalled(oldest))
 
-    async def _give_up_where_stalled(self, oldest: _Flight) -> None:
+    async def _give_up_where_stalled(self, oldest: _Pending) -> None:
         """Only the oldest is sent for this check: all of them would slow down a slow server."""
         clock = asyncio.get_running_loop().time
         stream = stream_of(oldest.subject)
         connection = self.connection
         if not await stores_nothing(connection, stream, lambda: connection.write_soon(oldest.data)):
             return
-        for token, flight in tuple(self._in_flight.items()):
-            if flight.is_silent(clock()) and stream_of(flight.subject) == stream:
-                self._settle(token, stalled(flight.subject))
+        for token, pending in tuple(self._in_flight.items()):
+            if pending.is_silent(clock()) and stream_of(pending.subject) == stream:
+                self._settle(token, stalled(pending.subject))
 
     def _refuse(self, subject: str) -> None:
         """The server names only the subject of a message that it dropped."""
-        for token, flight in tuple(self._in_flight.items()):
-            if flight.subject.lower() == subject:
-                self._settle(token, forbidden(flight.subject))
+        for token, pending in tuple(self._in_flight.items()):
+            if pending.subject.lower() == subject:
+                self._settle(token, forbidden(pending.subject))
 
     def _send_again(self, due: float) -> None:
         """In the order of the first sending, so that a session's events keep their order. Each
         retry waits longer than the one before, so that a slow server does not get more work."""
         now = asyncio.get_running_loop().time()
-        for flight in self._in_flight.values():
-            if flight.retry_at <= due and not flight.in_question:
-                flight.attempts += 1
-                flight.retry_at = now + RETRY_SECONDS * flight.attempts
-                self.connection.write_soon(flight.data)
+        for pending in self._in_flight.values():
+            if pending.retry_at <= due and not pending.in_question:
+                pending.attempts += 1
+                pending.retry_at = now + RETRY_SECONDS * pending.attempts
+                self.connection.write_soon(pending.data)
 
 
-class _Flight(msgspec.Struct):
+class _Pending(msgspec.Struct):
     """A message without an answer."""
 
     message: Message

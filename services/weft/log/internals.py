@@ -59,7 +59,7 @@ PARSED = ("buf", "state", "needed", "header_needed", "msg_arg")
 
 
 def missing() -> list[str]:
-    """What nats-py lacks of what is used here; empty where this works."""
+    """The internals used here that nats-py lacks; empty if none is missing."""
     client = Client()
     lacks = [name for name in FIELDS if not hasattr(client, name)]
     lacks += [name for name in METHODS if not callable(getattr(client, name, None))]

@@ -11,25 +11,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from weft.log.connection import Connection
 from weft.log.in_flight import InFlight
 from weft.log.message import Ack, Message, Messages, Outcome, acks_of, each
 
-TIMEOUT_SECONDS = 15.0
-"""Until a publish counts as unknown: over twice a cluster's measured failover of 4.4 to 5.9 s."""
-WINDOW = 4_096
-"""Most messages without an answer; as many as nats-py's `publish_async` allows."""
 CHUNK_BYTES = 64 * 1024
 """Handed to the socket at once."""
 
 
 class Publisher(InFlight):
     """`async with Publisher(connection) as publisher:`, for any number of tasks at once."""
-
-    def __init__(
-        self, connection: Connection, *, timeout: float = TIMEOUT_SECONDS, window: int = WINDOW
-    ) -> None:
-        super().__init__(connection, timeout, window)
 
     async def publish(
         self,

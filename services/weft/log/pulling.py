@@ -70,7 +70,7 @@ class Raw(NamedTuple):
 
 class Puller(Generic[T]):
     """Iterates over what comes from one consumer; subclasses say what that is. Keeps `_wanted()`
-    messages requested or buffered, and begins anew when nothing can come any more."""
+    messages requested or buffered, and starts again when no more can come."""
 
     GONE_SECONDS = 10.0
     """How long a missing consumer or stream may take to be provisioned again. Counted in checks, so
@@ -169,7 +169,7 @@ class Puller(Generic[T]):
         self._top_up()
 
     def _top_up(self) -> None:
-        """Request more once half of what is wanted has arrived."""
+        """Request more once half of the requested messages have arrived."""
         wanted = self._wanted()
         missing = wanted - self._requested - len(self._buffer)
         if self._trouble or missing <= 0 or missing * 2 < wanted:

@@ -39,7 +39,7 @@ async def gather(
         if payload:
             answers.append(bytes(payload))
         if not first.done():
-            # An empty message is the server's status that nobody listens.
+            # An empty message is the server's status for "no responders".
             first.set_result(bool(payload))
 
     inbox = connection.new_inbox()

@@ -146,7 +146,7 @@ def _bucket(name: str) -> Config:
 
 
 def diff(wanted: Topology, actual: Topology) -> list[Change]:
-    """The changes to make to `actual`, in order; what is only in `actual` is ignored."""
+    """The changes to make to `actual`, in order; fields that only `actual` has are ignored."""
     changes: list[Change] = []
     for name, config in wanted.streams.items():
         changes += _compare(f"stream {name}", config, actual.streams.get(name), _stream_action)

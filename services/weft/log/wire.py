@@ -37,7 +37,7 @@ def is_from_tenant(reply: str) -> bool:
 
 
 def header_block(headers: Mapping[str, str]) -> bytes:
-    """Headers as they stand in a message.
+    """The headers of a message, as bytes.
 
     Raises `InvalidInput` for a line break in a value: it would be read as another header.
     """

@@ -1,4 +1,4 @@
-"""A tool call as text: its name and every argument, however its publisher wrote it."""
+"""A tool call as text: its name and every argument, in whatever form it was published."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class _Source(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a derived event stands."""
+    """The place of a derived event in the log."""
 
     version: int
     """Its sequence."""

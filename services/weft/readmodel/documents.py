@@ -50,8 +50,8 @@ class Documents:
         self._db.execute(_sql.supersede, (until, item))
 
     def flush(self) -> None:
-        """Write what was added to the tail; where that would grow long, its full segments as
-        postings."""
+        """Write the added documents to the tail; if it would grow long, write its full segments
+        as postings."""
         rows: list[tuple[int, int, int, str]] = []
         for session, documents in self._new.items():
             sealed = self._seal_long(session, documents)
@@ -69,8 +69,8 @@ class Documents:
         return bool(self._full)
 
     def seal(self) -> None:
-        """Seal the full segments that `flush` left in the tail, in a transaction, when nobody waits
-        for what was added."""
+        """Seal the full segments that `flush` left in the tail. Called in a transaction, when
+        no request waits for the new documents."""
         for session in sorted(self._full):
             tail = self._tail(session)
             if tail:

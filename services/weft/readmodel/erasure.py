@@ -47,8 +47,9 @@ def erase_tenant(db: sqlite3.Connection, tenant: str, at: int) -> None:
 def erase_scope(
     db: sqlite3.Connection, tenant: str, scope: str, at: int, unreadable: Iterable[int] = ()
 ) -> None:
-    """Delete what stands before `at`; what names the scope later is remembered anew. `unreadable`
-    are records that no fold could decode. Nothing that was folded may wait to be written."""
+    """Delete what came before `at`; items that name the scope later are remembered as usual.
+    `unreadable` are records that no fold could decode. Nothing that was folded may wait to be
+    written."""
     place = {"tenant": tenant, "scope": scope, "at": at}
     db.execute(_scope.collect)
     db.execute(_scope.clear)
@@ -89,7 +90,7 @@ def _close_ranks(db: sqlite3.Connection, number: int, at: int) -> None:
 def _index_again(
     db: sqlite3.Connection, number: int, documents: Documents, states: Sessions
 ) -> None:
-    """The text index of what is left, made as the fold makes it."""
+    """The text index of the remaining items, built as the fold builds it."""
     tenant, session = db.execute(_scope.own, (number,)).fetchone()
     state = states.find(tenant, session)
     assert state is not None

@@ -120,8 +120,8 @@ class Fold:
         return folded
 
     def seal(self) -> None:
-        """Seal what the text index holds in its tail, in a transaction of its own: the same is
-        found before and after, so that nobody needs to wait for it."""
+        """Seal the text index's tail in a separate transaction. Searches find the same before
+        and after, so no request has to wait for it."""
         if self._documents.is_due:
             with transaction(self._db):
                 self._documents.seal()
@@ -136,7 +136,7 @@ class Fold:
                 folded.skipped += 1
 
     def _forget(self) -> None:
-        """Rows changed underneath what is kept in memory."""
+        """The rows were changed, so the state in memory is out of date."""
         self._bodies.forget()
         self._documents.forget()
         self._sessions.forget()

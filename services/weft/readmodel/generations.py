@@ -104,7 +104,7 @@ class Generations:
         self._successor.unlink(missing_ok=True)
 
     def new(self) -> Path:
-        """A file name that no generation has had."""
+        """A file name that no generation has used."""
         used = [int(_NAME.match(path.name)[1]) for path in self._files()]  # type: ignore[index]
         return self.folder / f"generation-{max(used, default=0) + 1:06}.sqlite"
 
@@ -118,7 +118,7 @@ class Generations:
             os.replace(self._condemned, self._mended)
 
     def retire(self) -> None:
-        """Leave no generation current: readers are told to wait for the next one."""
+        """Make no generation current, so that readers wait for the next one."""
         self._pointer.unlink(missing_ok=True)
 
     def condemn(self, path: Path, why: str) -> None:
@@ -278,7 +278,7 @@ def reader_lock(path: Path) -> Lock:
 
 
 def _remove(path: Path) -> bool:
-    """Delete a generation that nobody reads or builds."""
+    """Delete a generation that no process reads or builds."""
     lock = Lock(path.with_name(f"{path.name}.readers"))
     if not lock.acquire():
         return False

@@ -68,7 +68,7 @@ class PageChecksums:
         self._stamp: tuple[int, int] | None = None
         """Time and size of the file when it was last found intact."""
         self._next = 0
-        """The page at which `look` goes on."""
+        """The page at which `look` continues."""
 
     def are_known(self) -> bool:
         """Whether there are checksums; a file of an earlier release has none."""
@@ -222,7 +222,7 @@ class PageChecksums:
         sums, length = noted.sums, found[1] // noted.page_bytes
         known, damaged = len(sums), []
         del sums[length:]
-        # Nothing stands yet where the file grew around a page that a reader held up.
+        # A hole: the file grew past a page that a reader delayed.
         sums.extend([zlib.crc32(bytes(size))] * (length - known))
         pages = {*range(known + 1, length + 1), *(page for page in expected if page <= length)}
         for number, one in self._each(pages, size):

@@ -39,7 +39,7 @@ def clip(terms: list[str]) -> list[str]:
 
 
 def length_code(words: int) -> int:
-    """Where a length in words stands on the logarithmic scale, 0 to 255."""
+    """The place of a length in words on the logarithmic scale, 0 to 255."""
     return min(255, round(_STEPS * log2(max(1, words))))
 
 

@@ -20,7 +20,8 @@ class Derivation(msgspec.Struct, frozen=True):
 
 
 def superseded_by(new: Derivation, known: Iterable[Derivation]) -> list[Derivation] | None:
-    """Which known ones `new` supersedes from its own sequence on; None where it does not count.
+    """The known ones that `new` supersedes from its own sequence on; None if `new` does not
+    count.
 
     Of one source, run and part the first counts. A newer source event about the same thing
     outranks an older; of one source a named run outranks live work (an empty name), and of two

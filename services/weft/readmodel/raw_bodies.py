@@ -11,7 +11,7 @@ from weft_schemas.events import decode_event
 from weft_schemas.items import ContextItem
 
 KEPT = 32 << 20
-"""Characters that are kept, where the log gives the rest again: enough for the backlog of a busy
+"""Characters held in memory; the log gives the rest again. Enough for the backlog of a busy
 firewall."""
 
 Read = Callable[[int], bytes | None]
@@ -23,7 +23,7 @@ class RawBodies:
     """Bodies by their item's sequence; the oldest are forgotten first."""
 
     def __init__(self, read: Read | None = None) -> None:
-        """Without `read` nothing is forgotten by itself: it would not come back."""
+        """Without `read` no body is dropped, because it could not be read again."""
         self._read = read
         self._kept: OrderedDict[int, str] = OrderedDict()
         self._size = 0

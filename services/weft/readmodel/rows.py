@@ -26,7 +26,7 @@ def decompressed(data: bytes) -> str:
 
 
 class ItemRow(msgspec.Struct, frozen=True, dict=True):
-    """One item as it stood at the sequence read."""
+    """One item as of the sequence read."""
 
     sequence: int
     """Log sequence of the item: its identity in the log and its place in time."""

@@ -132,7 +132,7 @@ class IndexSearch:
                 text: before // WIDTH + _until(newest or b"", self._count % BLOCK)
                 for text, before, newest in self._db.execute(_sql.lengths_until, place)
             }
-        unsealed = self._tail.holding(wanted, self._count)
+        unsealed = self._tail.lookup(wanted, self._count)
         return [
             _Term(text, sealed.get(text, 0) + len(hits), hits, asked)
             for text, asked in wanted.items()

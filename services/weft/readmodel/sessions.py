@@ -64,10 +64,11 @@ class Sessions:
         return state
 
     def flush(self) -> None:
-        """Write the counters: what is counted next begins with the rows."""
+        """Write the counters; later counts start from the rows."""
         self._db.executemany(_sql.update_session, map(asdict, self._known.values()))
         self._known.clear()
 
     def forget(self) -> None:
-        """Drop what is in memory: the rows changed underneath, or the transaction failed."""
+        """Drop the state in memory, after the rows were changed elsewhere or the transaction
+        failed."""
         self._known.clear()

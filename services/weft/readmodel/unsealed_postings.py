@@ -11,7 +11,7 @@ from weft.readmodel.erasure import newest_tombstone
 from weft.readmodel.postings import BLOCK, Postings, invert, posting
 from weft.readmodel.sql import statements
 
-KEPT = 1_000_000
+CACHED_CHARACTERS = 1_000_000
 """Characters of terms that a connection keeps; with their postings some 25 MB."""
 
 _sql = statements("postings")
@@ -47,7 +47,7 @@ class UnsealedPostings:
             invert((document, length, terms.split("\n")), self._postings)
         self._texts.clear()
 
-    def holding(self, wanted: Collection[str], count: int) -> dict[str, list[int]]:
+    def lookup(self, wanted: Collection[str], count: int) -> dict[str, list[int]]:
         """Postings of each term in the session's first `count` documents, newest first; without the
         terms that none of them holds."""
         found = {term: [*hits] for term in wanted if (hits := self._postings.get(term))}
@@ -66,7 +66,7 @@ class UnsealedCache:
     it, since a session's number can be reused."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, UnsealedPostings] = OrderedDict()
+        self._cached: OrderedDict[int, UnsealedPostings] = OrderedDict()
         self._characters = 0
         self._tombstone = 0
 
@@ -85,22 +85,22 @@ class UnsealedCache:
         tail.extend(db.execute(_sql.tail, (session, tail.end)))
         if asked_again:
             tail.index()
-        self._keep(session, tail)
+        self._store(session, tail)
         return tail
 
     def _taken(self, session: int) -> UnsealedPostings | None:
-        tail = self._kept.pop(session, None)
+        tail = self._cached.pop(session, None)
         self._characters -= tail.characters if tail else 0
         return tail
 
-    def _keep(self, session: int, tail: UnsealedPostings) -> None:
-        self._kept[session] = tail
+    def _store(self, session: int, tail: UnsealedPostings) -> None:
+        self._cached[session] = tail
         self._characters += tail.characters
-        while self._characters > KEPT:
-            _, oldest = self._kept.popitem(last=False)
+        while self._characters > CACHED_CHARACTERS:
+            _, oldest = self._cached.popitem(last=False)
             self._characters -= oldest.characters
 
     def _forget_erased(self, newest: int) -> None:
         if newest != self._tombstone:
-            self._kept.clear()
+            self._cached.clear()
             self._characters, self._tombstone = 0, newest

@@ -281,7 +281,7 @@ class SessionView:
         return self._tails.of(self._db, self._number)
 
     def _items_until(self, items: int, folded: int) -> int:
-        """How many items stand at or before the sequence read, of those until `folded`."""
+        """The number of items at or before the sequence read, of those up to `folded`."""
         if self.sequence == folded or not items:
             return items
 

@@ -1,5 +1,5 @@
-"""ChoiceGraph as a value: checked, measured and drawn. Children stand after their parent and every
-node has one way in, so there is no cycle to find."""
+"""ChoiceGraph as a value: checked, measured and drawn. Children come after their parent and
+every node has one way in, so there is no cycle to find."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ CANDIDATES = 8
 """Per parameter."""
 _MOST_PARAMETERS = 64
 _DEEPEST = 3
-"""Levels of objects and lists within a schema whose leaves are parameters of their own."""
+"""Levels of nested objects and lists whose leaves count as separate parameters."""
 
 _GENERAL = frozenset(words_of("id name number code value type key text title list info data"))
 """Words that many parameters share: half a match, where the others differ."""

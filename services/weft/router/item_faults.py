@@ -17,7 +17,7 @@ MOST_DESCRIPTION = 64 * 1024
 """Characters: a model reads a few hundred, the router a few thousand."""
 _MOST_NAME = 256
 _MOST_ID = 128
-"""Bytes: as providers allow for a tool's name; an id stands on its card whole."""
+"""Bytes, as providers allow for a tool's name: a card shows the whole id."""
 _MOST_SCHEMA = 256 * 1024
 """Bytes of one schema in JSON."""
 

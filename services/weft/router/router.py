@@ -27,7 +27,7 @@ _FAILED = 0.5
 _FUSED_FROM = 50
 """Best of each scorer that are joined."""
 _REBUILT_FROM = 0.25
-"""Share of a catalogue whose change is cheaper to build anew than to put in piece by piece."""
+"""Share of changed items from which a full rebuild is cheaper than single updates."""
 
 
 class Router:
@@ -141,7 +141,7 @@ class Router:
         return sorted({item_id for name in names for item_id in self._names.get(name, ())})
 
     def graph(self) -> ChoiceGraph:
-        """The graph as it stands."""
+        """The current graph."""
         return self._tree.graph()
 
     def _built(self) -> Tree:

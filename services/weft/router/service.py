@@ -36,7 +36,7 @@ from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica, apart
 from weft.runtime.request_server import RequestServer
-from weft.runtime.requests import Asked
+from weft.runtime.requests import ReceivedRequest
 from weft.secrets.own import Own, own_rules
 from weft.secrets.scanning import as_shown
 from weft_schemas.errors import NotFound, Unavailable
@@ -120,7 +120,7 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
 
 
 def warm(encoding: str) -> None:
-    """What the processes of the pool are forked with, besides this module."""
+    """Load the encoding before the pool's processes are forked."""
     tokens.counter(encoding)
 
 
@@ -166,7 +166,7 @@ class Routing:
         self._publisher = publisher
         self._transformer = transformer
 
-    async def route(self, asked: Asked[RouteRequest]) -> RouteReply:
+    async def route(self, asked: ReceivedRequest[RouteRequest]) -> RouteReply:
         """The cards, recorded as a decision. Raises `NotFound` for an unknown catalogue."""
         request = asked.request
         held = await self._catalogues.held(
@@ -181,7 +181,9 @@ class Routing:
         await self._record("routed", _audit(asked, request, reply), reply.id)
         return reply
 
-    async def hydrate(self, asked: Asked[HydrateRequest]) -> HydrationResult | msgspec.Raw:
+    async def hydrate(
+        self, asked: ReceivedRequest[HydrateRequest]
+    ) -> HydrationResult | msgspec.Raw:
         """The tool and the session's values for it. Raises `NotFound` for an unknown catalogue or
         tool, `Unavailable` without a replica."""
         request = asked.request
@@ -213,13 +215,13 @@ class Routing:
         with self._pool.noted(wanted.tenant):
             return hydration(model, wanted)
 
-    async def choose(self, asked: Asked[ChoiceRequest]) -> ChoiceReply:
-        """Record what was taken of a decision."""
+    async def choose(self, asked: ReceivedRequest[ChoiceRequest]) -> ChoiceReply:
+        """Record which tool was chosen."""
         request = asked.request
         audit = ChoiceAudit(asked.tenant, asked.session, request.decision, request.item)
         return ChoiceReply(await self._record("chosen", audit, f"{request.decision}-choice"))
 
-    async def _routing_query(self, asked: Asked[RouteRequest]) -> str:
+    async def _routing_query(self, asked: ReceivedRequest[RouteRequest]) -> str:
         """The query as the transformer words it, which may be a model: what the policy knows as
         secrets is masked before, and nothing is handed to it where no policy can be read."""
         query, place = asked.request.query, Place(asked.tenant, asked.session)
@@ -231,7 +233,9 @@ class Routing:
             return query
         return await asyncio.to_thread(self._transformer, as_shown(query, own))
 
-    async def _experienced(self, asked: Asked[RouteRequest], held: CatalogRouter) -> RouteRequest:
+    async def _experienced(
+        self, asked: ReceivedRequest[RouteRequest], held: CatalogRouter
+    ) -> RouteRequest:
         if asked.session == TENANT_SESSION:
             return asked.request
         place = Place(asked.tenant, asked.session)
@@ -305,7 +309,9 @@ def tool_named(held: CatalogRouter, request: HydrateRequest) -> SelectableItem:
     return found
 
 
-def _audit(asked: Asked[RouteRequest], request: RouteRequest, reply: RouteReply) -> RouteAudit:
+def _audit(
+    asked: ReceivedRequest[RouteRequest], request: RouteRequest, reply: RouteReply
+) -> RouteAudit:
     return RouteAudit(
         id=reply.id,
         tenant=asked.tenant,

@@ -1,4 +1,5 @@
-"""What a session tells a router besides the query: which tools it used, and which just failed."""
+"""What a session tells a router in addition to the query: which tools it used, and which
+failed."""
 
 from __future__ import annotations
 

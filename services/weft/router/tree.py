@@ -25,7 +25,7 @@ class Node:
         self.weights = weights
         self.item = item
         self.first = item.id if item else ""
-        """The lowest id at or below: equal scores are told apart by it."""
+        """The lowest id at or below it, which breaks ties between equal scores."""
         self.traits: Traits | None = None
         """Of a leaf, made when first compared: words of its name, and of all its text."""
         self.parent: Node | None = None

@@ -8,11 +8,8 @@ two subscribers of our own (`runtime/events.py`, `runtime/requests.py`).
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import signal
-import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -28,7 +25,8 @@ from weft.runtime.parent_death import die_with_parent
 from weft.runtime.process import Process, Service
 from weft.runtime.roll_call import answer_roll_calls
 from weft.runtime.settings import Settings
-from weft_schemas.errors import ConfigurationError, Unavailable, WeftError
+from weft.web_server import WebServer, listener
+from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
 _logger = logging.getLogger(__name__)
@@ -53,8 +51,9 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     die_with_parent()
     set_up_logging(name, settings.log_level)
     process = Process(name, settings)
-    listener = _listener(settings)
-    process.http_port = listener.getsockname()[1]
+    hint = "set WEFT_HTTP_PORT to a free port, or to 0"
+    listening = listener(settings.http_host, settings.http_port, hint)
+    process.http_port = listening.getsockname()[1]
     runner = _Runner(process, service)
     app = AsgiFastStream(
         process.broker,
@@ -65,7 +64,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
         on_shutdown=[runner.finish],
         after_shutdown=[runner.close],
     )
-    server = _Server(
+    server = WebServer(
         uvicorn.Config(
             app,
             log_config=None,
@@ -76,10 +75,10 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
         )
     )
     runner.on_end = server.stop
-    with _signals(server.stop, process.stopping):
+    with server.ended_by_signals(process.stopping.set):
         _logger.info("listening", extra=fields(port=process.http_port))
         try:
-            await server.serve(sockets=[listener])
+            await server.serve(sockets=[listening])
         except SystemExit:
             # uvicorn's way of saying that start-up failed.
             if runner.failure is None:
@@ -125,7 +124,7 @@ class _Runner:
             self.on_end()
 
     async def _until_log_answers(self) -> None:
-        """Whatever the answer is: the service reports what is wrong."""
+        """Any answer will do: the service itself reports errors."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + ELECTION_SECONDS
         while not self._process.stopping.is_set() and clock() < deadline:
@@ -149,44 +148,6 @@ class _Runner:
     async def close(self) -> None:
         if self._process.has_connection and not self._process.connection.is_closed:
             await self._process.connection.close()
-
-
-class _Server(uvicorn.Server):
-    """uvicorn without its signal handling, which raises the signal again after the shutdown."""
-
-    def stop(self) -> None:
-        self.should_exit = True
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-@contextlib.contextmanager
-def _signals(stop: Callable[[], None], stopping: asyncio.Event) -> Iterator[None]:
-    def end() -> None:
-        stopping.set()
-        stop()
-
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    for number in numbers:
-        loop.add_signal_handler(number, end)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
-
-
-def _listener(settings: Settings) -> socket.socket:
-    try:
-        return socket.create_server((settings.http_host, settings.http_port))
-    except OSError as error:
-        raise ConfigurationError(
-            f"cannot listen on {settings.http_host}:{settings.http_port}: {error.strerror}; "
-            "set WEFT_HTTP_PORT to a free port, or to 0"
-        ) from None
 
 
 def _routes(process: Process) -> list[tuple[str, Any]]:

@@ -61,7 +61,8 @@ class ArtifactStore:
     async def item(self, sequence: int, item_id: str) -> ContextItem:
         """The item that an artifact was taken from.
 
-        Raises `NotFound` where its event was erased, `Corrupt` where another one stands there.
+        Raises `NotFound` if its event was erased, `Corrupt` if there is another event at the
+        sequence.
         """
         event = (await self._log.read(sequence)).event()
         if not isinstance(event, ContextItem) or event.id != item_id:

@@ -45,7 +45,7 @@ class Derived(msgspec.Struct, frozen=True):
 
 
 class WorkContext:
-    """What a derive function is given besides its event."""
+    """The second argument of a derive function, after its event."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class WorkContext:
         untrusted_at: Callable[[int], tuple[ItemKind, ...]],
         run: str = "",
     ) -> None:
-        """`untrusted_at`: the kinds that get an envelope where they stand at a sequence. `run`
-        names the re-derivation that this is part of, empty for live work."""
+        """`untrusted_at` gives the kinds that get an envelope at a sequence. `run` names the
+        re-derivation that this belongs to; it is empty for live work."""
         self.policy_version, self.policy = policy
         self._untrusted_at = untrusted_at
         self._run = run
@@ -71,7 +71,7 @@ class WorkContext:
         return item.kind in self._untrusted_at(sequence or self.record.sequence)
 
     def origin(self, item_id: str = "", sequence: int = 0, run: str = "") -> Origin:
-        """The origin of what is derived: from this event, unless `sequence` names another."""
+        """The origin of a derived event: this event, unless `sequence` names another."""
         return Origin(
             sequence=sequence or self.record.sequence,
             item_id=item_id,

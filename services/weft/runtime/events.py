@@ -38,24 +38,25 @@ class EventSubscriber(StraightToHandler, BatchPullStreamSubscriber):
         self._decoder = _deliveries
         self._is_paused = False
         self.before: Callable[[list[Delivery]], list[Delivery]] = list
-        """Given each batch first; what it returns goes through the middlewares to the handler."""
+        """Gets each batch first; the deliveries that it returns go through the middlewares to
+        the handler."""
         self._consumer: Consumer | None = None
         self._consuming: asyncio.Task[None] | None = None
 
     async def ended(self) -> None:
-        """Return after `pause`, when the handler has had every batch. Raises what the handler
-        raises, and `ConfigurationError` and `Unavailable` as `Consumer` does."""
+        """Return after `pause`, when the handler has finished every batch. Raises the handler's
+        errors, and `ConfigurationError` and `Unavailable` as `Consumer` does."""
         assert self._consuming is not None, "start() comes before ended()"
         await self._consuming
 
     def pause(self) -> None:
-        """Take nothing more after the batch at hand; nothing at all if called before `start`."""
+        """Take no batch after the current one, and none at all if called before `start`."""
         self._is_paused = True
         if self._consumer is not None:
             self._consumer.stop()
 
     async def stop(self) -> None:
-        """Return what the handler has not had; acknowledgements are sent."""
+        """Return undelivered messages to the server; acknowledgements are sent."""
         self.pause()
         await cancelled(self._consuming)
         consumer, self._consumer = self._consumer, None

@@ -30,7 +30,7 @@ class Shares:
     """Limits of one service on requests at a time: in all, of a tenant and of a session."""
 
     def __init__(self, everybody: int, tenant: int, session: int, waiting: int) -> None:
-        """`waiting`: requests of one tenant that may wait besides those in work."""
+        """`waiting`: requests of one tenant that may wait, in addition to those in progress."""
         self._everybody = asyncio.Semaphore(everybody)
         self._limits = (tenant, session)
         self._waiting = waiting
@@ -52,7 +52,8 @@ class Shares:
         async with AsyncExitStack() as stack:
             stack.enter_context(own)
             theirs = stack.enter_context(self._door((tenant, session), self._limits[1]))
-            # The narrowest limit first: a request that waits there takes nobody else's place.
+            # The narrowest limit first, so that a request that waits takes no other tenant's
+            # place.
             for door in (theirs.room, own.room, self._everybody):
                 await stack.enter_async_context(door)
             yield
@@ -71,7 +72,7 @@ class Turns:
     def __init__(self) -> None:
         self._is_taken = False
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
-        """By tenant; whose turn is next stands first."""
+        """By tenant, in the order of their turns."""
         self._newest = ("", float("-inf"))
         self._other = self._newest
         """The last two tenants that came, and when."""
@@ -138,9 +139,9 @@ class _Door:
 
 
 class Arrivals(Generic[Arrived]):
-    """Begins what arrives: at once while it is little, and of a burst some of each tenant at a
-    time, with a look at the connection between, so that nobody waits behind a thousand of
-    another's."""
+    """Begins requests as they arrive: a few at once; of a burst some of each tenant, and the
+    event loop reads the connection in between. So no tenant waits behind a thousand requests of
+    another."""
 
     def __init__(self, begin: Callable[[Arrived], object]) -> None:
         self._begin = begin
@@ -150,7 +151,7 @@ class Arrivals(Generic[Arrived]):
         """Since the loop came by."""
 
     def __bool__(self) -> bool:
-        """Whether some of it is not begun."""
+        """Whether some requests are not begun."""
         return bool(self._held)
 
     def put(self, tenant: Hashable, one: Arrived) -> None:

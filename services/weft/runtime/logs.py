@@ -99,7 +99,7 @@ class _Counting(logging.Handler):
             self._causes[cause] = _Repeated()
 
     def close(self) -> None:
-        """Write what was only counted: the process ends."""
+        """Write the counts of suppressed lines at the end of the process."""
         self._write_counts()
         self._causes.clear()
         super().close()

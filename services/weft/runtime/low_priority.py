@@ -1,4 +1,4 @@
-"""Heavy work goes behind what somebody waits for."""
+"""Gives heavy work less processor time than requests that a client waits for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _AUTOGROUP = Path("/proc/self/autogroup")
 
 
 def lower_priority(niceness: int = NICENESS) -> None:
-    """Give this process, in a session of its own, a smaller share of the processor.
+    """Give this process a separate session with a smaller share of the processor.
 
     Where Linux groups processes by session (`sched_autogroup_enabled`), niceness counts within a
     session only, and every session gets the same share. So the session gets a niceness, too: see

@@ -60,7 +60,7 @@ class Metrics:
         self._lag.set(events)
 
     def in_flight(self, count: Callable[[], int]) -> None:
-        """Ask `count` for the events in flight whenever somebody looks."""
+        """Call `count` for the events in flight whenever the metric is read."""
         self._in_flight.set_function(count)
 
     def text(self) -> bytes:

@@ -1,4 +1,4 @@
-"""When a worker gives up a source event, and the event that records it. Pure functions.
+"""When a worker gives up on a source event, and the event that records this. Pure functions.
 
 The server itself never gives up a message: `max_deliver` is unlimited, since a message that runs
 out of deliveries disappears silently. These rules do, and the log records it.
@@ -106,7 +106,7 @@ def revives(event: RevivedEvent, worker: str) -> bool:
 
 
 def same_session(one: LogRecord, other: LogRecord) -> bool:
-    """Whether both stand in one session of one tenant."""
+    """Whether both are in the same session of the same tenant."""
     return place_of(one.subject) == place_of(other.subject)
 
 

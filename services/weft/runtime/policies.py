@@ -39,9 +39,8 @@ _log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def following_policies(connection: Connection) -> AsyncIterator[Policies]:
-    """The policies in the log: all that stand there now, and from then on each as it comes.
-
-    Their task `following` ends only with the error for which it cannot go on.
+    """The policies in the log: all current ones, then each new one as it comes. The task
+    `following` ends only with an error that stops it.
     """
     policies = Policies()
     policies.connection = connection
@@ -84,7 +83,8 @@ async def _follow(follower: Follower, policies: Policies) -> None:
 
 
 class Policies:
-    """The policies of every tenant, and of every session that one narrows, with their places."""
+    """The policies of every tenant, and of every session that has its own, with their
+    sequences."""
 
     following: asyncio.Task[None]
     connection: Connection
@@ -92,7 +92,7 @@ class Policies:
     def __init__(self) -> None:
         self._versions: dict[tuple[str, str | None], list[tuple[int, ContextPolicy]]] = {}
         self.known = 0
-        """How many are known: what was judged before this rose is judged again."""
+        """The number of known policies. Events judged before it rose are judged again."""
         self._newest = 0
         self._complete = 0
         """Up to this sequence all policies are known."""
@@ -141,7 +141,7 @@ class Policies:
         return own or self._at((tenant, None), at) or _DEFAULT
 
     def untrusted_kinds(self, tenant: str, session: str, at: int) -> tuple[ItemKind, ...]:
-        """What gets an envelope where it stands at a sequence of a session."""
+        """The kinds that get an envelope at a sequence of a session."""
         return self.of(tenant, session, at)[1].firewall.untrusted_kinds
 
     def _at(self, key: tuple[str, str | None], at: int | None) -> tuple[int, ContextPolicy] | None:

@@ -73,7 +73,8 @@ class Process:
 
 
 Service = Callable[[Process], Awaitable[None]]
-"""Runs until `process.stopping` is set, then drains and returns. Raises where it cannot go on."""
+"""Runs until `process.stopping` is set, then drains and returns. Raises if it cannot
+continue."""
 
 
 class Health:

@@ -66,7 +66,7 @@ class Replica:
         self._has_read = False
         """Whether a short read was done in this turn of the event loop."""
         self._reader = Reader(data_dir)
-        """Of the event loop: whoever reads does not wait meanwhile."""
+        """Used only in the event loop, and never across an await."""
         self._look: asyncio.Task[int] | None = None
         self._hurried = False
         self._doubted = float("-inf")
@@ -170,8 +170,8 @@ class Replica:
             reader.check()
 
     async def _leave_replaced(self) -> None:
-        """Close a generation that was replaced, even if nobody asks: its file stays on disk as
-        long as a reader has it open."""
+        """Close a replaced generation even without requests: its file stays on disk as long as
+        a reader has it open."""
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
             self._reader.leave_if_replaced()

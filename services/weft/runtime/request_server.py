@@ -20,7 +20,7 @@ from nats.aio.msg import Msg
 from weft.runtime.fair_queueing import Shares
 from weft.runtime.logs import safe_error
 from weft.runtime.process import Process
-from weft.runtime.requests import Around, Asked, Next, RequestSubscriber
+from weft.runtime.requests import Around, Next, ReceivedRequest, RequestSubscriber
 from weft_schemas.compile import ErrorReply
 from weft_schemas.errors import ERROR_HEADER, InvalidInput, Overloaded, WeftError
 from weft_schemas.subjects import parse_request
@@ -35,7 +35,7 @@ MOST_WAITING = 128 * 1024 * 1024
 _ROOM_FOR_HEADERS = 1_024
 
 Request = TypeVar("Request", bound=msgspec.Struct)
-Handler = Callable[[Asked[Any]], Awaitable[msgspec.Struct | msgspec.Raw]]
+Handler = Callable[[ReceivedRequest[Any]], Awaitable[msgspec.Struct | msgspec.Raw]]
 """Returns the reply, or its JSON if another process encoded it."""
 
 _log = logging.getLogger(__name__)
@@ -57,8 +57,8 @@ class RequestServer:
     async def answer(self, service: str, kind: type[Request], handler: Handler) -> None:
         """Answer the requests of `service`, JSON of `kind`, with what `handler` returns.
 
-        The handler is FastStream's and may ask for what it injects besides. It raises weft's
-        errors; any other is reported as internal and logged.
+        The handler is a FastStream handler, so its other arguments can be injected. It raises
+        weft's errors; any other error is logged and reported as internal.
         """
         subscriber = self._process.broker.requests(
             service, kind, self._group, self._replied, self._in_turn(service)

@@ -39,7 +39,7 @@ from weft_schemas.subjects import parse_request, requester
 Request = TypeVar("Request", bound=msgspec.Struct)
 
 
-class Asked(msgspec.Struct, Generic[Request], frozen=True):
+class ReceivedRequest(msgspec.Struct, Generic[Request], frozen=True):
     """One request and where it came from."""
 
     tenant: str
@@ -59,7 +59,7 @@ Around = Callable[[Next, StreamMessage[Msg]], Awaitable[Any]]
 
 
 class RequestSubscriber(StraightToHandler, CoreSubscriber):
-    """Passes each request to its handler as `Asked`, many at a time. `start` and `leave` may
+    """Passes requests to the handler as `ReceivedRequest`, many at a time. `start` and `leave` may
     alternate; requests from before are still answered."""
 
     def __init__(
@@ -117,7 +117,7 @@ class RequestSubscriber(StraightToHandler, CoreSubscriber):
         self._open.add(task)
         task.add_done_callback(self._open.discard)
 
-    async def _asked(self, message: StreamMessage[Msg]) -> Asked[Any]:
+    async def _asked(self, message: StreamMessage[Msg]) -> ReceivedRequest[Any]:
         tenant, session, service = parse_request(message.raw_message.subject)
         try:
             request = self._decode_request(message.body or b"{}")
@@ -126,7 +126,7 @@ class RequestSubscriber(StraightToHandler, CoreSubscriber):
         _check(service, request)
         raw = message.raw_message
         is_tenants = is_from_tenant(raw.reply)
-        return Asked(tenant, session, request, requester(raw.subject), is_tenants)
+        return ReceivedRequest(tenant, session, request, requester(raw.subject), is_tenants)
 
     def _make_response_publisher(self, message: StreamMessage[Msg]) -> Sequence[Any]:
         replies = cast(ProducerProto[Any], _Replies(self._shared))
@@ -134,7 +134,7 @@ class RequestSubscriber(StraightToHandler, CoreSubscriber):
 
 
 class _Around(BaseMiddleware):
-    """FastStream's form of a middleware, made anew for each request."""
+    """FastStream's form of a middleware: one instance for each request."""
 
     def __init__(self, msg: Msg, /, *, context: Any, around: Around) -> None:
         super().__init__(msg, context=context)

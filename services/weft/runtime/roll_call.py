@@ -29,7 +29,7 @@ ANSWER_SECONDS = 0.5
 FIRST_SECONDS = 2.0
 _SERVICE = "processes"
 _NAMES = secrets.token_hex(16)
-"""Of this process alone, so that nobody finds a host or a number by trying."""
+"""Random for each process, so that host and process id cannot be found by trial."""
 _COMPLAINT = "who runs it can see why"
 SUBJECT = f"weft-rpc.*.{TENANT_SESSION}.{_SERVICE}"
 
@@ -51,8 +51,8 @@ def state_of(process: Process) -> ProcessState:
 
 
 def as_told(state: ProcessState) -> ProcessState:
-    """What a tenant learns of a process: nothing of the machine, and nothing that may quote what
-    others did. `host` is a name that stands for the process."""
+    """The state that a tenant may see: nothing about the machine, and no text that may quote
+    other tenants. `host` is a pseudonym of the process."""
     name = hashlib.sha256(f"{_NAMES}{state.host}/{state.pid}".encode()).hexdigest()[:8]
     return ProcessState(
         state.service,

@@ -38,7 +38,7 @@ _CREDENTIALS = ("user", "password", "token", "creds", "tls_ca", "tls_cert", "tls
 
 MASK = "********"
 _IN_ADDRESS = re.compile(r"//[^/@,]*@")
-"""A user, password or token that stands in an address."""
+"""A user, password or token within an address."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

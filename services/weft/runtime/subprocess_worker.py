@@ -119,8 +119,8 @@ class SubprocessWorker:
 
 
 class Started:
-    """A process of its own, with a pipe to it. `target` is given the other end of the pipe, this
-    process's id and `args`."""
+    """A subprocess with a pipe to it. `target` gets the other end of the pipe, this process's
+    id and `args`."""
 
     def __init__(
         self, context: SpawnContext | ForkContext, target: Callable[..., None], *args: object

@@ -30,7 +30,7 @@ STEADY_SECONDS = 20.0
 STOP_SECONDS = 15.0
 """From SIGTERM to SIGKILL; above the time that a worker takes to drain."""
 GIVE_UP = frozenset({2})
-"""Exit codes that a restart cannot mend: usage or configuration."""
+"""Exit codes after which a restart does not help: usage or configuration."""
 
 
 class Child(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class Child(msgspec.Struct, frozen=True):
 
 
 def work_children(counts: Mapping[str, int], environ: Mapping[str, str] = {}) -> list[Child]:
-    """`weft work <service>` as often as `counts` says, each with an HTTP port of its own."""
+    """`counts` processes of `weft work <service>`, each with its own HTTP port."""
     return [
         Child(
             name=f"{service}-{number}" if count > 1 else service,
@@ -95,7 +95,7 @@ class Supervisor:
                 keeper.signal(signal.SIGKILL)
 
     async def run_until(self, stop: asyncio.Event) -> bool:
-        """Wait for `stop`, or for a child that cannot be mended by restarting it.
+        """Wait for `stop`, or for a child that a restart does not help.
 
         Returns whether all ended by `stop`.
         """

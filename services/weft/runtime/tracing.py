@@ -107,7 +107,8 @@ def _tell_of_pack(span: Span, pack: bytes) -> None:
 
 
 def continued(record: LogRecord, span: Span) -> LogRecord:
-    """The record as part of a span, so that what is derived of it is, too."""
+    """The record as part of a span, so that the events derived from it belong to the span
+    too."""
     return replace(record, traceparent=trace_of(span))
 
 

@@ -95,8 +95,8 @@ async def running(
 
 
 async def provision_log(settings: Settings) -> list[Change]:
-    """Have the server hold the streams and consumers that this release needs; returns what was
-    done for that."""
+    """Create or update the streams and consumers that this release needs; returns the
+    changes."""
     limits = Limits(
         max_bytes=settings.max_bytes or -1, max_age=settings.max_age_days * SECONDS_PER_DAY
     )

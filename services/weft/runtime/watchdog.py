@@ -42,7 +42,7 @@ class Watchdog:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Look once, and mend."""
+        """Check once, and repair what can be repaired."""
         health = self._process.health
         try:
             await self._look()
@@ -64,7 +64,7 @@ class Watchdog:
                 "`weft up` does, and start this worker again"
             ) from None
         if stream["created"] != self._stream_created:
-            # Another stream of the same name: what was acknowledged in the old one says nothing.
+            # Another stream of the same name: acknowledgements in the old one do not count.
             self._stream_created, self._floor = stream["created"], 0
         try:
             info = await call(connection, f"CONSUMER.INFO.{STREAM}.{self._durable}")

@@ -54,7 +54,7 @@ PUBLISH_PAUSE = 0.5
 
 
 async def run_worker(process: Process, worker: Worker) -> None:
-    """Work until `process.stopping` is set, then finish what was started and return the rest.
+    """Work until `process.stopping` is set, then finish started events and return the rest.
 
     Raises `Unavailable` where the log is lost, `Forbidden` and `ConfigurationError` where this
     process may not or cannot do its work.

@@ -24,7 +24,7 @@ from weft.client.blocking import SyncClient
 from weft.client.client import Client
 from weft.client.event_check import checked
 from weft.client.outgoing import Items, PublishAck
-from weft.compiler.attempt import Wanted, attempt
+from weft.compiler.attempt import CompileTask, attempt
 from weft.firewall.service import allowed, reply_of, signals_of, slice_of
 from weft.firewall.views.drill import Slice
 from weft.log.message import Ack
@@ -216,8 +216,8 @@ class MemoryClient(Client):
     ) -> bytes:
         request = await self._routed(session, request)
         base = self._audits.get(request.stable_from or "", b"")
-        wanted = Wanted(self.tenant, session, request, self._key, base, is_late=True, item=item)
-        answer = attempt(self._working.log.model, wanted)
+        task = CompileTask(self.tenant, session, request, self._key, base, is_late=True, item=item)
+        answer = attempt(self._working.log.model, task)
         if answer is None:
             raise Unavailable(f"session {session!r} is not settled")
         self._audits[answer.id] = answer.audit
@@ -273,8 +273,8 @@ class MemoryClient(Client):
 
     async def _hydrate(self, session: str, request: HydrateRequest) -> Any:
         held = await self._catalogues.held(self.tenant, request.catalog, 0, 0.0)
-        wanted = Hydrating(self.tenant, session, tool_named(held, request), request)
-        return hydration(self._working.log.model, wanted)
+        task = Hydrating(self.tenant, session, tool_named(held, request), request)
+        return hydration(self._working.log.model, task)
 
 
 async def _each(items: Items) -> AsyncIterator[ContextItem]:

@@ -78,7 +78,8 @@ def grounding(
     as_json: bool,
     settings: Settings | None,
 ) -> None:
-    """Of the argument values of the next call that appeared before, the share in the context.
+    """Measure how many argument values of the next call, if they appeared before, are in the
+    context.
 
     FILES hold chats with tool calls; a context is compiled for phase `call` before each. Of the
     `values`, `found` stand beside their field or in their sentence and make the `share`,
@@ -113,7 +114,7 @@ def evidence(
     as_json: bool,
     settings: Settings | None,
 ) -> None:
-    """Of the turns that hold an answer's evidence, the share that stands whole in the context.
+    """Measure how many of the turns with an answer's evidence are whole in the context.
 
     FILES hold conversations with questions; a context is compiled for phase `answer` with each.
     `found` of the `turns` make the `share`; turns of a few words are counted apart. `openai` and
@@ -140,7 +141,8 @@ def evidence(
 def stability(
     files: Sequence[Path], budgets: Sequence[int], as_json: bool, settings: Settings | None
 ) -> None:
-    """Of prompts compiled on the one before (`stable_from`), the share that repeats it.
+    """Measure how much of the previous prompt is repeated by a prompt compiled on it
+    (`stable_from`).
 
     FILES hold chats with tool calls; before each a context is compiled for phase `call`, on the one
     of the call before and afresh. Where the session exceeds the budget, `share` is the mean share
@@ -167,7 +169,7 @@ def stability(
 def documents(
     folder: Path, budgets: Sequence[int], baselines: bool, as_json: bool, settings: Settings | None
 ) -> None:
-    """Of the documents that tasks require, the share that stands in the context.
+    """Measure how many of the documents that tasks require are in the context.
 
     FOLDER holds `documents/*.json` (id, title, content), published as doc_snippet items, and
     `tasks.json`, each task the query of a compile for phase `answer`. A document counts as `found`

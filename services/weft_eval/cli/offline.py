@@ -27,10 +27,11 @@ files_argument = click.argument(
 @click.option("--encoding", default=DEFAULT_ENCODING, show_default=True)
 @json_option
 def envelope(files: Sequence[Path], threshold: int, cap: int, encoding: str, as_json: bool) -> None:
-    """Of the values that later calls take from a large result, the share in its envelope.
+    """Measure how many of the values that later calls take from a large result are in its
+    envelope.
 
-    Beside it head-and-tail truncation to as many tokens. Needs no server: the firewall is a pure
-    function.
+    The baseline is head-and-tail truncation to as many tokens. Needs no server: the firewall is
+    a pure function.
     """
     from weft.adapters import read_transcripts
     from weft.firewall.derive import envelope_for
@@ -119,7 +120,8 @@ def _recalls(one: RoutingSet, baselines: bool) -> list[dict[str, Any]]:
 @files_argument
 @json_option
 def hydration(files: Sequence[Path], as_json: bool) -> None:
-    """Of the arguments that a session stated before, the share among the first three candidates.
+    """Measure how many arguments that a session contained before are among the first three
+    candidates.
 
     FILES hold chats with tool calls.
 

@@ -167,7 +167,7 @@ def ask(folder: Path, url: str | None, model: str | None, parallel: int) -> None
     endpoint = ChatEndpoint(
         settings.reading_url, settings.reading_model, settings.reading_api_key or "", PATIENCE
     )
-    from weft_eval.cli.asking import ask_all
+    from weft_eval.cli.reading_answers import ask_all
 
     asked = ask_all(folder, endpoint, parallel)
     click.echo(f"{folder}: {asked} cases answered by {endpoint.model}")

@@ -10,11 +10,11 @@ import msgspec
 
 from weft.leaves import leaves
 from weft_eval.next_call import states
-from weft_eval.reading.asking import UNREADABLE
 from weft_eval.reading.brief import UNKNOWN
 from weft_eval.reading.cases import Call, Case
 from weft_eval.reading.files import Answers, Key
 from weft_eval.reading.forms import EVERY_FORM
+from weft_eval.reading.model_answers import UNREADABLE
 
 LOSS = 0.2
 """Share of a case's values from which one form is said to lose to another."""

@@ -17,7 +17,8 @@ NEARBY = 32
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Items that stand or fall together: a call before its results, in order of sequence."""
+    """Items that are shown or dropped together: a call before its results, in order of
+    sequence."""
 
     rows: tuple[ItemRow, ...]
     key: int

@@ -26,9 +26,9 @@ class Statement(msgspec.Struct, frozen=True):
     """Item id."""
 
 
-Stated = Mapping[tuple[str, str], Statement]
+Statements = Mapping[tuple[str, str], Statement]
 """By scope and key."""
-NOTHING_STATED: Stated = MappingProxyType({})
+NO_STATEMENTS: Statements = MappingProxyType({})
 
 
 class Outdated(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class Outdated(msgspec.Struct, frozen=True):
     """Of a newer value: an item's id."""
 
 
-def stated(view: SessionView, groups: Iterable[Group]) -> Stated:
+def newest_statements(view: SessionView, groups: Iterable[Group]) -> Statements:
     """What these groups' `memory_fact` items state, the newest of each scope and key."""
     found: dict[tuple[str, str], Statement] = {}
     for row in _facts_among(groups):
@@ -53,7 +53,9 @@ def stated(view: SessionView, groups: Iterable[Group]) -> Stated:
     return found
 
 
-def superseded(view: SessionView, groups: Iterable[Group], known: Stated) -> dict[int, Outdated]:
+def superseded(
+    view: SessionView, groups: Iterable[Group], known: Statements
+) -> dict[int, Outdated]:
     """By sequence, the items that give a fact with a newer, other value; `known` is what the items
     of these groups state."""
     rows = _facts_among(groups)
@@ -68,7 +70,7 @@ def superseded(view: SessionView, groups: Iterable[Group], known: Stated) -> dic
     return found
 
 
-def _newest(known: Stated, remembered: Stated) -> Stated:
+def _newest(known: Statements, remembered: Statements) -> Statements:
     """Of each fact the newest value; of equally new ones what its own item says."""
     later = {
         name: one
@@ -78,8 +80,8 @@ def _newest(known: Stated, remembered: Stated) -> Stated:
     return {**known, **later}
 
 
-def _remembered(view: SessionView) -> Stated:
-    """What was derived, but remarks: each stands by itself, until it is withdrawn."""
+def _remembered(view: SessionView) -> Statements:
+    """Derived facts, without remarks: a remark is valid by itself until it is withdrawn."""
     return {
         (fact.scope, fact.key): Statement(
             fact.sequence, fact.value, fact.sources[0] if fact.sources else fact.session
@@ -89,7 +91,7 @@ def _remembered(view: SessionView) -> Stated:
     }
 
 
-def _outdated(view: SessionView, row: ItemRow, newest: Stated) -> Outdated | None:
+def _outdated(view: SessionView, row: ItemRow, newest: Statements) -> Outdated | None:
     given, scope = facts_named(row.metadata, row.whole) or [remark(row.whole)], _scope(view, row)
     numbers, newer = [], []
     for number, one in enumerate(given):
@@ -107,7 +109,7 @@ def _is_same(known: str, given: str) -> bool:
     return known == given or (len(known) == MAX_VALUE and given.startswith(known))
 
 
-def outdated(fact: FactRow, known: Stated) -> bool:
+def outdated(fact: FactRow, known: Statements) -> bool:
     """Whether an item states a newer value."""
     one = known.get((fact.scope, fact.key))
     if one is None or one.sequence <= fact.sequence:

@@ -19,7 +19,7 @@ from weft.compiler.profiles import (
     PASSAGE_TOKENS,
     PINNED_POLICIES,
     POSTINGS_MOST,
-    Reach,
+    Retrieval,
 )
 from weft.compiler.ranking.question import Question, expansion
 from weft.passages.part import passage_texts
@@ -57,23 +57,23 @@ def find_candidates(
     view: SessionView,
     question: Question,
     rules: SelectionRules,
-    reach: Reach,
+    retrieval: Retrieval,
     budget: int,
     pinned_ids: Sequence[str] = (),
 ) -> Candidates:
-    """The recent window, the best matches with their neighbours, policies, and what is pinned."""
-    recent = _recent(view, rules, reach, budget)
+    """The recent window, the best matches with their neighbours, policies and pinned items."""
+    recent = _recent(view, rules, retrieval, budget)
     found = {row.sequence: row for row in recent}
     pinned = _pinned(view, pinned_ids)
     _add(found, pinned)
     _add(found, view.of_kind(ItemKind.PLAN_STATE, 1))
     _add(found, view.of_kind(ItemKind.POLICY, PINNED_POLICIES))
     fits = max(_fitting(recent, budget), budget / PASSAGE_TOKENS)
-    limit = MATCHES_LEAST + int(reach.matches * fits)
+    limit = MATCHES_LEAST + int(retrieval.matches * fits)
     limit = limit if rules.matches == UNBOUNDED.matches else min(limit, rules.matches)
     own = _own_words(recent)
-    matches, passages = _matches(view, question, recent, limit, reach, budget, own)
-    wanted = reach.near_least + int(reach.near * fits)
+    matches, passages = _matches(view, question, recent, limit, retrieval, budget, own)
+    wanted = retrieval.near_least + int(retrieval.near * fits)
     held = {row.ordinal for row in found.values()}
     best = {
         match.ordinal: max(passages[match.sequence].values()) * _weight(match, own)
@@ -94,14 +94,16 @@ def _add(found: dict[int, ItemRow], rows: Iterable[ItemRow]) -> None:
     found.update((row.sequence, row) for row in rows)
 
 
-def _recent(view: SessionView, rules: SelectionRules, reach: Reach, budget: int) -> list[ItemRow]:
+def _recent(
+    view: SessionView, rules: SelectionRules, retrieval: Retrieval, budget: int
+) -> list[ItemRow]:
     """The newest items, newest first: until their whole texts would fill the budget some times."""
     most = view.item_count()
     if rules.recent != UNBOUNDED.recent:
         most = min(rules.recent, most)
-    rows = view.recent(min(reach.newest, most))
+    rows = view.recent(min(retrieval.newest, most))
     tokens = sum(_cost(row, budget) for row in rows)
-    while len(rows) < most and tokens <= reach.recent * budget and rows[-1].ordinal:
+    while len(rows) < most and tokens <= retrieval.recent * budget and rows[-1].ordinal:
         oldest = rows[-1].ordinal
         first = max(oldest - min(len(rows), most - len(rows)), 0)
         more = view.span(first, oldest - 1)[::-1]
@@ -123,7 +125,8 @@ def _fitting(recent: Sequence[ItemRow], budget: int) -> float:
 
 
 def _pinned(view: SessionView, ids: Sequence[str]) -> list[ItemRow]:
-    """The latest user turn, the first, what the latest one answers, then what was pinned."""
+    """The latest user turn, the first one, the item that the latest answers, then pinned
+    items."""
     latest = view.of_kind(ItemKind.USER_TURN, 1)
     first = view.first_of_kind(ItemKind.USER_TURN) if latest else []
     answered = _answered(view, latest[0]) if latest else []
@@ -151,7 +154,7 @@ def _matches(
     question: Question,
     recent: Iterable[ItemRow],
     limit: int,
-    reach: Reach,
+    retrieval: Retrieval,
     budget: int,
     own: float,
 ) -> tuple[list[Match], dict[int, dict[int, float]]]:
@@ -161,21 +164,21 @@ def _matches(
     asked = question.names.intersection(authors) if question.names else ()
     named = {term for name in asked for term in analyse(name)}
     terms = [term for term in question.terms if term not in named]
-    postings = max(MAX_POSTINGS, reach.per_term * len(terms), budget // 4)
+    postings = max(MAX_POSTINGS, retrieval.per_term * len(terms), budget // 4)
     is_long = len(terms) > LONG_QUERY
-    uses = question.again if is_long and reach.per_term else ()
+    uses = question.again if is_long and retrieval.per_term else ()
     again = [term for term in uses if term not in named]
     asked_for = [*terms, *again]
     most = limit if own == 1.0 else limit * MATCHES_WEIGHED
     found = view.search(asked_for, most, min(postings, POSTINGS_MOST)) if terms else []
     matches = _best(found, limit, own)
     scores = {(match.sequence, match.passage): match.score for match in matches}
-    feedback = reach.feedback > 0 and not is_long
+    feedback = retrieval.feedback > 0 and not is_long
     for match in _feedback(view, question, matches, named, limit) if feedback else ():
         place = match.sequence, match.passage
         if place not in scores:
             matches.append(match)
-        scores[place] = scores.get(place, 0.0) + reach.feedback * match.score
+        scores[place] = scores.get(place, 0.0) + retrieval.feedback * match.score
     passages: dict[int, dict[int, float]] = {}
     for (sequence, passage), score in scores.items():
         passages.setdefault(sequence, {})[passage] = score

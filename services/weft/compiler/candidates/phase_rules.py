@@ -1,5 +1,5 @@
-"""Stage 4: what the phase does not show: kinds, more items of a kind than it wants, and what newer
-items have replaced."""
+"""Stage 4: drops what the phase does not show: kinds, items beyond a kind's limit, and what
+newer items have replaced."""
 
 from __future__ import annotations
 

@@ -3,16 +3,25 @@ redacted before any later stage sees its text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from weft.compiler.candidates.closure import Group
+from weft.compiler.candidates.flags import Flags, apply_actions
 from weft.compiler.ledger import Ledger
 from weft.readmodel.rows import ItemRow
 from weft.redaction import RedactionHook, redaction_hook
 from weft_schemas.items import ItemKind, Sensitivity
 from weft_schemas.policy import ContextPolicy, SensitivityAction
+
+
+def withhold(
+    groups: Sequence[Group], flags: Flags, policy: ContextPolicy, ledger: Ledger
+) -> tuple[tuple[Group, ...], frozenset[int]]:
+    """`apply_actions` and `apply_floor`: the groups that are left, and the redacted sequences."""
+    kept, flagged = apply_actions(groups, flags, policy.firewall, ledger)
+    return apply_floor(kept, policy, ledger, flagged)
 
 
 def apply_floor(

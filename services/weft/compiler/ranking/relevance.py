@@ -34,7 +34,7 @@ from weft_schemas.items import ItemKind
 from weft_schemas.policy import PhaseRule
 
 SAID = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
-"""Kinds that somebody said."""
+"""Kinds of messages."""
 
 ALONE = frozenset({ItemKind.DOC_SNIPPET})
 """Kinds that answer nothing beside them: documents are published in any order."""
@@ -76,7 +76,7 @@ def score_groups(
 
 
 def decay(age: int, half_life: float) -> float:
-    """Hyperbolic, so that what is old can still be reached; 1 for the newest."""
+    """Hyperbolic, so that old groups still have a chance; 1 for the newest."""
     return half_life / (half_life + age)
 
 

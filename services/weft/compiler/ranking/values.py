@@ -82,7 +82,7 @@ def stated_value(text: str, field: str) -> str:
 
 
 def written_value(text: str, field: str) -> str:
-    """All that stands behind the field's name, empty without a field."""
+    """All text after the field's name, empty without a field."""
     return text.partition(field)[2].strip(" =:\"'[]") if field else ""
 
 

@@ -143,7 +143,7 @@ class Covered(dict[str, float]):
         super().__init__((value, 1 + COVERED * stated.get(value, 0)) for value in values)
 
     def new_worth(self, part: Worth) -> float:
-        """The weight of what is not yet stated."""
+        """The weight of the values not shown yet."""
         weights: Iterator[float] = map(
             truediv, part.values.values(), map(self.__getitem__, part.values)
         )

@@ -114,7 +114,7 @@ class PromptCost:
         }
 
     def costed(self, shown: Mapping[int, Rendition]) -> Costed:
-        """The entries and what is really sent of them, counted."""
+        """The entries, with the exact tokens of what is sent."""
         if self._costed is None or self._costed[0] != shown:
             entries = self.entries(shown)
             messages = message_tokens(entries, self._count) if entries else {}

@@ -20,7 +20,7 @@ from weft_schemas.compile import PackEntry
 from weft_schemas.reasoning import Reasoning, counted_texts, opaque_tokens
 
 MESSAGE = 3
-"""Tokens that a provider spends on a message besides its text (OpenAI's cookbook on counting)."""
+"""Tokens that a provider counts for a message in addition to its text (OpenAI's cookbook)."""
 REMEMBERED = 4096
 """Counts kept per encoding: several prompts' blocks."""
 
@@ -87,7 +87,7 @@ def reasoning_tokens(reasoning: Reasoning, count: Count) -> int:
 
 
 def _returned(entries: Iterable[PackEntry], format: str, count: Count) -> int:
-    """Tokens of the reasoning that stands in a provider's messages."""
+    """Tokens of the reasoning in a provider's messages."""
     held = (one.reasoning for one in entries)
     return sum(reasoning_tokens(one, count) for one in held if one and one.format == format)
 
@@ -119,7 +119,7 @@ def _openai(request: Mapping[str, Any], count: Count) -> int:
 
 
 def _responses(request: Mapping[str, Any], count: Count) -> int:
-    """Each call and each output is a message of its own."""
+    """Each call and each output is a separate message."""
     total = count(request.get("instructions") or "")
     for item in request["input"]:
         said = (value for key, value in item.items() if key not in ("type", "role"))

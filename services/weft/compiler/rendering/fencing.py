@@ -37,7 +37,7 @@ def fence(text: str, item_id: str, key: bytes) -> str:
 
 
 def digits(name: str, key: bytes) -> str:
-    """Seventy-odd decimal digits that nobody without the key can know."""
+    """Some seventy decimal digits that cannot be computed without the key."""
     raw = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), key=key[:64]).digest()
     return f"{int.from_bytes(raw[:30], 'big'):072d}"
 

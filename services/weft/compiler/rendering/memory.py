@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 
-from weft.compiler.candidates.facts import NOTHING_STATED, Stated, outdated
+from weft.compiler.candidates.facts import NO_STATEMENTS, Statements, outdated
 from weft.compiler.ranking.question import Question
 from weft.compiler.rendering.chat_tokens import unbroken
 from weft.readmodel.rows import EpisodeRow, FactRow
@@ -36,7 +36,7 @@ def memory_header(
     budget: int,
     count: Count,
     told: Collection[str] = (),
-    stated: Stated = NOTHING_STATED,
+    statements: Statements = NO_STATEMENTS,
 ) -> list[PackEntry]:
     """At most two entries: `remembered …: key=value (from …); …` and `earlier sessions …`.
 
@@ -50,7 +50,7 @@ def memory_header(
     facts = [
         fact
         for fact in _facts(view, policy)
-        if fact.value and not _is_told(fact, view, told) and not outdated(fact, stated)
+        if fact.value and not _is_told(fact, view, told) and not outdated(fact, statements)
     ]
     episodes = [one for one in _episodes(view, policy) if one.session != view.session]
     entries = []
@@ -85,12 +85,12 @@ def frozen_header(
     return entries
 
 
-def is_current(header: Sequence[PackEntry], view: SessionView, stated: Stated) -> bool:
+def is_current(header: Sequence[PackEntry], view: SessionView, statements: Statements) -> bool:
     """Whether each fact of an earlier header is still in force."""
     facts = [one for one in header if one.view.startswith(f"{FACTS} ")]
     if not facts:
         return True
-    now = {_key(row): row for row in view.facts(view.scopes()) if not outdated(row, stated)}
+    now = {_key(row): row for row in view.facts(view.scopes()) if not outdated(row, statements)}
     for one in facts:
         then = {_key(row): row.value for row in view.at(one.sequence).facts(view.scopes())}
         for key in json.loads(one.view.removeprefix(FACTS)):

@@ -1,1 +1,2 @@
-"""Which renditions stand in the prompt: pins, the open exchange, then by worth, in the budget."""
+"""Which renditions the prompt shows within the budget: pins, the open exchange, then by
+worth."""

@@ -25,7 +25,7 @@ from weft.compiler.profiles import (
     OPENING,
     OVERSHOOT,
     PASSAGE_FLOOR,
-    Wants,
+    Objective,
 )
 from weft.compiler.ranking.worth import Covered, Worth, of_lists, worth
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
@@ -45,7 +45,7 @@ class Shape(msgspec.Struct, frozen=True):
     fixed: Rendition | None
     """Where there is no choice."""
     required: frozenset[int]
-    """Parts that stand whenever the item does."""
+    """Parts that are shown whenever the item is."""
     is_limited: bool = False
     """`fixed` is what the policy says, and stands also where there is room for more."""
 
@@ -150,7 +150,7 @@ def order_parts(
     groups: Sequence[Group],
     scores: Scores,
     shapes: Mapping[int, Shape],
-    wants: Wants,
+    objective: Objective,
     asked: Collection[str],
     stated: Mapping[str, int],
     budget: int,
@@ -164,26 +164,26 @@ def order_parts(
     offers: list[Offer] = []
     for group in groups:
         for row in group.rows:
-            found = _offers(group, shapes[row.sequence], scores, wants, asked, budget)
+            found = _offers(group, shapes[row.sequence], scores, objective, asked, budget)
             if group.key in opened:
                 required = shapes[row.sequence].required
                 found = [offer for offer in found if offer.part not in required]
             offers += found
-    return _greedy(offers, shapes, wants, stated, budget * OVERSHOOT, set(opened))
+    return _greedy(offers, shapes, objective, stated, budget * OVERSHOOT, set(opened))
 
 
 def _offers(
     group: Group,
     shape: Shape,
     scores: Scores,
-    wants: Wants,
+    objective: Objective,
     asked: Collection[str],
     budget: int,
 ) -> list[Offer]:
     row, score = shape.row, scores.groups[group.key]
     density = density_of(row)
     used = scores.used if row.kind is not ItemKind.TOOL_CALL else frozenset[str]()
-    offer = partial(_offer, group, row.sequence, density, wants, asked, used)
+    offer = partial(_offer, group, row.sequence, density, objective, asked, used)
     if shape.fixed is not None:
         return [offer(0, shape.fixed.text, score)]
     if row.parts is None or shape.redacted:
@@ -250,17 +250,17 @@ def _offer(
     group: Group,
     sequence: int,
     density: float,
-    wants: Wants,
+    objective: Objective,
     asked: Collection[str],
     used: Collection[str],
     part: int,
     text: str,
     score: float,
 ) -> Offer:
-    found = of_lists(text, worth(text, frozenset(asked)), used) if wants.values else None
+    found = of_lists(text, worth(text, frozenset(asked)), used) if objective.values else None
     if says_nothing(text):
         score *= NOTHING_SAID
-    return Offer(group, sequence, part, len(text) * density + 1, score, found, wants.values)
+    return Offer(group, sequence, part, len(text) * density + 1, score, found, objective.values)
 
 
 def _shares(
@@ -287,7 +287,7 @@ def _shares(
 def _greedy(
     offers: Sequence[Offer],
     shapes: Mapping[int, Shape],
-    wants: Wants,
+    objective: Objective,
     stated: Mapping[str, int],
     limit: float,
     opened: set[int],
@@ -298,7 +298,7 @@ def _greedy(
     def rate(offer: Offer) -> float:
         cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)
         gain = 1.0 + (offer.factor * covered.new_worth(offer.worth) if offer.worth else 0.0)
-        return float(offer.score * gain / cost**wants.cheap)
+        return float(offer.score * gain / cost**objective.cheap)
 
     additions: list[Addition] = []
     spent = 0.0

@@ -17,7 +17,7 @@ from weft.compiler.profiles import (
     PINS_ALONE,
     PINS_SHARE,
     TOLD_SHARE,
-    Wants,
+    Objective,
 )
 from weft.compiler.ranking.values import values
 from weft.compiler.rendering.cost import PromptCost, Shown
@@ -46,7 +46,7 @@ class Choice(msgspec.Struct, frozen=True):
     """The most important first, policies last."""
     exchange: tuple[Group, ...]
     """Calls with results since the latest user turn, newest first."""
-    wants: Wants
+    objective: Objective
     asked: Collection[str]
     """Fields whose values a next call may take."""
     cost: PromptCost
@@ -54,11 +54,12 @@ class Choice(msgspec.Struct, frozen=True):
     is_all: bool
     """The groups are all that the session has."""
     has_query: bool = False
-    """The caller says what is wanted, so that it need not be what the latest user turn says."""
+    """The caller gave a query, which may differ from the latest user turn."""
 
 
 def select(choice: Choice, ledger: Ledger) -> Shown:
-    """Everything whole where it fits; else pins, the open exchange, and the parts worth most."""
+    """Everything whole if it fits; otherwise pins, the open exchange and the most valuable
+    parts."""
     everything = everything_whole(choice)
     if everything is not None:
         return everything
@@ -67,7 +68,7 @@ def select(choice: Choice, ledger: Ledger) -> Shown:
 
 
 def pins_of(choice: Choice, ledger: Ledger) -> Shown:
-    """The renditions of what is pinned."""
+    """The renditions of the pinned groups."""
     has_results = any(len(group.rows) > 1 for group in choice.exchange)
     share = PINS_SHARE if has_results or choice.has_query else PINS_ALONE
     return pin(choice.pinned, choice.shapes, choice.cost, choice.budget, share, ledger)
@@ -177,7 +178,7 @@ def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> S
         rest,
         choice.scores,
         shapes,
-        choice.wants,
+        choice.objective,
         choice.asked,
         stated,
         budget - choice.cost.size(base),

@@ -37,7 +37,7 @@ _BY_FORM: dict[Form, Callable[[str, Budget], str]] = {
 
 
 def summarise(text: str, detected: Detected, budget: Budget, keep: Sequence[Path] = ()) -> str:
-    """At most `budget.limit` tokens that stand for `text`."""
+    """A summary of `text` in at most `budget.limit` tokens."""
     form = detected.form
     if form in (Form.JSON, Form.NDJSON):
         return _under_preface(detected, budget, keep)
@@ -47,7 +47,7 @@ def summarise(text: str, detected: Detected, budget: Budget, keep: Sequence[Path
 
 
 def _under_preface(detected: Detected, budget: Budget, keep: Sequence[Path]) -> str:
-    """JSON, with the words that stood above it."""
+    """JSON, with the words above it."""
     if not detected.preface:
         return summarise_json(detected.value, budget, keep, detected.complete)
     preface = shorten(detected.preface, 2 * budget.limit // 3)

@@ -22,7 +22,7 @@ class Piece(msgspec.Struct, frozen=True):
     """One line or block that a summary may show."""
 
     order: float
-    """Where it stands in the summary."""
+    """Its position in the summary."""
     worth: float
     """Higher is taken first; equal worth in order."""
     text: str
@@ -61,7 +61,7 @@ def compose(
     total: int = 0,
     later: Callable[[], list[Piece]] | None = None,
 ) -> str:
-    """The worthiest pieces that fit, each on a line of its own.
+    """The most valuable pieces that fit, each on a separate line.
 
     With a `unit`, such as `lines`, `order` counts these from 0, the source has `total` of them, and
     a mark says how many are missing wherever some are. `later` gives pieces of less worth than all
@@ -93,7 +93,7 @@ def _chosen(
     # Python sorts stably, in reverse too: equal worth stays in order.
     for index in sorted(range(len(standing)), key=worth.__getitem__, reverse=True):
         piece, text = standing[index], standing[index].text
-        # What is far too long is not even counted.
+        # A text that is far too long is not counted.
         cost = budget.count(text) + 1 if len(text) <= _CHARS * max(left, 1) else left + 1
         if unit and piece.units:
             # It parts one gap in two, or fills one up.
@@ -144,7 +144,7 @@ def _mark(count: int, unit: str) -> str:
 
 
 def _beside(standing: list[Piece], chosen: dict[int, str], index: int, total: int) -> int:
-    """How many ends of a piece touch what is shown, or an end of the source."""
+    """How many ends of a piece touch shown text, or an end of the source."""
     piece = standing[index]
     end = piece.order + piece.units
     before = index > 0 and index - 1 in chosen and _end(standing[index - 1]) == piece.order

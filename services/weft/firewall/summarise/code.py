@@ -66,7 +66,7 @@ class Definition(msgspec.Struct):
     line: str
     indent: int
     at: int
-    """Index of its own line among the numbered ones."""
+    """Index of its line among the numbered ones."""
     end: int
     """Index after its last one."""
 
@@ -98,7 +98,7 @@ def summarise_code(text: str, budget: Budget) -> str:
 
 
 def _own_words(lines: list[str], numbered: list[tuple[int, str]]) -> list[Piece]:
-    """What a tool says around the lines that it numbered: the first and the last of it."""
+    """The tool's text around the numbered lines: its first and last lines."""
     if len(numbered) == len(lines):
         return []
     before = True

@@ -13,7 +13,7 @@ from weft.firewall.leaves import MAX_DEPTH, Path, Step, key_worth, value_worth
 from weft.firewall.leaves import written as path_written
 
 MORE = "…"
-"""The key, or the start of the string, that stands where something was left out."""
+"""The key, or the start of the string, that marks an omission."""
 _FEW = 3
 """Objects, or lists of objects, from which a list is a collection."""
 _MANY = 12
@@ -24,11 +24,11 @@ _NAMING = 1.0
 """How well the values of a field must name their records to be told for those that are not shown;
 the extremes of such a field say nothing."""
 _LOOK = 20
-"""Records by which the worth of fields is told."""
+"""Records that decide the worth of fields."""
 _NESTED = -0.6
 """Worth of an object or list beside single values."""
 _DIFFERING_FIELDS = 4
-"""Fields that a record shows which differs from the others, besides those in which it differs."""
+"""Fields that an outlier record shows, in addition to those in which it differs."""
 _KEYS, _KEYS_OF = 24, 4
 """Keys of a nested object that are shown, and that many for each element of a list."""
 _MISSES = 5
@@ -158,7 +158,7 @@ def _fields(
 
 
 def _reaches(path: Path, pattern: Path) -> bool:
-    """Whether `pattern` lies at, under or above `path`; `*` stands for any step."""
+    """Whether `pattern` is at, under or above `path`; `*` matches any step."""
     return all(want in ("*", step) for step, want in zip(path, pattern, strict=False)) and bool(
         pattern
     )
@@ -192,7 +192,7 @@ def _names(collection: Collection) -> list[str]:
 
 
 def _told(told: list[Column]) -> list[str]:
-    """What can be said of fields, the most telling first."""
+    """Statements about fields, the most informative first."""
     parts: list[tuple[int, str]] = []
     shared = [f"{x.name}={next(iter(x.counts))}" for x in told if x.constant and x.counts]
     if shared:

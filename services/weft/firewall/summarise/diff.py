@@ -31,7 +31,7 @@ class _File(msgspec.Struct):
 
 
 def summarise_diff(text: str, budget: Budget) -> str:
-    """Every file with its counts, then hunks as they stand, in parts where they are long."""
+    """Every file with its counts, then unchanged hunks; long ones in parts."""
     lines = text.splitlines()
     files: list[_File] = []
     pieces: list[Piece] = []

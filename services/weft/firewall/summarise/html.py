@@ -65,7 +65,7 @@ def summarise_html(text: str, budget: Budget) -> str:
 
 
 def readable(text: str) -> str:
-    """What a reader of the page sees, headings and list items marked as in Markdown. Linear."""
+    """The visible text, with headings and list items marked as in Markdown. Linear."""
     lines: list[str] = []
     line: list[str] = []
     position, parts, skipped = 0, 0, ""

@@ -90,7 +90,7 @@ def _fitted(plan: _Plan, budget: Budget) -> str:
 
 
 def matches(path: Path, pattern: Path) -> bool:
-    """Whether `path` lies at or under `pattern`, where `*` stands for any step."""
+    """Whether `path` is at or under `pattern`, where `*` matches any step."""
     return len(path) >= len(pattern) and all(
         want in ("*", step) for step, want in zip(path, pattern, strict=False)
     )
@@ -100,7 +100,7 @@ Unit = Path | tuple[Path, int]
 
 
 class _Plan(msgspec.Struct):
-    """What can be shown of a value, in order of worth."""
+    """The pieces of a value that can be shown, in order of worth."""
 
     root: object
     places: dict[Path, Collection]
@@ -219,7 +219,7 @@ def _most(
 
 
 def _smallest(root: object, budget: Budget) -> str:
-    """What can be said in next to no tokens."""
+    """A summary in very few tokens."""
     size = len(root) if isinstance(root, dict | list) else 0
     what = f"{'object' if isinstance(root, dict) else 'array'} of {size}"
     for value in ({MORE: what}, {}):

@@ -68,7 +68,7 @@ def _elements(lines: list[str]) -> dict[int, int]:
 
 
 def _repeated(lines: list[str]) -> list[int]:
-    """Lines that open the outermost element of XML that stands several times."""
+    """Lines that open the outermost repeated element of XML."""
     opened = [
         (len(match.group(1)), match.group(2), number)
         for number, line in enumerate(lines)
@@ -93,7 +93,7 @@ def _named_by(lines: list[str], start: int) -> int:
 def _worth(line: str, number: int, seen: dict[str, int]) -> float:
     key, value, indent = _taken_apart(line)
     worth = key_worth((key,)) + value_worth(value) if key else _WORDS * telling(line[:_LINE]) - 0.5
-    # The more often a key has stood, the less its next value tells; deep lines are details.
+    # The more often a key has occurred, the less its next value says; deep lines are details.
     count = seen[key] = seen.get(key, 0) + 1
     return worth - 0.12 * indent - 0.004 * number - 0.01 * count
 

@@ -95,7 +95,7 @@ def _worth(entry: Fold, last: int) -> float:
         return 88
     if entry.level == "WARN":
         return 70 - entry.first / (last + 1)
-    # What stood once says more than what is repeated, what is late more than what is early.
+    # Unique lines are worth more than repeated ones, late lines more than early ones.
     return 40 + 10 * entry.first / (last + 1) - min(entry.count, 20) * 0.5
 
 

@@ -1,4 +1,4 @@
-"""Prose by its most telling sentences, each as it stands, with those between them counted."""
+"""Prose by its most informative sentences, unchanged, with a count of those between them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _STARTS = 3
 _OPENING, _OPENING_PARTS = 160, 3
 """Characters and sentences of the opening of a paragraph."""
 _FIRST = 0.01
-"""What puts one before another of equal worth."""
+"""Bonus that orders sentences of equal worth."""
 _ITEM = re.compile(r"(?:\d{1,3}[.)]|[-*\u2022])(?=\s|\Z)")
 _FAILED = """
 fatal critical panic failed failure traceback denied refused timeout cannot unable
 """
 _ERROR_WORDS = frozenset(_FAILED.split())
 _ERROR = 4.0
-"""What one is worth more that tells of an error."""
+"""Bonus for a sentence about an error."""
 
 
 class _Part(msgspec.Struct, frozen=True):

@@ -30,7 +30,7 @@ def summarise_table(table: Table, budget: Budget) -> str:
         start.insert(0, shorten(table.before, 300))
     rare = dict.fromkeys(index for known, _ in told for index in known.rare)
     outliers = list(rare)[:_OUTLIERS]
-    # What is told of columns may take half; rows need the rest.
+    # Statements about columns may take half; rows need the rest.
     lines = [line for _, line in sorted(told, key=lambda entry: not entry[0].rare)]
     kept = _fitting(lines, [*start, _row(table.header)], budget)
     head = "\n".join([*start, *(line for _, line in told if line in kept), _row(table.header)])
@@ -80,7 +80,7 @@ def _cell(text: str) -> str:
 
 
 def _column(name: str, cells: list[str]) -> tuple[Column, str]:
-    """What is known of a column, and the line that tells it."""
+    """The facts about a column, and the line that states them."""
     known = column(name, cells, range(len(cells)))
     return known, f"{shorten(name, _CELL)}: {_described(known, cells)}"
 

@@ -12,7 +12,7 @@ _LINE = 240
 _FIRST, _LAST = 1_000, 3_000
 """Lines that are looked at from the start and from the end of a long one."""
 _AGAIN = 60.0
-"""What a line is worth less that stands again further down."""
+"""Deducted from a line that is repeated further down."""
 _FRAME = re.compile(
     r"^\s*(?:File \"[^\"]+\", line \d+|at \S.{0,200}[(:]|\d+: +\S+::"
     r"|#\d+ +\S|\S+\.go:\d+|from \S+:\d+)"

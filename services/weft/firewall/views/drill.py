@@ -17,7 +17,8 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.policy import FirewallRules
 
 _TOKEN = 8
-"""Characters above which a token is rare: what is longer by far is not counted to be refused."""
+"""Characters; tokens are rarely longer. A text that is far too long is refused without
+counting."""
 
 
 class Slice(msgspec.Struct, frozen=True):

@@ -59,7 +59,7 @@ def elements(data: Data, at: int) -> Iterator[tuple[str | int, int, int]]:
 
 
 def key_text(raw: bytes) -> str:
-    """A key as it stands in the text, decoded."""
+    """A key of the text, decoded."""
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -21,7 +21,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 Generate = Callable[[Artifact, Mapping[str, Value]], Iterator[Part]]
-"""Yields pieces in order; whoever asks takes as many as its tokens allow."""
+"""Yields pieces in order; the caller takes as many as fit its tokens."""
 
 
 class Registered(msgspec.Struct, frozen=True):

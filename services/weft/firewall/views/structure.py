@@ -30,7 +30,7 @@ def register(views: ViewRegistry) -> None:
 
 
 def value(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
-    """A scalar as it stands; an object or array member by member."""
+    """A scalar unchanged; an object or array member by member."""
     path, first, last = _span(words(args, "path"), number(args, "start", 0))
     at, is_lines = _start(artifact, path)
     if not is_lines and artifact.data[at : at + 1] not in (b"{", b"["):

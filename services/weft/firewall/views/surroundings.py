@@ -16,9 +16,9 @@ from weft.firewall.views.navigate import Data, key_text, tokens_of, value_end
 _SEARCHED = 1 << 20
 """Bytes that are searched at once; stretches overlap by `_OVERLAP`."""
 _OVERLAP = 4_096
-"""Bytes that a match may have to be found wherever it stands."""
+"""Longest match, in bytes, that is found at any position."""
 _SHOWN, _BEFORE = 480, 160
-"""Bytes that are shown of a match with what stands around it, and of what stands before it."""
+"""Bytes shown of a match with its surroundings, and of the text before it."""
 _BYTES_PER_TOKEN = 3
 """About, of JSON: a piece of so many bytes fits a slice of that many tokens."""
 _RECORD = 1_000

@@ -16,7 +16,7 @@ from weft.firewall.views.surroundings import surroundings
 from weft_schemas.errors import InvalidInput
 
 _CHUNK = 2_000
-"""Bytes of a piece where a text has no lines of its own."""
+"""Bytes of a piece in a text without lines."""
 _LINE = 4_000
 """Bytes of one line that are shown by number; the rest is reached by `head` with its offset."""
 _ERROR = (
@@ -136,7 +136,7 @@ def _following(args: dict[str, Value], line: int) -> dict[str, Value]:
 def _in_long_line(
     artifact: Artifact, pattern: Any, args: dict[str, Value], at: tuple[int, int, int], after: int
 ) -> Iterator[Part]:
-    """What surrounds each match, where the line as a whole would be too much."""
+    """The surroundings of each match, if the whole line would be too long."""
     line, start, end = at
     for found in surroundings(artifact, pattern, start, end, after):
         shown = artifact.text(found.low, found.high).rstrip("\r\n")

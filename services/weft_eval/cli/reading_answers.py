@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from weft.completion import Completion
-from weft_eval.reading.asking import ask
 from weft_eval.reading.cases import Case
 from weft_eval.reading.files import (
     Answers,
@@ -19,6 +18,7 @@ from weft_eval.reading.files import (
     read_tools,
     write_answers,
 )
+from weft_eval.reading.model_answers import ask
 from weft_schemas.errors import Unavailable
 
 TRIES = 4

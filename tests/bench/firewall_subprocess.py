@@ -2,7 +2,7 @@
 envelope, alone and while one firewall process also has a body of 50 MB, and how far a second
 process goes.
 
-`python -m tests.bench.firewall_lanes [SMALL]`. Times are the server's own, of source and envelope.
+`python -m tests.bench.firewall_subprocess [SMALL]`. Times are the server's, of source and envelope.
 """
 
 import asyncio

@@ -1,0 +1,86 @@
+"""Stage 5: the renditions in which each item may be shown, and what each costs. Selection chooses
+among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from weft.compiler.header import entries_above
+from weft.compiler.item_entries import group_of, item_entry
+from weft.compiler.profiles import PROFILES
+from weft.compiler.ranking.worth import arguments_used, asked_fields
+from weft.compiler.rendering.cost import PromptCost
+from weft.compiler.rendering.counting import counter
+from weft.compiler.rendering.tools import parameter_names
+from weft.compiler.renditions.rendition import reference, summarised
+from weft.compiler.selection.offers import Scores, Shape, required_parts
+from weft.compiler.selection.repeats import repeated
+from weft.compiler.selection.select import Choice
+from weft.compiler.state import State
+from weft.readmodel.rows import ItemRow
+from weft_schemas.items import ItemKind
+from weft_schemas.policy import shown_up_to
+
+
+def choice_of(state: State) -> Choice:
+    """What selection may choose from, with the cost of each rendition."""
+    request, rows = state.request, [row for group in state.groups for row in group.rows]
+    profile, count = PROFILES[request.phase], counter(state.view.encoding)
+    again = repeated(state.groups, state.redacted)
+    shapes = {row.sequence: _shape(state, row, again) for row in rows}
+    cost = PromptCost(
+        entries_above(state, rows, count),
+        state.groups,
+        partial(
+            item_entry,
+            state.policy,
+            state.key,
+            state.candidates.latest_user,
+            group_of(state.groups),
+            state.flags,
+            withheld=state.carried.withheld,
+        ),
+        count,
+    )
+    since = state.candidates.latest_user or 0
+    return Choice(
+        groups=state.groups,
+        scores=Scores(
+            state.scores,
+            _passages(state, rows),
+            frozenset(state.question.terms),
+            arguments_used(rows),
+        ),
+        shapes=shapes,
+        pinned=tuple(state.pinned()),
+        exchange=tuple(
+            group for group in reversed(state.groups) if group.key > since and group.is_exchange
+        ),
+        objective=profile.objective,
+        asked=asked_fields(rows, parameter_names(state.view, request)),
+        cost=cost,
+        budget=state.budget,
+        is_all=state.ledger.total >= state.view.item_count(),
+        has_query=bool(request.query),
+    )
+
+
+def _passages(state: State, rows: Sequence[ItemRow]) -> Mapping[int, Mapping[int, float]]:
+    """The scores of passages that answer the query, for texts that are shown unchanged."""
+    found = state.candidates.passages
+    others = {row.sequence for row in rows if row.outdated}.intersection(found)
+    return {at: one for at, one in found.items() if at not in others} if others else found
+
+
+def _shape(state: State, row: ItemRow, again: frozenset[int]) -> Shape:
+    redacted = row.sequence in state.redacted
+    if row.kind is ItemKind.TOOL_RESULT and not redacted and row.is_complete:
+        name = row.metadata.get("tool_name")
+        limit = shown_up_to(state.policy.firewall, name if isinstance(name, str) else None)
+        if limit is not None and row.whole_tokens > limit and row.envelope is not None:
+            return Shape(row, False, summarised(row), frozenset(), is_limited=True)
+        if row.sequence in again:
+            return Shape(row, False, reference(row), frozenset())
+    required = frozenset[int]() if redacted else required_parts(row)
+    return Shape(row, redacted, None, required)

@@ -1,0 +1,37 @@
+"""The entries above the items: memory and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.compiler.profiles import LABEL, PROFILES
+from weft.compiler.rendering.counting import Count
+from weft.compiler.rendering.memory import frozen_header, is_current, memory_header
+from weft.compiler.rendering.tools import tools_entry
+from weft.compiler.state import State
+from weft.readmodel.rows import ItemRow
+from weft_schemas.compile import PackEntry
+
+
+def entries_above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[PackEntry, ...]:
+    """Memory and tools; the base's memory as long as it is current and fits the budget."""
+    share = state.policy.memory.header_share
+    base = state.base if state.prefix.shown else None
+    header = frozen_header(state.view, base, state.policy) if base is not None else None
+    room = int(state.budget * share)
+    if header is not None and not is_current(header, state.view, state.statements):
+        header = None
+    if header is None or sum(count(one.text + "\n") for one in header) > room:
+        told = frozenset[str]() if PROFILES[state.request.phase].repeats else _told(state, rows)
+        header = memory_header(
+            state.view, state.question, state.policy, state.budget, count, told, state.statements
+        )
+    tools = tools_entry(state.view, state.request, state.budget, count)
+    return (*header, *([tools] if tools else []))
+
+
+def _told(state: State, rows: Sequence[ItemRow]) -> frozenset[str]:
+    """Ids of the items that may replace facts of the header: none if the budget holds both."""
+    tokens = sum(max(row.whole_tokens, 0) + LABEL for row in rows)
+    has_room = tokens <= state.budget * (1 - state.policy.memory.header_share)
+    return frozenset(() if has_room else (row.id for row in rows))

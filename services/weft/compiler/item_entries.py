@@ -1,0 +1,70 @@
+"""From an item and its rendition to its entry in the pack: the section, the fence, the signals, and
+the call that a result answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import msgspec
+
+from weft.compiler.candidates.closure import Group, close
+from weft.compiler.candidates.flags import Flags, flags_among
+from weft.compiler.candidates.sensitivity import withhold
+from weft.compiler.ledger import Ledger
+from weft.compiler.rendering.cost import PromptCost, Shown
+from weft.compiler.rendering.counting import counter
+from weft.compiler.rendering.entries import entry
+from weft.compiler.renditions.rendition import Rendition
+from weft.readmodel.rows import ItemRow
+from weft.readmodel.view import SessionView
+from weft_schemas.compile import CompileRequest, PackEntry
+from weft_schemas.items import ItemKind
+from weft_schemas.policy import ContextPolicy
+
+OTHERS = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
+"""Kinds with third-party text, always fenced, whatever the policy says."""
+
+
+def entries_of(
+    view: SessionView,
+    request: CompileRequest,
+    policy: ContextPolicy,
+    above: Sequence[PackEntry],
+    shown: Shown,
+    key: bytes,
+) -> list[PackEntry]:
+    """The entries of these renditions, as a compile made them; `above` are memory and tools."""
+    groups = close(view, view.rows(shown), Ledger())
+    flags = flags_among(view, groups)
+    groups, _ = withhold(groups, flags, policy, Ledger())
+    make = partial(item_entry, policy, key, None, group_of(groups), flags)
+    cost = PromptCost(above, groups, make, counter(view.encoding))
+    return cost.entries({at: one for at, one in shown.items() if at in cost.rows})
+
+
+def item_entry(
+    policy: ContextPolicy,
+    key: bytes,
+    latest_user: int | None,
+    groups: Mapping[int, Group],
+    flags: Flags,
+    row: ItemRow,
+    shown: Rendition,
+    withheld: frozenset[int] = frozenset(),
+) -> PackEntry:
+    if row.sequence in withheld:  # its provider would refuse it as a call
+        shown = msgspec.structs.replace(shown, arguments=None)
+    section = "policy" if row.kind is ItemKind.POLICY else "context"
+    if row.sequence == latest_user:
+        section = "latest"
+    untrusted = row.kind in {*policy.firewall.untrusted_kinds, *OTHERS} or row.envelope is not None
+    call = groups[row.sequence].rows[0]
+    answer = groups[row.sequence].waits if row is call else ""
+    answers = None if row is call else call.id
+    signals = flags.get(row.sequence, ())
+    return entry(row, shown, key, section, untrusted, answer, answers, signals)
+
+
+def group_of(groups: Sequence[Group]) -> dict[int, Group]:
+    return {row.sequence: group for group in groups for row in group.rows}
