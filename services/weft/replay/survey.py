@@ -4,11 +4,13 @@ which, and which sessions refer to which bodies. Pure, over records in order."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import msgspec
 
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
+from weft_schemas.ids import is_digest
 from weft_schemas.items import BodyRef
 
 FORKED_FROM = "forked_from"
@@ -36,13 +38,14 @@ class Survey:
         if b'"sha256"' not in record.payload and b'"forked_from"' not in record.payload:
             return
         try:
-            address, seen = record.address(), _decode(record.payload)
-        except (InvalidInput, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            address = record.address()
+        except InvalidInput:
             return
         place = (address.tenant, address.session)
-        if seen.body is not None:
-            self.bodies.setdefault(seen.body.sha256, set()).add(place)
-        origin = seen.metadata.forked_from
+        body = _seen(_body, record.payload).body
+        if body is not None and is_digest(body.sha256):
+            self.bodies.setdefault(body.sha256, set()).add(place)
+        origin = _seen(_fork, record.payload).metadata.forked_from
         if origin is not None and origin.session != address.session:
             self.add_forks([((address.tenant, origin.session), address.session)])
 
@@ -96,11 +99,24 @@ class _Metadata(msgspec.Struct):
     forked_from: _Fork | None = None
 
 
-class _Seen(msgspec.Struct):
-    """The two fields of an item, or of a catalogue, that matter here."""
-
+class _OfFork(msgspec.Struct):
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class _OfBody(msgspec.Struct):
     body: BodyRef | None = None
 
 
-_decode = msgspec.json.Decoder(_Seen).decode
+_fork, _body = msgspec.json.Decoder(_OfFork), msgspec.json.Decoder(_OfBody)
+"""Of an item, or of a catalogue. Each alone: metadata is free, and whatever stands there where a
+fork belongs must not hide the body."""
+
+_S = TypeVar("_S", _OfFork, _OfBody)
+
+
+def _seen(decoder: msgspec.json.Decoder[_S], payload: bytes) -> _S:
+    """What the payload says, or nothing where it says that in no form of ours."""
+    try:
+        return decoder.decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return decoder.decode(b"{}")
