@@ -17,6 +17,7 @@ from weft_schemas.items import ContextItem, ItemKind
 
 SEED = int(os.environ.get("WEFT_SEED") or 20_260_106)
 COUNT = 1_500
+TURN = b'{"type":"item","id":"turn","kind":"user_turn","text":"Who is owned?"}'
 CANARY = "zanzibarquetzal"
 NO_DIGESTS = ("", "x", "../../etc", "A" * 64, "0" * 63, "0" * 64 + "\n", "é" * 64, CANARY, "\x00")
 """What an agent writes where the digest of a body belongs."""
@@ -40,6 +41,16 @@ def references(session: str) -> list[tuple[bytes, bytes, bytes]]:
             item["body"] = {"sha256": sha256, "size": 3}
             subject = f"weft.acme.{session}.in.{kind}".encode()
             rows.append((subject, b"", json.dumps(item).encode()))
+    return rows
+
+
+def deep(session: str) -> list[tuple[bytes, bytes, bytes]]:
+    """Results that hold JSON too deep to be gone through, or only just not."""
+    subject, rows = f"weft.acme.{session}.in.tool_result".encode(), []
+    for depth in (900, 5_000, 100_000):
+        text = "[" * depth + "]" * depth
+        item = {"type": "item", "id": f"deep{depth}", "kind": "tool_result", "text": text}
+        rows += [(subject, b"", json.dumps(item).encode()), (subject, b"", text.encode())]
     return rows
 
 
@@ -92,18 +103,21 @@ async def test_every_command_of_an_operator_goes_through_a_hostile_log(tmp_path:
         async def operated(*command: str, codes: tuple[int, ...] = (0,)) -> Ran:
             done = await weft(*command, url=url, settings={"WEFT_DATA_DIR": str(folder)})
             assert done.code in codes, (command, done.code, done.err[-2_000:], done.out[-500:])
+            print(done.err, file=open("/tmp/ent29/err.txt", "a"))
             assert "Traceback" not in done.err, (command, done.err[-2_000:])
             return done
 
         async with connected(url) as (connection, _):
+            hosts = [host.partition(".")[2] for host in HOSTS if host.startswith("acme.")][:3]
+            turns = [(f"weft.acme.{host}.in.user_turn".encode(), b"", TURN) for host in hosts]
+            assert await publish_each(url, turns) == len(turns)
             messages = hostile(SEED, target=3)
             stored = await publish_all(connection, messages[:COUNT])
-            rows = references("bodies")
+            rows = [*references("bodies"), *deep("bodies"), *deep(hosts[0])]
             assert await publish_each(url, rows) == len(rows)
             last = str(await last_sequence(connection))
-        hosts = [host.partition(".")[2] for host in HOSTS if host.startswith("acme.")][:3]
         acme = ("--tenant", "acme")
-        asked = ("-p", "answer", "-q", "owned", "--after", last, "--timeout", "100")
+        asked = ("-p", "answer", "-q", "owned", "--after", last, "--timeout", "60")
         await operated("compile", "-s", hosts[0], *asked, *acme)
         for worker in ("firewall", "summarizer", "memory"):
             await operated("rederive", worker, *acme, "--json", codes=(0, 1))
@@ -128,4 +142,4 @@ async def test_every_command_of_an_operator_goes_through_a_hostile_log(tmp_path:
         await operated("trim", "--before", last, "--json")
         await operated("erase", *acme, "--yes", "--json")
         await operated("erase", "--tenant", "rival", "--yes", "--json")
-    tell(f"seed {SEED}: {len(stored)} hostile events, {len(rows)} references to nothing")
+    tell(f"seed {SEED}: {len(stored)} hostile events, {len(rows)} odd references and deep results")
