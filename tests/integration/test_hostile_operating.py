@@ -103,7 +103,6 @@ async def test_every_command_of_an_operator_goes_through_a_hostile_log(tmp_path:
         async def operated(*command: str, codes: tuple[int, ...] = (0,)) -> Ran:
             done = await weft(*command, url=url, settings={"WEFT_DATA_DIR": str(folder)})
             assert done.code in codes, (command, done.code, done.err[-2_000:], done.out[-500:])
-            print(done.err, file=open("/tmp/ent29/err.txt", "a"))
             assert "Traceback" not in done.err, (command, done.err[-2_000:])
             return done
 

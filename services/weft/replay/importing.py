@@ -18,7 +18,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.replay.copy_digest import CopyDigest
-from weft.replay.copying import Copier, copied_before, copy_id
+from weft.replay.copying import Copier, copied_before, copies_in
 from weft.replay.export_check import check_export
 from weft.replay.portable import Body, Chunk, End, Line, Record, Start, read_line, record_of
 from weft.replay.renaming import Name
@@ -99,7 +99,6 @@ class _Import:
         self._body: Body | None = None
         self._copier: Copier
         self._names: dict[str, Name] = {}
-        self._ids: set[str] = set()
         self._stored = 0
 
     async def take(self, line: Line, number: int) -> None:
@@ -151,7 +150,6 @@ class _Import:
             )
         record, old = record_of(line, self._start.tenant)
         new = self._names.get(old.session) or await self._first(record, old)
-        self._ids.add(copy_id(new, record))
         await self._copier.copy(record, old, new)
         self._told(record.sequence, self._start.through)
 
@@ -161,7 +159,7 @@ class _Import:
         self._names[old.session] = new
         if old.session == TENANT_SESSION:
             found = read_matching(self._connection, stored_filter(new.tenant, new.session))
-            known = {one.message_id: one.sequence async for one in found if one.message_id}
+            known = copies_in([one async for one in found])
         else:
             await check_not_erased(self._connection, new.tenant, new.session)
             known = await copied_before(self._connection, new, record)
@@ -185,7 +183,8 @@ class _Import:
         one = next(iter(names.values())) if len(names) == 1 else None
         subjects = stored_filter(self._tenant, one.session if one else None)
         async for record in read_matching(self._connection, subjects):
-            if record.message_id in self._ids:
+            # Not by its id: where another had taken that, the copy has one of its own.
+            if record.sequence in self._copier.copies:
                 address = record.address()
                 copy_digest.take(record, names[address.tenant, address.session])
         return copy_digest.hexdigest()

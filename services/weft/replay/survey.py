@@ -4,7 +4,6 @@ which, and which sessions refer to which bodies. Pure, over records in order."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
 
 import msgspec
 
@@ -42,10 +41,10 @@ class Survey:
         except InvalidInput:
             return
         place = (address.tenant, address.session)
-        body = _seen(_body, record.payload).body
+        body = _body_of(record.payload)
         if body is not None and is_digest(body.sha256):
             self.bodies.setdefault(body.sha256, set()).add(place)
-        origin = _seen(_fork, record.payload).metadata.forked_from
+        origin = _fork_of(record.payload)
         if origin is not None and origin.session != address.session:
             self.add_forks([((address.tenant, origin.session), address.session)])
 
@@ -107,16 +106,20 @@ class _OfBody(msgspec.Struct):
     body: BodyRef | None = None
 
 
-_fork, _body = msgspec.json.Decoder(_OfFork), msgspec.json.Decoder(_OfBody)
+_of_fork, _of_body = msgspec.json.Decoder(_OfFork), msgspec.json.Decoder(_OfBody)
 """Of an item, or of a catalogue. Each alone: metadata is free, and whatever stands there where a
 fork belongs must not hide the body."""
 
-_S = TypeVar("_S", _OfFork, _OfBody)
 
-
-def _seen(decoder: msgspec.json.Decoder[_S], payload: bytes) -> _S:
-    """What the payload says, or nothing where it says that in no form of ours."""
+def _fork_of(payload: bytes) -> _Fork | None:
     try:
-        return decoder.decode(payload)
+        return _of_fork.decode(payload).metadata.forked_from
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return decoder.decode(b"{}")
+        return None
+
+
+def _body_of(payload: bytes) -> BodyRef | None:
+    try:
+        return _of_body.decode(payload).body
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None

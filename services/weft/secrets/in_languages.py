@@ -19,7 +19,8 @@ _PASSWORD = (
 )
 _NEEDLES_OF_PASSWORDS = """
 mdp passwort passwört kennwort zugangswort contrase senha palavra-passe wachtwoord adgangskode
-kodeord passord salasana hasło haslo heslo jelsz parol lozinka geslo slapta senord ifre арол АРОЛ озинка ωδικ
+kodeord passord salasana hasło haslo heslo jelsz parol lozinka geslo slapta senord ifre
+арол АРОЛ озинка ωδικ
 パスワード 暗証番号 密码 密碼 口令 비밀번호 암호 รหัสผ่าน كلمة סיסמ पासवर्ड
 """
 _PHRASES_OF_PASSWORDS = (
