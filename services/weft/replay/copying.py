@@ -57,8 +57,6 @@ class Copier:
         self.places = Places()
         self.known: dict[str, int] = {}
         """`copy_id` → sequence of what an earlier attempt has copied."""
-        self.copies: set[int] = set()
-        """Their sequences, whoever made them."""
         self.count = 0
         self._ending = secrets.token_hex(8)
         self._publisher = publisher
@@ -82,7 +80,7 @@ class Copier:
         known = self.known.get(copy_id(new, record))
         if known is not None:
             await self.flush()
-            self._made(record.sequence, known)
+            self.places.add(record.sequence, known)
             return
         self._waiting.append((record.sequence, self._message(record, event, old, new)))
         if len(self._waiting) >= WINDOW:
@@ -93,13 +91,9 @@ class Copier:
         waiting, self._waiting = self._waiting, []
         acks = await self._publisher.publish_many(message for _, message in waiting)
         for (old, _), ack in zip(waiting, acks, strict=True):
-            self._made(old, ack.sequence)
+            self.places.add(old, ack.sequence)
             self._newest = max(self._newest, ack.sequence)
         return self._newest
-
-    def _made(self, old: int, copy: int) -> None:
-        self.places.add(old, copy)
-        self.copies.add(copy)
 
     def _message(self, record: LogRecord, event: Event | None, old: Name, new: Name) -> Message:
         _, direction, _, _, _, name = record.subject.split(".", 5)
@@ -126,9 +120,14 @@ def copy_id(new: Name, record: LogRecord) -> str:
     return digest("copy", new.tenant, new.session, record.sequence, record.payload)[:_BEGINNING]
 
 
+def copied(record: LogRecord) -> str:
+    """The `copy_id` of a record that is a copy."""
+    return record.message_id[:_BEGINNING]
+
+
 def copies_in(records: Iterable[LogRecord]) -> dict[str, int]:
     """`copy_id` → sequence of what may be copies among the records of a session."""
-    return {one.message_id[:_BEGINNING]: one.sequence for one in records if one.message_id}
+    return {copied(one): one.sequence for one in records if one.message_id}
 
 
 async def finished(connection: Connection) -> dict[str, int]:
@@ -153,7 +152,7 @@ async def copied_before(connection: Connection, new: Name, first: LogRecord) -> 
     """
     subjects = stored_filter(new.tenant, new.session)
     found = [one async for one in read_matching(connection, subjects)]
-    if found and found[0].message_id[:_BEGINNING] != copy_id(new, first):
+    if found and copied(found[0]) != copy_id(new, first):
         raise Conflict(
             f"session {new.session!r} of tenant {new.tenant!r} has {len(found)} events already; "
             "give another name"

@@ -18,7 +18,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.replay.copy_digest import CopyDigest
-from weft.replay.copying import Copier, copied_before, copies_in
+from weft.replay.copying import Copier, copied, copied_before, copies_in, copy_id
 from weft.replay.export_check import check_export
 from weft.replay.portable import Body, Chunk, End, Line, Record, Start, read_line, record_of
 from weft.replay.renaming import Name
@@ -99,6 +99,7 @@ class _Import:
         self._body: Body | None = None
         self._copier: Copier
         self._names: dict[str, Name] = {}
+        self._ids: set[str] = set()
         self._stored = 0
 
     async def take(self, line: Line, number: int) -> None:
@@ -150,6 +151,7 @@ class _Import:
             )
         record, old = record_of(line, self._start.tenant)
         new = self._names.get(old.session) or await self._first(record, old)
+        self._ids.add(copy_id(new, record))
         await self._copier.copy(record, old, new)
         self._told(record.sequence, self._start.through)
 
@@ -183,8 +185,7 @@ class _Import:
         one = next(iter(names.values())) if len(names) == 1 else None
         subjects = stored_filter(self._tenant, one.session if one else None)
         async for record in read_matching(self._connection, subjects):
-            # Not by its id: where another had taken that, the copy has one of its own.
-            if record.sequence in self._copier.copies:
+            if copied(record) in self._ids:
                 address = record.address()
                 copy_digest.take(record, names[address.tenant, address.session])
         return copy_digest.hexdigest()
