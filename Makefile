@@ -83,7 +83,7 @@ fuzz: $(STAMP)
 
 # What draws by a seed runs with each of SEEDS, every other attack once.
 DRAWN := $(addprefix tests/integration/test_,attack.py \
-  $(addprefix hostile_,events.py places.py questions.py requests.py))
+  $(addprefix hostile_,events.py operating.py places.py questions.py requests.py))
 ATTACKS := $(filter-out $(DRAWN),$(wildcard tests/integration/test_hostile_*.py \
   tests/integration/test_permissions_*.py)) \
   $(addprefix tests/integration/test_,forged_ids.py erased_for_good.py deployment_secret.py) \

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from weft_schemas.errors import InvalidInput
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _ENCODED = re.compile(r"=[A-Za-z0-9_-]+\Z")
 
 TENANT_SESSION = "@tenant"
@@ -80,6 +81,11 @@ def digest(*parts: str | bytes | int) -> str:
         state.update(b"%d:" % len(raw))
         state.update(raw)
     return state.hexdigest()
+
+
+def is_digest(text: str) -> bool:
+    """Whether it is a SHA-256 as a reference to a body writes it: 64 small hex digits."""
+    return _DIGEST.match(text) is not None
 
 
 def derived_key(secret: bytes, purpose: str) -> bytes:

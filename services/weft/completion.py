@@ -183,7 +183,7 @@ class _Reply(msgspec.Struct):
 def _text_of(content: bytes, url: str) -> str:
     try:
         reply = msgspec.json.decode(content, type=_Reply)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigurationError(
             f"model endpoint {url} sent no chat completion: {error}; check the address"
         ) from None

@@ -19,9 +19,11 @@ from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.readmodel.digest import content_digest
 from weft.readmodel.model import ReadModel
+from weft.replay.copying import copy_id
 from weft.replay.exporting import Exported, export
 from weft.replay.forking import fork
 from weft.replay.importing import import_
+from weft.replay.renaming import Name
 from weft_schemas.errors import Conflict, InvalidInput, NotFound
 from weft_schemas.events import EpisodeEvent, ErasedEvent, SessionClosedEvent
 from weft_schemas.ids import TENANT_SESSION
@@ -131,6 +133,20 @@ async def test_the_import_of_a_session_touches_that_session_alone(
     with pytest.raises(InvalidInput):
         await import_(log, io.BytesIO(content), "new", "@tenant")
     assert await last_sequence(log) == last
+
+
+async def test_an_import_is_whole_where_another_took_its_ids(
+    server: EmbeddedServer, log: Connection
+) -> None:
+    await publish(log, "s", [ContextItem(f"u{n}", ItemKind.USER_TURN, "hello") for n in range(3)])
+    _, content = await exported(log)
+    async with Publisher(log) as publisher:
+        async for record in read_session(log, "t", "s"):
+            id = copy_id(Name("new", "s"), record)
+            await publisher.publish("weft.rival.s.in.user_turn", b"{}", id)
+    copy = await import_(log, io.BytesIO(content), "new")
+    assert copy.equal
+    assert len([r async for r in read_session(log, "new", "s")]) == 3
 
 
 async def test_an_import_made_again_goes_on_and_changes_nothing(

@@ -10,7 +10,7 @@ import pytest
 from weft.readmodel.model import records_of
 from weft.replay.copy_digest import CopyDigest
 from weft.replay.export_check import check_export
-from weft.replay.portable import Body, Chunk, End, Start, line_of, written
+from weft.replay.portable import Body, Chunk, End, Start, line_of, read_line, written
 from weft.replay.renaming import Name
 from weft_schemas.errors import InvalidInput
 from weft_schemas.items import ContextItem, ItemKind
@@ -78,3 +78,10 @@ def test_a_change_in_any_line_is_noticed(line: int) -> None:
 def test_what_is_wrong_is_told(damage, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         check(damage(export()))
+
+
+def test_a_line_that_is_too_deep_is_told_of() -> None:
+    payload = b"[" * 5_000 + b"]" * 5_000
+    line = b'{"line":"record","sequence":1,"session":"s","direction":"in","event":"user_turn",'
+    with pytest.raises(InvalidInput, match="line 7"):
+        read_line(line + b'"published_ns":1,"payload":' + payload + b"}", 7)

@@ -45,7 +45,7 @@ def audit_in(record: LogRecord) -> CompileAudit:
     """Raises `InvalidInput` for a record that this release cannot read."""
     try:
         return msgspec.json.decode(record.payload, type=CompileAudit)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(
             f"audit event {record.sequence} cannot be read: {error}; use the release that wrote it"
         ) from None

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from weft.leaves import field_of, leaves
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import MAX_DEPTH, ContextItem, ItemKind, is_deeper
 
 SHORTEST = 2
 """Least characters of a value to look for: single digits and letters occur everywhere."""
@@ -111,9 +111,10 @@ def _structure(item: ContextItem) -> Any:
     if item.text[:1] not in ("{", "["):
         return None
     try:
-        return json.loads(item.text, parse_float=str, parse_int=str)
-    except ValueError:
+        value = json.loads(item.text, parse_float=str, parse_int=str)
+    except (ValueError, RecursionError):
         return None
+    return None if is_deeper(value, MAX_DEPTH) else value
 
 
 def _keys(value: Any, field: str) -> Iterator[tuple[str, str]]:

@@ -259,6 +259,8 @@ async def _body(store: Bodies, reference: BodyRef) -> Finding | None:
     try:
         async for _ in store.chunks(reference):
             pass
+    except InvalidInput as error:
+        return Finding("body_missing", str(error), "have the agent publish it again")
     except NotFound:
         return Finding("body_missing", f"its body {reference.sha256} is not there", mend)
     except Corrupt as error:

@@ -267,7 +267,7 @@ def _named(args: tuple[str, ...]) -> dict[str, Any]:
             raise InvalidInput(f"-a {arg}: give NAME=VALUE")
         try:
             value = msgspec.json.decode(text)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             value = text
         found[name] = text if isinstance(value, dict | list) else value
     return found

@@ -65,7 +65,7 @@ def _document(record: LogRecord) -> dict[str, Any]:
 
     try:
         event = msgspec.json.decode(record.payload)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         event = None
     return {
         "sequence": record.sequence,

@@ -11,7 +11,6 @@ import asyncio
 import base64
 import hashlib
 import io
-import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -28,7 +27,7 @@ from weft.log.message import Message
 from weft.log.publishing import Publisher
 from weft.log.reading import last_of, read_matching
 from weft_schemas.errors import Conflict, Corrupt, InvalidInput, NotFound
-from weft_schemas.ids import body_name
+from weft_schemas.ids import body_name, is_digest
 from weft_schemas.items import BodyRef
 from weft_schemas.subjects import BODIES_BUCKET
 
@@ -41,7 +40,6 @@ PAGE_BYTES = 256 * 1024
 
 OWNER = "weft.tenant"
 """Metadata of a body's entry: whose it is."""
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Meta(msgspec.Struct):
@@ -229,7 +227,7 @@ class Bodies:
                 await self._erase_chunks(meta.nuid)
 
     def _name(self, sha256: str) -> str:
-        if not _DIGEST.fullmatch(sha256):
+        if not is_digest(sha256):
             raise InvalidInput(f"body {sha256[:80]!r} is not a SHA-256 in hex")
         return body_name(self.tenant, sha256) if self.tenant else sha256
 

@@ -1,5 +1,6 @@
-"""Copying events into another session or log: in order, each after the events that it refers to,
-and with deterministic ids, so that an interrupted copy can be resumed.
+"""Copying events into another session or log: in order, each after the events that it refers to.
+Message ids begin with what a copy is of, so that an interrupted copy can be resumed, and end in
+what nobody knows beforehand, so that nobody can take them.
 
 Each copy names the workers that have finished its original: their derived events are copied as
 well, so they do not derive, or ask a model, again.
@@ -7,7 +8,8 @@ well, so they do not derive, or ask a model, again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Callable, Iterable, Mapping
 
 from weft.log.api import call
 from weft.log.connection import Connection
@@ -24,6 +26,8 @@ from weft_schemas.events import Event, encode_event
 from weft_schemas.ids import digest, encode_token
 from weft_schemas.subjects import STREAM, stored_filter
 
+_BEGINNING = 32
+"""Characters of a copy's message id that tell what it is a copy of."""
 WINDOW = 500
 """Events published at once."""
 
@@ -52,8 +56,9 @@ class Copier:
         `source` is the copies' `ce-source`."""
         self.places = Places()
         self.known: dict[str, int] = {}
-        """Message id → sequence of what an earlier attempt has copied."""
+        """`copy_id` → sequence of what an earlier attempt has copied."""
         self.count = 0
+        self._ending = secrets.token_hex(8)
         self._publisher = publisher
         self._settled = settled
         self._same_log = same_log
@@ -71,13 +76,13 @@ class Copier:
             event = None
         if event is not None and self._waiting and needs(event) >= self._waiting[0][0]:
             await self.flush()
-        message = self._message(record, event, old, new)
         self.count += 1
-        if message.message_id in self.known:
+        known = self.known.get(copy_id(new, record))
+        if known is not None:
             await self.flush()
-            self.places.add(record.sequence, self.known[message.message_id])
+            self.places.add(record.sequence, known)
             return
-        self._waiting.append((record.sequence, message))
+        self._waiting.append((record.sequence, self._message(record, event, old, new)))
         if len(self._waiting) >= WINDOW:
             await self.flush()
 
@@ -100,7 +105,7 @@ class Copier:
             made = self._change(made, record)
             payload = record.payload if made is event else encode_event(made)
             kind = str(type(event).__struct_config__.tag)
-        id = copy_id(new, record)
+        id = copy_id(new, record) + self._ending
         headers = event_headers(id, f"weft.{kind}", self._source, record.traceparent)
         if workers := self._settlers(record.sequence):
             headers[SETTLED.decode()] = workers
@@ -111,8 +116,18 @@ class Copier:
 
 
 def copy_id(new: Name, record: LogRecord) -> str:
-    """Message id of a record's copy: the same for the same copy made again."""
-    return digest("copy", new.tenant, new.session, record.sequence, record.payload)[:32]
+    """What a copy's message id begins with: the same for the same copy made again."""
+    return digest("copy", new.tenant, new.session, record.sequence, record.payload)[:_BEGINNING]
+
+
+def copied(record: LogRecord) -> str:
+    """The `copy_id` of a record that is a copy."""
+    return record.message_id[:_BEGINNING]
+
+
+def copies_in(records: Iterable[LogRecord]) -> dict[str, int]:
+    """`copy_id` → sequence of what may be copies among the records of a session."""
+    return {copied(one): one.sequence for one in records if one.message_id}
 
 
 async def finished(connection: Connection) -> dict[str, int]:
@@ -131,15 +146,15 @@ async def finished(connection: Connection) -> dict[str, int]:
 
 
 async def copied_before(connection: Connection, new: Name, first: LogRecord) -> dict[str, int]:
-    """Message id → sequence of what an earlier attempt left in a session.
+    """`copy_id` → sequence of what an earlier attempt left in a session.
 
     Raises `Conflict` where the session holds anything but a copy that began with `first`.
     """
     subjects = stored_filter(new.tenant, new.session)
     found = [one async for one in read_matching(connection, subjects)]
-    if found and found[0].message_id != copy_id(new, first):
+    if found and copied(found[0]) != copy_id(new, first):
         raise Conflict(
             f"session {new.session!r} of tenant {new.tenant!r} has {len(found)} events already; "
             "give another name"
         )
-    return {one.message_id: one.sequence for one in found}
+    return copies_in(found)

@@ -18,7 +18,7 @@ from weft.log.publishing import Publisher
 from weft.log.reading import read_matching
 from weft.log.record import LogRecord
 from weft.replay.copy_digest import CopyDigest
-from weft.replay.copying import Copier, copied_before, copy_id
+from weft.replay.copying import Copier, copied, copied_before, copies_in, copy_id
 from weft.replay.export_check import check_export
 from weft.replay.portable import Body, Chunk, End, Line, Record, Start, read_line, record_of
 from weft.replay.renaming import Name
@@ -161,7 +161,7 @@ class _Import:
         self._names[old.session] = new
         if old.session == TENANT_SESSION:
             found = read_matching(self._connection, stored_filter(new.tenant, new.session))
-            known = {one.message_id: one.sequence async for one in found if one.message_id}
+            known = copies_in([one async for one in found])
         else:
             await check_not_erased(self._connection, new.tenant, new.session)
             known = await copied_before(self._connection, new, record)
@@ -185,7 +185,7 @@ class _Import:
         one = next(iter(names.values())) if len(names) == 1 else None
         subjects = stored_filter(self._tenant, one.session if one else None)
         async for record in read_matching(self._connection, subjects):
-            if record.message_id in self._ids:
+            if copied(record) in self._ids:
                 address = record.address()
                 copy_digest.take(record, names[address.tenant, address.session])
         return copy_digest.hexdigest()

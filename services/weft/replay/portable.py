@@ -79,7 +79,7 @@ def read_line(text: bytes, number: int) -> Line:
     """Raises `InvalidInput` that names the line."""
     try:
         line = _decoder.decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"line {number} is none of an export: {error}") from None
     if isinstance(line, Start) and line.format > FORMAT:
         raise InvalidInput(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
+from weft_schemas.events import Event
+from weft_schemas.ids import is_digest
 from weft_schemas.items import BodyRef
 
 
@@ -12,7 +14,13 @@ def body_of(record: LogRecord) -> BodyRef | None:
     if b'"sha256"' not in record.payload:
         return None
     try:
-        body = getattr(record.event(), "body", None)
+        return body_in(record.event())
     except InvalidInput:
         return None
-    return body if isinstance(body, BodyRef) else None
+
+
+def body_in(event: Event) -> BodyRef | None:
+    """The body that an item or a catalogue lies in. An agent may write anything where its digest
+    belongs: that refers to nothing, and stops nobody who goes through the log."""
+    body = getattr(event, "body", None)
+    return body if isinstance(body, BodyRef) and is_digest(body.sha256) else None

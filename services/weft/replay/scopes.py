@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from weft.log.record import LogRecord
+from weft.replay.references import body_in
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import (
     EnvelopeEvent,
@@ -21,7 +22,7 @@ from weft_schemas.events import (
     SessionClosedEvent,
     SummaryEvent,
 )
-from weft_schemas.items import BodyRef, ContextItem
+from weft_schemas.items import ContextItem
 
 
 class ScopeSurvey:
@@ -62,13 +63,13 @@ class ScopeSurvey:
             place, event = record.address(), record.event()
         except InvalidInput:
             return self._take_unreadable(record)
-        body = getattr(event, "body", None)
+        body = body_in(event)
         if not self._goes(record, place.session, event):
-            if isinstance(body, BodyRef):
+            if body is not None:
                 self._kept_bodies.add(body.sha256)
             return False
         self.events.add(record.sequence)
-        if isinstance(body, BodyRef):
+        if body is not None:
             self._bodies.add(body.sha256)
         if isinstance(event, ContextItem):
             self._ids.add((place.session, event.id))

@@ -9,6 +9,7 @@ import msgspec
 
 from weft.log.record import LogRecord
 from weft_schemas.errors import InvalidInput
+from weft_schemas.ids import is_digest
 from weft_schemas.items import BodyRef
 
 FORKED_FROM = "forked_from"
@@ -36,13 +37,14 @@ class Survey:
         if b'"sha256"' not in record.payload and b'"forked_from"' not in record.payload:
             return
         try:
-            address, seen = record.address(), _decode(record.payload)
-        except (InvalidInput, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            address = record.address()
+        except InvalidInput:
             return
         place = (address.tenant, address.session)
-        if seen.body is not None:
-            self.bodies.setdefault(seen.body.sha256, set()).add(place)
-        origin = seen.metadata.forked_from
+        body = _body_of(record.payload)
+        if body is not None and is_digest(body.sha256):
+            self.bodies.setdefault(body.sha256, set()).add(place)
+        origin = _fork_of(record.payload)
         if origin is not None and origin.session != address.session:
             self.add_forks([((address.tenant, origin.session), address.session)])
 
@@ -96,11 +98,28 @@ class _Metadata(msgspec.Struct):
     forked_from: _Fork | None = None
 
 
-class _Seen(msgspec.Struct):
-    """The two fields of an item, or of a catalogue, that matter here."""
-
+class _OfFork(msgspec.Struct):
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class _OfBody(msgspec.Struct):
     body: BodyRef | None = None
 
 
-_decode = msgspec.json.Decoder(_Seen).decode
+_of_fork, _of_body = msgspec.json.Decoder(_OfFork), msgspec.json.Decoder(_OfBody)
+"""Of an item, or of a catalogue. Each alone: metadata is free, and whatever stands there where a
+fork belongs must not hide the body."""
+
+
+def _fork_of(payload: bytes) -> _Fork | None:
+    try:
+        return _of_fork.decode(payload).metadata.forked_from
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _body_of(payload: bytes) -> BodyRef | None:
+    try:
+        return _of_body.decode(payload).body
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None

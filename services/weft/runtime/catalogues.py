@@ -40,7 +40,7 @@ async def whole(catalog: Catalog, tenant: str, fetch: Fetch) -> Catalog:
     try:
         body = await fetch(tenant, catalog.body)
         items = msgspec.json.decode(body, type=tuple[SelectableItem, ...])
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(
             f"catalogue {catalog.name!r}: body {catalog.body.sha256}: {error}; publish it again"
         ) from None

@@ -15,6 +15,9 @@ from weft.secrets.finding import Finding
 from weft.secrets.in_code import IN_CODE
 from weft.secrets.in_commands import IN_COMMANDS
 from weft.secrets.in_context import IN_CONTEXT
+from weft.secrets.in_languages import IN_LANGUAGES
+from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
+from weft.secrets.in_manifests import values_of_secrets
 from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.members import values_of_members
 from weft.secrets.names import NEAR, is_harmless, name_before
@@ -32,7 +35,7 @@ from weft.secrets.values import (
 )
 from weft.secrets.vendors import VENDORS
 
-RULES = (*PUBLISHED, *VENDORS, *IN_CONTEXT, *IN_COMMANDS, *IN_CODE)
+RULES = (*PUBLISHED, *VENDORS, *IN_CONTEXT, *IN_COMMANDS, *IN_CODE, *IN_LANGUAGES)
 
 _LONG = 200
 """Bytes of a value that its rule's pattern may have cut off."""
@@ -54,6 +57,8 @@ def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Fin
         found += assigned_secrets(data, limit)
     if not present.isdisjoint(OF_MEMBERS):
         found += values_of_members(data, limit)
+    if not present.isdisjoint(OF_MANIFESTS):
+        found += values_of_secrets(data, limit)
     return found
 
 

@@ -144,8 +144,8 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     ),
     rule(
         "told_password",
-        "password passphrase passcode passwd pwd pw",
-        r"(?i)\b(?:password|passphrase|passcode|passwd|pwd|pw)s?"
+        "password passwort kennwort passphrase passcode passwd pwd pw",
+        r"(?i)\b(?:password|passwort|kennwort|passphrase|passcode|passwd|pwd|pw)s?"
         r"(?:\s{1,4}|\s?\(|\)\s?|\s{1,20}[-=]{1,10}>?\s{1,20}|/)"
         r"(?:\w{1,20}[/:])?[\"'`]?([^\s\"'`<>,;()=:/{}\[\]]{6,100})",
         1,
@@ -153,8 +153,9 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
     ),
     rule(
         "told_password",
-        "password",
-        r"(?i)\bpassword\s+for\s+\S{1,60}?:\s*[\"'`]?([^\s\"'`<>,;()]{4,100})",
+        "password passwd pwd pw",
+        r"(?i)\b(?:password|passwd|pwd|pw)\s+(?:for|of|on|to)\s+(?:[^\s:=]{1,40}\s{1,3}){0,5}?"
+        r"\S{1,60}?\s?[:=]\s*[\"'`]?([^\s\"'`<>,;()]{4,100})",
         1,
         check="mixed",
     ),
@@ -165,6 +166,37 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         r"\s+(?:new\s+)?pass(?:word|phrase)\b",
         1,
         check="mixed",
+    ),
+    rule(
+        "told_password",
+        "creds credential login zugangsdaten identifiants credencia credenzial",
+        r"(?i)\b(?:creds|credentials?|login(?:\s(?:data|details))?|zugangsdaten|identifiants"
+        r"|credencia(?:les|is)|credenziali)\b[^\n:=]{0,60}[:=]\s{0,3}[\w.@+-]{2,60}\s{0,2}[/|:]\s{0,2}"
+        r"([^\s\"'`<>,;(){}]{6,100})",
+        1,
+        check="mixed",
+    ),
+    rule(
+        "connection_string",
+        "@tcp( @udp( @unix(",
+        r"\b[\w.-]{1,60}:([^\s:@\"'`/()\[\]]{3,100})@(?:tcp|udp|unix)\(",
+        1,
+        check="shown",
+    ),
+    rule(
+        "connection_string",
+        ";pwd={ ;password={",
+        r"(?i);(?:pwd|password)=\{([^{}\n]{4,200})\}",
+        1,
+        check="mixed",
+    ),
+    rule(
+        "generated_password",
+        "random_password",
+        r"random_password\b[^{}]{0,200}[{}\[\]\w\"'\\:,\s=.-]{0,800}?\bresult\\?[\"']?\s{0,8}[:=]\s{0,8}"
+        r"\\?[\"']([^\"'\n\\]{4,200})\\?[\"']",
+        1,
+        check="shown",
     ),
     rule(
         "told_secret",
@@ -262,7 +294,7 @@ IN_CONTEXT: tuple[SecretRule, ...] = (
         "recovery_codes",
         "recovery backup",
         r"(?i)\b(?:recovery|backup|scratch)[ _-]codes?\b[^\n:=]{0,40}[:=]\s*"
-        r"([\"'\[]{0,2}[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){1,4}"
+        r"(?:[-*•]\s{1,3}|\(?[0-9]{1,2}[.):]\s{1,3})?([\"'\[]{0,2}[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){1,4}"
         r"(?:[-*.,\d)\s\"']{1,8}[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){1,4}){0,19})",
         1,
     ),

@@ -21,7 +21,7 @@ page next prev previous cursor sync continuation resume max min num count total 
 prompt completion input output type name path file url uri endpoint field label hint expires expiry
 expiration ttl public policy author authors length budget cache arn id ids tokens tokenizer tokenize
 authenticated authority passing passed passenger compass bypass reset strength required enabled
-rotation manager store provider method mode level version
+rotation manager store provider method mode level version ref reference
 """
 _HARMLESS = frozenset(_HARMLESS_WORDS.encode().split())
 """Words in a name that make it no secret: a cursor is what the next call needs, a count or a limit

@@ -36,4 +36,9 @@ class Prefilter(Generic[T]):
 
 def literals(these: Iterable[bytes]) -> dict[bytes, str]:
     """Literals, each the sign of itself."""
-    return {literal: re2.escape(literal.decode("latin-1")) for literal in sorted(set(these))}
+    return {literal: "".join(map(_byte, literal)) for literal in sorted(set(these))}
+
+
+def _byte(one: int) -> str:
+    """A byte as a pattern: a character beyond ASCII would become two."""
+    return str(re2.escape(chr(one))) if one < 0x80 else f"\\x{one:02x}"

@@ -8,11 +8,13 @@ from weft.secrets.escapes import Origins, unescaped
 from weft.secrets.find import RULES, find_secrets
 from weft.secrets.finding import Finding, masked, masks_of, without_overlaps
 from weft.secrets.hidden import spans_in_source
+from weft.secrets.in_manifests import NAMES as OF_MANIFESTS
 from weft.secrets.members import NAMES as OF_MEMBERS
 from weft.secrets.own import NONE, Own
 from weft.secrets.prefilter import Prefilter, literals
 
-NEEDLES = (*(needle for rule in RULES for needle in rule.needles), *NAMES, *OF_MEMBERS)
+OF_RULES = (needle for rule in RULES for needle in rule.needles)
+NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_MANIFESTS)
 """A text that holds none of them holds no credential that weft's own rules know."""
 LIMIT = 10_000
 """Findings of one rule in one text."""

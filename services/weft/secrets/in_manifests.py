@@ -1,0 +1,61 @@
+"""Values of a Secret of Kubernetes: no name tells what they are, the object around them does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from weft.secrets.finding import Finding
+from weft.secrets.names import is_harmless
+from weft.secrets.values import is_placeholder
+
+NAMES = (b"kind: secret", b'"kind": "secret"', b'"kind":"secret"', b"stringdata")
+"""A text that holds none of them holds no such object."""
+_KIND = re.compile(rb"(?i)\bkind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?Secret\b")
+_NEXT = re.compile(rb"(?m)^---[ \t]*$")
+_BLOCK = re.compile(rb"(?m)^([ \t-]{0,40})(data|stringData):[ \t]*\r?$")
+_MEMBER = re.compile(
+    rb"\r?\n([ \t]{1,60})([\w.-]{1,253}):[ \t]{1,20}[\"']?([^\s\"'|>{\[&*][^\n\r\"']{0,4000})"
+)
+_OBJECT = re.compile(rb"[\"'](?:data|stringData)[\"'][ \t]{0,4}:\s{0,40}\{([^{}]{1,100000})\}")
+_FIELD = re.compile(rb"\"([\w.-]{1,253})\"\s{0,40}:\s{0,40}\"([^\"]{4,100000})\"")
+_WHO = re.compile(rb"(?i)user|name|host|port|region|bucket|database|type|issuer")
+"""Of names: of what a Secret holds beside the secret, a later call may need."""
+_SHORT = 4
+
+
+def values_of_secrets(data: bytes, limit: int) -> Iterator[Finding]:
+    """What stands in the objects, of the first `limit` of them. Linear in `data`."""
+    start = 0
+    edges = [one.start() for one in islice(_NEXT.finditer(data), limit)]
+    for end in (*edges, len(data)):
+        if _KIND.search(data, start, end) is not None or data.find(b"stringData", start, end) >= 0:
+            yield from _in_yaml(data, start, end, limit)
+            yield from _in_json(data, start, end, limit)
+        start = end
+
+
+def _in_yaml(data: bytes, start: int, end: int, limit: int) -> Iterator[Finding]:
+    for block in islice(_BLOCK.finditer(data, start, end), limit):
+        at, indent = block.end(), len(block.group(1))
+        while (member := _MEMBER.match(data, at, end)) and len(member.group(1)) > indent:
+            at = member.end()
+            found = _finding(member.group(2), *member.span(3), data)
+            if found is not None:
+                yield found
+
+
+def _in_json(data: bytes, start: int, end: int, limit: int) -> Iterator[Finding]:
+    for block in islice(_OBJECT.finditer(data, start, end), limit):
+        for field in _FIELD.finditer(data, *block.span(1)):
+            found = _finding(field.group(1), *field.span(2), data)
+            if found is not None:
+                yield found
+
+
+def _finding(name: bytes, start: int, end: int, data: bytes) -> Finding | None:
+    value = data[start:end].rstrip(b" \t\\")
+    if len(value) < _SHORT or is_placeholder(value) or is_harmless(name) or _WHO.search(name):
+        return None
+    return Finding(start, start + len(value), "secret", "kubernetes_secret")
