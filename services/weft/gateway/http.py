@@ -68,16 +68,15 @@ def http_server(
     spec: ServerSpec, auth: httpx2.Auth | None
 ) -> AbstractAsyncContextManager[TransportStreams]:
     """A transport for the SDK's client, with the headers of the configuration."""
-    if spec.transport == "sse":
-        return sse_client(spec.url, headers=dict(spec.headers), auth=auth)
-    return _Streamable(spec, auth)
+    return _Sse(spec, auth) if spec.transport == "sse" else _Streamable(spec, auth)
 
 
-class _Streamable:
+class _AtAddress:
+    """What the SDK's two transports over HTTP share here."""
+
     def __init__(self, spec: ServerSpec, auth: httpx2.Auth | None) -> None:
         self._spec = spec
         self._auth = auth
-        self._most = spec.limits.message_bytes
         self._transport = BoundedTransport(spec)
 
     @property
@@ -85,6 +84,32 @@ class _Streamable:
         """Why the server does not let the gateway in, if it does not."""
         return getattr(self._auth, "fault", "") or self._transport.fault
 
+
+class _Sse(_AtAddress):
+    async def __aenter__(self) -> TransportStreams:
+        self._streams = sse_client(
+            self._spec.url,
+            headers=dict(self._spec.headers),
+            auth=self._auth,
+            httpx_client_factory=self._client,
+        )
+        return await self._streams.__aenter__()
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._streams.__aexit__(*error)
+
+    def _client(
+        self,
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            headers=headers, timeout=timeout, auth=auth, transport=self._transport
+        )
+
+
+class _Streamable(_AtAddress):
     async def __aenter__(self) -> TransportStreams:
         made = create_mcp_http_client(headers=dict(self._spec.headers))
         self._client = httpx2.AsyncClient(
@@ -96,7 +121,9 @@ class _Streamable:
         await made.aclose()
         await self._client.__aenter__()
         self._streams = streamable_http_client(
-            self._spec.url, http_client=self._client, max_sse_event_size=self._most
+            self._spec.url,
+            http_client=self._client,
+            max_sse_event_size=self._spec.limits.message_bytes,
         )
         return await self._streams.__aenter__()
 
