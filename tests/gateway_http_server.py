@@ -1,8 +1,8 @@
 """A server at an address, of the SDK's own making: `-m tests.gateway_http_server PORT [how]`.
-With `sse` it speaks legacy SSE, with `handshake` it does not know the current protocol, with `oauth`
-it takes only callers with a token of its own authorization server, with `sign-in` only persons that
-were sent there by a browser (`refuses` refuses them, `thinks` takes its time to renew a token).
-Started again it knows no earlier session and no token."""
+With `sse` it speaks legacy SSE, with `handshake` it does not know the current protocol, with
+`oauth` it takes only callers with a token of its own authorization server, with `sign-in` only
+persons that were sent there by a browser (`refuses` refuses them, `thinks` takes its time to renew
+a token). Started again it knows no earlier session and no token."""
 
 import asyncio
 import base64
