@@ -1,8 +1,8 @@
 """A server at an address, of the SDK's own making: `-m tests.gateway_http_server PORT [how]`.
-With `handshake` it does not know the current protocol, with `oauth` it takes only callers with a
-token of its own authorization server, with `sign-in` only persons that were sent there by a browser
-(`refuses` refuses them, `thinks` takes its time to renew a token). Started again it knows no
-earlier session and no token."""
+With `sse` it speaks legacy SSE, with `handshake` it does not know the current protocol, with
+`oauth` it takes only callers with a token of its own authorization server, with `sign-in` only
+persons that were sent there by a browser (`refuses` refuses them, `thinks` takes its time to renew
+a token). Started again it knows no earlier session and no token."""
 
 import asyncio
 import base64
@@ -229,7 +229,8 @@ def often_broken(app: Any) -> Any:
 
 
 if __name__ == "__main__":
-    app = served.streamable_http_app()
+    is_sse = "sse" in sys.argv
+    app = served.sse_app(sse_path="/mcp") if is_sse else served.streamable_http_app()
     if "oauth" in sys.argv:
         app.add_route("/.well-known/oauth-authorization-server", metadata)
         app.add_route("/token", token, methods=["POST"])

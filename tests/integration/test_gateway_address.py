@@ -124,11 +124,13 @@ async def test_credentials_that_are_not_taken_are_told_without_the_secret(
         assert "secret-of-the-tests" not in str(caught.value)
 
 
+@pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_without_credentials_it_says_what_is_missing(
-    log: Connection, server: EmbeddedServer, tmp_path: Path
+    log: Connection, server: EmbeddedServer, tmp_path: Path, transport: str
 ) -> None:
     port = Port().number
-    async with at_port(port, "oauth"), gateway(server.url, tmp_path, small(port)) as running:
+    spec = msgspec.structs.replace(small(port), transport=transport)
+    async with at_port(port, "oauth", transport), gateway(server.url, tmp_path, spec) as running:
         with pytest.raises(Unavailable, match=r"not let this gateway in \(HTTP 401\); sign in"):
             await running.upstreams["small"].client()
 

@@ -29,9 +29,9 @@ from weft.log.server import EmbeddedServer
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 
-def config(folder: Path, port: int, **options: object) -> Path:
+def config(folder: Path, port: int, transport: str = "http", **options: object) -> Path:
     path = folder / "servers.json"
-    server = {"small": {"url": f"http://127.0.0.1:{port}/mcp"}}
+    server = {"small": {"url": f"http://127.0.0.1:{port}/mcp", "type": transport}}
     path.write_text(json.dumps({"mcpServers": server, "weft": options}))
     return path
 
@@ -185,13 +185,15 @@ async def test_who_signed_out_is_not_signed_in_by_a_gateway_that_runs(
         assert not kept.exists()
 
 
+@pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_a_sign_in_that_is_over_says_how_to_sign_in_again(
-    log: Connection, server: EmbeddedServer, tmp_path: Path
+    log: Connection, server: EmbeddedServer, tmp_path: Path, transport: str
 ) -> None:
     port = Port().number
-    file = config(tmp_path, port)
-    async with at_port(port, "sign-in"):
-        async with gateway(server.url, tmp_path, small(port)) as running:
+    file = config(tmp_path, port, transport)
+    spec = msgspec.structs.replace(small(port), transport=transport)
+    async with at_port(port, "sign-in", transport):
+        async with gateway(server.url, tmp_path, spec) as running:
             with pytest.raises(Unavailable, match="weft gateway login small"):
                 await running.upstreams["small"].client()
             await login(file, tmp_path)

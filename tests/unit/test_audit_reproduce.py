@@ -63,6 +63,13 @@ def test_the_manifest_decides_and_not_the_selection():
     assert "'u2' is selected now" in done.selection_reasons
 
 
+def test_a_selection_under_another_key_names_what_differs_and_no_view_against_itself():
+    _, audit = recorded(log_of(), 5)
+    done = again(audit, log_of(), key=b"another key of the tests")
+    assert done.selection == OTHER
+    assert done.selection_reasons == ("'r1' reads otherwise in view 'summary'",)
+
+
 def test_the_manifest_decides_on_the_header_too():
     facts = (MemoryFact("city", "Oslo", ("u1",)), MemoryFact("plan", "gold", ("u1",)))
     records = log_of(FactsEvent(Origin(1, worker="memory"), "session:session", facts))

@@ -214,6 +214,8 @@ def _selection(audit: CompileAudit, again: Compilation) -> tuple[str, tuple[str,
     differences += [f"{name!r} is selected now" for name in after if name not in before]
     differences += [
         f"{name!r} stands in view {after[name].view!r}, not {one.view!r}"
+        if after[name].view != one.view
+        else f"{name!r} reads otherwise in view {one.view!r}"
         for name, one in before.items()
         if name in after and after[name] != one
     ]

@@ -182,12 +182,12 @@ def status(data_dir: Path | None, as_json: bool) -> None:
         for server in one.servers:
             told = f", {server.last_error}" if server.last_error else ""
             click.echo(
-                f"  {server.name:<20} {server.state:<10} {server.tools} tools, "
-                f"{server.calls} calls, {server.failures} failures{told}"
+                f"  {server.name:<20} {server.state:<10} {_number(server.tools, 'tool')}, "
+                f"{_number(server.calls, 'call')}, {_number(server.failures, 'failure')}{told}"
             )
     if not running:
         hint("no gateway runs on this data folder")
-    click.echo(f"{len(pinned.pins)} tools pinned, {len(pinned.quarantined)} set apart")
+    click.echo(f"{_number(len(pinned.pins), 'tool')} pinned, {len(pinned.quarantined)} set apart")
     for one_apart in pinned.quarantined.values():
         click.echo(f"  {one_apart.id}#{one_apart.hash}: {one_apart.reason}")
 
@@ -318,3 +318,7 @@ def needed() -> None:
     raise ConfigurationError(
         "the gateway needs the mcp package; install it: pip install 'weft[workers,gateway]'"
     )
+
+
+def _number(count: int, of: str) -> str:
+    return f"{count} {of}" if count == 1 else f"{count} {of}s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -47,7 +48,8 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
-        if request.url == self._url:  # and not what is asked of an authorization server
+        is_json = request.headers.get("content-type") == "application/json"
+        if request.url == self._url or is_json:  # and not what an authorization server is asked
             is_refused = response.status_code in (401, 403)
             self.fault = _NOT_LET_IN.format(response.status_code, self._name) if is_refused else ""
         if response.status_code == 404 and "mcp-session-id" in request.headers:
@@ -68,16 +70,15 @@ def http_server(
     spec: ServerSpec, auth: httpx2.Auth | None
 ) -> AbstractAsyncContextManager[TransportStreams]:
     """A transport for the SDK's client, with the headers of the configuration."""
-    if spec.transport == "sse":
-        return sse_client(spec.url, headers=dict(spec.headers), auth=auth)
-    return _Streamable(spec, auth)
+    return _Sse(spec, auth) if spec.transport == "sse" else _Streamable(spec, auth)
 
 
-class _Streamable:
+class _AtAddress:
+    """What the SDK's two transports over HTTP share here."""
+
     def __init__(self, spec: ServerSpec, auth: httpx2.Auth | None) -> None:
         self._spec = spec
         self._auth = auth
-        self._most = spec.limits.message_bytes
         self._transport = BoundedTransport(spec)
 
     @property
@@ -85,6 +86,56 @@ class _Streamable:
         """Why the server does not let the gateway in, if it does not."""
         return getattr(self._auth, "fault", "") or self._transport.fault
 
+
+class _Sse(_AtAddress):
+    def __init__(self, spec: ServerSpec, auth: httpx2.Auth | None) -> None:
+        super().__init__(spec, auth)
+        self.lost = asyncio.Event()
+        """A message did not arrive: the SDK's transport sends none after it, and says nothing."""
+
+    async def __aenter__(self) -> TransportStreams:
+        self._streams = sse_client(
+            self._spec.url,
+            headers=dict(self._spec.headers),
+            auth=self._auth,
+            httpx_client_factory=self._client,
+        )
+        streams: TransportStreams = await self._streams.__aenter__()
+        return streams
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._streams.__aexit__(*error)
+
+    def _client(
+        self,
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        return _Sending(
+            self.lost, headers=headers, timeout=timeout, auth=auth, transport=self._transport
+        )
+
+
+class _Sending(httpx2.AsyncClient):
+    """Tells when a message did not arrive."""
+
+    def __init__(self, lost: asyncio.Event, **options: Any) -> None:
+        super().__init__(**options)
+        self._lost = lost
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        try:
+            response = await super().send(request, **options)
+        except httpx2.HTTPError:
+            self._lost.set()
+            raise
+        if not response.is_success:
+            self._lost.set()
+        return response
+
+
+class _Streamable(_AtAddress):
     async def __aenter__(self) -> TransportStreams:
         made = create_mcp_http_client(headers=dict(self._spec.headers))
         self._client = httpx2.AsyncClient(
@@ -96,7 +147,9 @@ class _Streamable:
         await made.aclose()
         await self._client.__aenter__()
         self._streams = streamable_http_client(
-            self._spec.url, http_client=self._client, max_sse_event_size=self._most
+            self._spec.url,
+            http_client=self._client,
+            max_sse_event_size=self._spec.limits.message_bytes,
         )
         return await self._streams.__aenter__()
 

@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
+import httpx2
 import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client._transport import TransportStreams
@@ -319,7 +320,8 @@ class Upstream:
             return f"{self.spec.command!r} is not installed here; mend `command` in the file"
         if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
             return f"it ended{self._told()}"
-        if isinstance(error, MCPError) and self._wire is not None and self._wire.fault:
+        is_refused = isinstance(error, MCPError | httpx2.HTTPStatusError)
+        if is_refused and self._wire is not None and self._wire.fault:
             return self._wire.fault
         return f"{str(error) or type(error).__name__}{self._told()}"
 

@@ -43,7 +43,7 @@ class Wire:
 
     def __init__(self, transport: AbstractAsyncContextManager[TransportStreams]) -> None:
         self._transport = transport
-        self.ended = asyncio.Event()
+        self.ended: asyncio.Event = getattr(transport, "lost", None) or asyncio.Event()
         """Nothing comes any more, or nothing would be answered."""
 
     @property
