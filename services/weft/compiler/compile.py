@@ -66,7 +66,7 @@ from weft_schemas.policy import ContextPolicy, phase_rule, shown_up_to
 OTHERS = frozenset({ItemKind.TOOL_RESULT, ItemKind.DOC_SNIPPET})
 """Kinds that hold what others wrote, whatever the policy says: always in a fence."""
 
-CODE_VERSION = "18"
+CODE_VERSION = "19"
 """Changes whenever the same view and request would give another selection."""
 
 
