@@ -40,6 +40,16 @@ def test_a_match_comes_with_what_stands_beside_it() -> None:
     assert list(made.scores) == [101]  # the item at place 50 in a log of items and envelopes
 
 
+def test_what_stands_beside_a_matching_document_takes_no_match_s_place() -> None:
+    texts = [f"Clause {n} of the contract." for n in range(LENGTH)]
+    for place in range(3, LENGTH // 2, 7):
+        texts[place] = f"The zeppelin {place} left."
+    items = [ContextItem(f"d{n}", ItemKind.DOC_SNIPPET, text) for n, text in enumerate(texts)]
+    made = ids(found(items, "zeppelins"))
+    assert made.issuperset(f"d{place}" for place in range(3, LENGTH // 2, 7))
+    assert made.isdisjoint({"d2", "d4", "d51", "d53"})
+
+
 def test_the_latest_turn_and_plan_and_the_policies_are_looked_at_however_old() -> None:
     items = talk(
         at_1=ContextItem("user", ItemKind.USER_TURN, "Go on."),

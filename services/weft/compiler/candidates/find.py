@@ -22,6 +22,7 @@ from weft.compiler.profiles import (
     Retrieval,
 )
 from weft.compiler.ranking.question import Question, expansion
+from weft.compiler.ranking.relevance import ALONE
 from weft.passages.part import passage_texts
 from weft.readmodel.rows import ItemRow, Match
 from weft.readmodel.search import MAX_POSTINGS
@@ -79,7 +80,8 @@ def find_candidates(
         match.ordinal: max(passages[match.sequence].values()) * _weight(match, own)
         for match in matches
     }
-    near = [at for at in _near(best, rules.neighbours, wanted) if at not in held]
+    alone = {match.ordinal for match in matches if match.kind in ALONE}
+    near = [at for at in _near(best, rules.neighbours, wanted, alone) if at not in held]
     _add(found, view.places(near) if near else ())
     latest = next((row for row in pinned if row.kind is ItemKind.USER_TURN), None)
     return Candidates(
@@ -209,14 +211,16 @@ def _passage(row: ItemRow, passage: int) -> str:
     return row.whole if outline is None else passage_texts(row.readable, outline)[passage]
 
 
-def _near(best: Mapping[int, float], neighbours: int, limit: int) -> list[int]:
+def _near(
+    best: Mapping[int, float], neighbours: int, limit: int, alone: Collection[int] = ()
+) -> list[int]:
     """Ordinals of the most relevant items: matches, whose scores `best` gives by ordinal, and what
-    stands beside them."""
+    stands beside them, except beside those of `alone`."""
     raw = dict(best)
     known = raw.get
     shares = [(distance, BESIDE.get(distance, 0.0)) for distance in range(1, neighbours + 1)]
     for at, score in best.items():
-        for distance, share in shares:
+        for distance, share in () if at in alone else shares:
             raw[at - distance] = known(at - distance, 0.0) + score * share
             raw[at + distance] = known(at + distance, 0.0) + score * share
     ordered = sorted(zip(raw.values(), raw, strict=True), reverse=True)
