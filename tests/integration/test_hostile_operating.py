@@ -5,7 +5,6 @@ import json
 import os
 from pathlib import Path
 
-import pytest
 from tests.integration.command_line import Ran, services, weft
 from tests.integration.raw import publish_each
 from tests.integration.test_hostile_events import HOSTS, hostile, publish_all
@@ -54,10 +53,7 @@ def deep(session: str) -> list[tuple[bytes, bytes, bytes]]:
     return rows
 
 
-@pytest.mark.parametrize("sha256", ["x", "A" * 64])
-async def test_a_session_with_a_reference_to_nothing_is_exported_and_erased(
-    tmp_path: Path, sha256: str
-) -> None:
+async def test_a_session_with_a_reference_to_nothing_is_exported_and_erased(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     async with services(folder, "--router", "0", "--summarizer", "0") as url:
         rows = [one for one in references("s") if b"tool_result" in one[0]]
