@@ -1,11 +1,20 @@
 """What of an event changes in a copy: sequences, handles, scopes, and nothing else."""
 
+import asyncio
+from collections.abc import Iterable
+from typing import cast
+
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from weft.log.message import Ack, Message
+from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.readmodel.model import records_of
 from weft.replay.copy_digest import CopyDigest
+from weft.replay.copying import Copier
 from weft.replay.forking import prefix
 from weft.replay.portable import Record, line_of, read_line, record_of, written
 from weft.replay.renaming import Name, renamed
@@ -18,11 +27,13 @@ from weft_schemas.events import (
     Event,
     FactsEvent,
     Origin,
+    SensitivityEvent,
     SessionClosedEvent,
     SummaryEvent,
+    encode_event,
 )
 from weft_schemas.ids import artifact_handle
-from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 
 OLD, NEW = Name("t", "old"), Name("t", "new")
 
@@ -63,12 +74,59 @@ def test_a_policy_is_the_same_in_one_log_and_unknown_in_another() -> None:
         assert made.origin.policy_version == version  # type: ignore[union-attr]
 
 
-def test_an_event_needs_what_it_names_first() -> None:
+def test_an_event_needs_all_that_it_names_first() -> None:
     origin = Origin(sequence=3)
     episode = EpisodeEvent(origin, "e", "s", "x", 1, "cl100k_base", 1, 8)
-    found = [needs(event) for event in (envelope(7), SessionClosedEvent(4), episode)]
-    assert found == [7, 4, 8]
+    forged = msgspec.structs.replace(episode, first_sequence=12)
+    named = [envelope(7), envelope(7, version=9), SessionClosedEvent(4), episode, forged]
+    assert [needs(event) for event in named] == [7, 9, 4, 8, 12]
     assert needs(ContextItem("i", ItemKind.USER_TURN)) == 0
+
+
+class Taken:
+    """Stores what it is given, from sequence 100 on."""
+
+    def __init__(self) -> None:
+        self.records: list[LogRecord] = []
+
+    async def publish_many(self, messages: Iterable[Message]) -> list[Ack]:
+        before = len(self.records)
+        self.records += [
+            LogRecord(100 + number, "w.in.0.t.new.user_turn", 1, one.payload, one.message_id)
+            for number, one in enumerate(messages, before)
+        ]
+        return [Ack(one.sequence) for one in self.records[before:]]
+
+
+def named_sequences() -> st.SearchStrategy[Event]:
+    some = st.integers(1, 12)
+    origins = st.builds(Origin, sequence=some, policy_version=some)
+    spans = {"first_sequence": some, "last_sequence": some}
+    return st.one_of(
+        st.just(ContextItem("i", ItemKind.USER_TURN, "hello")),
+        st.builds(SessionClosedEvent, last_sequence=some),
+        st.builds(SensitivityEvent, origins, st.just(Sensitivity.INTERNAL)),
+        st.builds(SummaryEvent, origins, st.just("x"), st.just(1), st.just("cl100k_base"), **spans),
+    )
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), named_sequences()), max_size=8))
+def test_a_copy_is_like_its_original_whatever_its_events_name(
+    steps: list[tuple[int, Event]],
+) -> None:
+    records, sequence, taken = list[LogRecord](), 0, Taken()
+    for step, event in steps:
+        sequence += step
+        records.append(LogRecord(sequence, "w.in.0.t.old.user_turn", 1, encode_event(event)))
+
+    async def copied() -> None:
+        copier = Copier(cast(Publisher, taken), {}, same_log=False, source="/weft/import")
+        for record in records:
+            await copier.copy(record, OLD, NEW)
+        await copier.flush()
+
+    asyncio.run(copied())
+    assert likeness(taken.records, NEW) == likeness(records, OLD)
 
 
 def test_places_between_known_ones() -> None:

@@ -74,7 +74,7 @@ class Copier:
             event: Event | None = record.event()
         except InvalidInput:
             event = None
-        if event is not None and self._waiting and needs(event) >= self._waiting[0][0]:
+        if event is not None and self._waiting and needs(event) > self.places.newest:
             await self.flush()
         self.count += 1
         known = self.known.get(copy_id(new, record))

@@ -42,6 +42,11 @@ class Places:
         self._old.append(old)
         self._new.append(new)
 
+    @property
+    def newest(self) -> int:
+        """The last old sequence, 0 without one."""
+        return self._old[-1] if self._old else 0
+
     def __contains__(self, old: int) -> bool:
         return self.get(old) is not None
 
@@ -63,17 +68,20 @@ class Places:
 
 
 def needs(event: Event) -> int:
-    """Sequence of the newest event that must have its place first, 0 for none."""
+    """The highest sequence that the event names, 0 for none: all events up to it must have their
+    places before it can be placed."""
     match event:
-        case SummaryEvent() | EpisodeEvent():
-            return max(event.origin.sequence, event.last_sequence)
-        case EnvelopeEvent() | FactsEvent() | SensitivityEvent() | ParkedEvent() | RevivedEvent():
-            return event.origin.sequence
         case SessionClosedEvent():
             return event.last_sequence
         case ErasureReceiptEvent():
             return event.tombstone_sequence
-    return 0
+        case SummaryEvent() | EpisodeEvent():
+            named = max(event.first_sequence, event.last_sequence)
+        case EnvelopeEvent() | FactsEvent() | SensitivityEvent() | ParkedEvent() | RevivedEvent():
+            named = 0
+        case _:
+            return 0
+    return max(named, event.origin.sequence, event.origin.policy_version)
 
 
 def placed(event: Event, places: Places, *, same_log: bool) -> Event:
