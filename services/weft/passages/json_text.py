@@ -1,5 +1,5 @@
-"""JSON by its own structure: an array by its elements, an object by its fields. Only the places of
-values are looked for; nothing is decoded, so that what is shown is what was written."""
+"""Splits JSON by its structure: an array into its elements, an object into its fields. It finds
+only the positions of values and decodes nothing, so what is shown is what was written."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from weft.passages.part import NAMES, Part, moved
 from weft.passages.prose import split_stretch
 
 LEAF = 160
-"""Characters up to which fields, and elements that are no records, stand together."""
+"""Most characters of neighbouring fields, or elements that are not records, in one part."""
 RECORD = 480
-"""Characters up to which a record, or a field's value, is not taken apart."""
+"""Most characters of a record, or of a field's value, that is not split."""
 TEXT = 640
-"""Characters above which a string is taken apart by its lines."""
+"""Characters above which a string is split into its lines."""
 IDENTIFIER = 80
 """Most characters of a field that identifies its record."""
 MOST_IDENTIFIERS = 3
 """Of one object."""
 DEEPEST = 40
-"""Levels of nesting that are taken apart."""
+"""Most levels of nesting that are split."""
 
 _QUOTED = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
 def _container(nested: str = "") -> str:
-    """A pattern of a container whose containers are as `nested` says."""
+    """A pattern for a container whose inner containers match `nested`."""
     return rf'[{{\[](?:[^"{{}}\[\]]++|{_QUOTED}{nested})*+[}}\]]'
 
 
 _SMALL = re.compile(_container("|" + _container("|" + _container("|" + _container()))))
 """A container, with three levels of others within it at most: the usual record."""
 _SIGN = re.compile(rf'(?:[^"{{}}\[\],]++|{_QUOTED})*+([{{}}\[\],])[ \t\n\r]*+')
-"""What comes before the next sign that bounds values, the sign, and the blanks behind it."""
+"""Text up to the next delimiter of values, the delimiter, and the blanks after it."""
 _KEY = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:\s*')
 _BLANK = " \t\n\r"
 
@@ -46,7 +46,7 @@ class _Value(msgspec.Struct, gc=False):
     """An element of an array or a field of an object while it is read."""
 
     begin: int
-    """Where its holder's sign before it ends."""
+    """Where the delimiter before it ends."""
     start: int
     """Behind the blanks."""
     end: int = -1
@@ -54,15 +54,15 @@ class _Value(msgspec.Struct, gc=False):
     width: int = 0
     """With the blanks."""
     members: list[_Value] | None = None
-    """Of a container; None for scalars and for containers that are not taken apart."""
+    """Of a container; None for scalars and for containers that are not split."""
     bracket: int = 0
-    """Where the container's opening bracket stands."""
+    """Position of the container's opening bracket."""
     is_object: bool = False
     is_closed: bool = True
-    """Its end is in the text, which may have been cut off before."""
+    """False where the text was cut off inside it."""
 
     def close(self, text: str, end: int) -> None:
-        """It reaches up to `end`, blanks included."""
+        """Set its end, which is before the blanks that precede `end`."""
         self.width = end - self.begin
         while end > self.start and text[end - 1] in _BLANK:
             end -= 1
@@ -70,17 +70,17 @@ class _Value(msgspec.Struct, gc=False):
 
 
 Split = Callable[[Decoded], tuple[Part, ...]]
-"""The parts of what a string holds."""
+"""Gives the parts of a string's content."""
 
 
 def split_json(told: Decoded, split: Split) -> Part | None:
-    """The parts of a JSON text, None where it is short."""
+    """The parts of a JSON text, None if it is too short to split."""
     root = _read(told)
     return None if root.members is None else _Splitting(told, split).container(root, "element")
 
 
 def split_call(told: Decoded, split: Split) -> Part | None:
-    """The parts of a call written as `name({…})`: its arguments."""
+    """The arguments of a call written as `name({…})`, as parts."""
     text = told.text
     start = text.find("({") + 1
     held = tuple(Literal(one.start - start, one.end - start, one.held) for one in told.literals)
@@ -92,7 +92,7 @@ def split_call(told: Decoded, split: Split) -> Part | None:
 
 
 def _read(told: Decoded) -> _Value:
-    """The values of a JSON text, in one pass. A small container is passed over as a whole."""
+    """Read the values of a JSON text in one pass. A small container is skipped as a whole."""
     text = told.text
     starts = [literal.start for literal in told.literals]
     root = _Value(0, 0)
@@ -127,13 +127,13 @@ def _read(told: Decoded) -> _Value:
 
 
 def _limit(open_values: list[_Value]) -> int:
-    """Characters up to which the innermost open value is not taken apart."""
+    """Most characters of the innermost open value that is not split."""
     return RECORD if len(open_values) > 1 else LEAF
 
 
 def _signs(told: Decoded, open_values: list[_Value]) -> Iterator[tuple[int, int]]:
-    """Each sign outside of the opened strings and of small containers, and where the value behind
-    it starts."""
+    """Each delimiter outside of decoded strings and small containers, and where the value after it
+    starts."""
     text = told.text
     find, small = _SIGN.match, _SMALL.match
     begins = (0, *(literal.end + 1 for literal in told.literals))
@@ -158,7 +158,7 @@ class _Splitting:
         self._split = split
 
     def container(self, value: _Value, unit: str) -> Part:
-        """A container with its members as children; its opening goes up to its bracket."""
+        """A container with its members as children; its opening ends with its bracket."""
         start, end = value.start, value.end
         opening = value.bracket + 1 - start
         members = value.members or []
@@ -176,7 +176,7 @@ class _Splitting:
         return self._grouped(members, "field", LEAF)
 
     def _grouped(self, members: list[_Value], unit: str, limit: int) -> list[Part]:
-        """Each container that is taken apart by itself; small neighbours together."""
+        """One part for each container that is split; small neighbours share a part."""
         text = self._text
         parts: list[Part] = []
         identifying = _identifying(text, members) if unit == "field" else ()
@@ -201,7 +201,7 @@ class _Splitting:
         return parts
 
     def _large(self, value: _Value, start: int, end: int, unit: str) -> Part | None:
-        """A member with parts of its own: a container, an opened string, a long one."""
+        """A member that has parts: a container, a decoded string or a long string."""
         if value.members:
             return self.container(value, unit)
         at = bisect_left(self._starts, start)
@@ -215,7 +215,7 @@ class _Splitting:
         return None
 
     def _long(self, start: int, end: int, unit: str) -> Part:
-        """A long string by its lines and sentences, with its key and its quotes around them."""
+        """A long string, split into lines and sentences inside its key and quotes."""
         text = self._text
         key = _KEY.match(text, start, end) if unit == "field" else None
         inner = key.end() if key else start
@@ -227,8 +227,8 @@ class _Splitting:
 
 
 def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
-    """Places of the fields that tell their record from others: by their names, or the first that
-    says anything."""
+    """Positions of the fields that identify their record: those with an identifying name, else the
+    first one with a value."""
     short = [
         (place, key)
         for place, one in enumerate(fields)
@@ -246,26 +246,25 @@ def _identifying(text: str, fields: list[_Value]) -> tuple[int, ...]:
 
 
 NOTHING = frozenset({"null", "true", "false", '""', "[]", "{}"})
-"""Values that tell no record from another."""
+"""Values that cannot identify a record."""
 _SAYS_NOTHING = re.compile(r'(?:\s*"[^"\\]{0,80}"\s*:\s*(?:null|""|\[\]|\{\})\s*(?:,|\Z))+\Z')
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a stretch of JSON holds fields without values only."""
+    """Whether a piece of JSON has only fields without a value."""
     return text[-1:] in 'l"]}' and _SAYS_NOTHING.match(text) is not None
 
 
 _PLAIN = re.compile(r"[^\s\"\\{}\[\],:](?:[^\"\\{}\[\],\n:]|:(?! ))*(?<!\s)\Z")
 _LITERAL = re.compile(r"(?:true|false|null|-?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(?<![ \t\r])[ \t\r]*\n\s*')
-"""A string, or the space that JSON is indented with, which is looked for where a space begins: a
-text may hold a megabyte of it."""
+"""A string, or the whitespace that indents JSON. The lookbehind keeps a megabyte of blanks linear.
+"""
 
 
 def unquoted(json_text: str) -> str:
-    """JSON on one line, with the quotes left out where nothing becomes ambiguous:
-    `{"a": "b", "n": "1"}` is `{a: b, n: "1"}`. Every value stays as it was written, and where it
-    was."""
+    """JSON on one line, without the quotes whose removal makes nothing ambiguous:
+    `{"a": "b", "n": "1"}` becomes `{a: b, n: "1"}`. Values keep their text and their order."""
     return _STRING.sub(_without_quotes, json_text)
 
 

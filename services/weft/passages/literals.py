@@ -1,7 +1,7 @@
-"""Texts that hold a text of their own, written as a quoted string: JSON within JSON, a program's
-output in a field, the `repr` of an object. What they hold is read as what it says: a line break is
-one, a quote is one, and JSON has its own structure again. A text that somebody cut off is read as
-far as it goes: its last string ends where the text does."""
+"""Decodes long quoted strings inside a text: JSON within JSON, a program's output in a field, the
+`repr` of an object. Escaped line breaks and quotes become real ones, and JSON inside a string is
+split like any other JSON. A text that was cut off is read as far as it goes: its last string ends
+where the text ends."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ import msgspec
 from weft.passages.json_repair import MAX_CHARS, repaired
 
 LEAST, LEAST_JSON = 160, 40
-"""Characters from which a string is opened; in a shorter one escapes cost little."""
+"""Least characters of a string that is decoded; in a shorter one, escapes cost little."""
 LEAST_BREAKS = 2
-"""Line breaks from which a string is a text of its own."""
+"""Least line breaks of a string that counts as a text."""
 DEEPEST = 4
-"""Strings within strings that are opened."""
+"""Most levels of strings within strings that are decoded."""
 REMEMBERED = 64
-"""Decoded texts of the recent items of some sessions."""
+"""Cached decoded texts."""
 
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)(?:"(\s*:)?|\\?\Z)')
 _QUOTED = re.compile(
     r"(?<![\w\\])(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)(?:'(?!\w)|\\?\Z)"
     r"|\"([^\"\\\n]*(?:\\.[^\"\\\n]*)*)(?:\"(?!\w)|\\?\Z))"
 )
-"""As most languages write a string on one line; an apostrophe within a word opens none. The last
-string of a text may lack its end."""
+"""A string on one line, as most languages write it. An apostrophe inside a word starts none. The
+last string of a text may lack its end."""
 _ESCAPE = re.compile(r"\\(?:(r\\n)|(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))|(.))")
 _PLAIN = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 
 
 class Literal(msgspec.Struct, frozen=True):
-    """A string that was opened, in characters of the decoded text, without its quotes."""
+    """A decoded string: its position in the decoded text, without its quotes."""
 
     start: int
     end: int
@@ -43,20 +43,20 @@ class Literal(msgspec.Struct, frozen=True):
 
 
 class Decoded(msgspec.Struct, frozen=True):
-    """A text, its long strings without their escapes."""
+    """A text whose long strings are decoded."""
 
     text: str
     form: str = "text"
     """`json`, `call` for `name({…})`, or `text`."""
     literals: tuple[Literal, ...] = ()
-    """In order, apart from each other; those within them stand in `held`."""
+    """In order, without overlap. Strings inside a string are in its `held`."""
     is_cut: bool = False
-    """It is the beginning of a JSON text, whose last values have no end."""
+    """It is JSON that was cut off, so its last values have no end."""
 
 
 @lru_cache(maxsize=REMEMBERED)
 def decoded(text: str) -> Decoded:
-    """A text as it is taken apart and shown in parts. Linear in `text`."""
+    """The text that is split into parts and shown. Linear in `text`."""
     return _decoded(text, 0)
 
 
@@ -87,8 +87,8 @@ _STARTS = tuple(f"{quote}{bracket}" for quote in "'\"" for bracket in "{[")
 
 
 def _may_be_wrapped(text: str) -> bool:
-    """Whether it is worth looking for strings: few of the text's line breaks are real ones, and it
-    has written ones or what JSON in a string begins with."""
+    """Whether to look for strings: few of the text's line breaks are real, and it has escaped ones
+    or the beginning of JSON in a string."""
     written = text.count("\\n")
     if written < 4 * text.count("\n"):
         return False
@@ -114,7 +114,7 @@ def is_json(text: str) -> bool:
 
 
 def _is_cut_json(text: str) -> bool:
-    """Whether a text is the beginning of a JSON object or array, some of it complete."""
+    """Whether a text is the beginning of a JSON object or array that was cut off."""
     if text[:1] not in ("{", "[") or not LEAST <= len(text) <= MAX_CHARS:
         return False
     completed = repaired(text)
@@ -131,7 +131,7 @@ def _is_valid(text: str) -> bool:
 
 
 def _strings(text: str, form: str) -> Iterator[tuple[int, int]]:
-    """The strings to open, without their quotes."""
+    """Positions of the strings to decode, without their quotes."""
     begin = text.find("({") if form == "call" else 0
     for found in (_QUOTED if form == "text" else _STRING).finditer(text, begin):
         is_key = form != "text" and found[2]
@@ -141,15 +141,15 @@ def _strings(text: str, form: str) -> Iterator[tuple[int, int]]:
 
 
 def _holds_text(string: str) -> bool:
-    """Whether a string holds lines, or JSON, of its own."""
+    """Whether a string's content is JSON or has several lines."""
     if len(string) >= LEAST_JSON and string[0] in "{[" and '"' in string:
         return True
     return len(string) >= LEAST and string.count("\\n") >= LEAST_BREAKS
 
 
 def _unescaped(string: str) -> str:
-    """A string as it reads, as far as that cannot hide or end anything: line breaks, tabs, quotes,
-    backslashes, and what is seen beyond ASCII. Other escapes stay as they are written."""
+    """Decode the escapes that cannot hide or end anything: line breaks, tabs, quotes, backslashes,
+    and visible characters beyond ASCII. Other escapes stay as written."""
     return _ESCAPE.sub(_read, string)
 
 

@@ -1,5 +1,5 @@
 """A text as a tree of parts: sections and paragraphs, records and fields, rows and lines. Its
-leaves are the smallest stretches that a prompt shows; what is left out is told by its unit."""
+leaves are the smallest pieces that a prompt shows. Marks count what is left out in their units."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=
     count: int = 1
     """How many of these it is."""
     opening: int = 0
-    """Characters at its start that stand with whatever is shown of its children: a heading, a
-    table's head, a key and a bracket."""
+    """Characters at its start that are shown with any of its children: a heading, a table's
+    header, a key and a bracket."""
     closing: int = 0
     """The same at its end."""
     identifies: bool = False
-    """It says which thing its siblings are about, so it stands with any of them."""
+    """It says which thing its siblings are about, so it is shown with any of them."""
     children: tuple[Part, ...] = ()
 
     @property
@@ -44,31 +44,31 @@ class Part(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=
 
 
 class Family(msgspec.Struct, frozen=True):
-    """What is asked of a part's children again and again."""
+    """Facts about a part's children that are needed often, computed once."""
 
     firsts: Sequence[int]
-    """Of each child the number of its first leaf, counted in the whole text; then where the next
-    part's leaves begin."""
+    """The number of each child's first leaf, counted in the whole text; then the number of the
+    next part's first leaf."""
     counts: Sequence[int]
-    """How many units the children before each are; then how many all are."""
+    """Units in all children before each child; then units in all of them."""
     identifying: tuple[int, ...]
-    """Places of the children that identify."""
+    """Positions of the identifying children."""
     units: frozenset[str]
 
     def child_of(self, leaf: int) -> int:
-        """The place of the child that holds a leaf."""
+        """The position of the child that holds a leaf."""
         return bisect_right(self.firsts, leaf) - 1
 
 
 class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, dict=True):
-    """A text's parts, and in which notation they are written."""
+    """A text's parts, and the notation of the text."""
 
     root: Part
     is_json: bool = False
     passages: tuple[int, ...] = ()
-    """Of each passage the number of its first leaf, counted from 0 in order of the text."""
+    """The number of each passage's first leaf. Leaves are counted from 0 in order of the text."""
     has_literals: bool = False
-    """Its places are those of the text with its long strings decoded, see `literals.decoded`."""
+    """Its positions refer to the text with its long strings decoded, see `literals.decoded`."""
 
     @cached_property
     def leaves(self) -> tuple[Part, ...]:
@@ -77,19 +77,20 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, 
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Characters of all leaves before each, and of all."""
+        """Characters in all leaves before each leaf; then in all of them."""
         return list(accumulate((leaf.size for leaf in self.leaves), initial=0))
 
     @cached_property
     def families(self) -> dict[int, Family]:
-        """Of each part that has children, by its `id`."""
+        """For each part that has children, by its `id`."""
         found: dict[int, Family] = {}
         _add_families(self.root, 0, found)
         return found
 
 
 def _add_families(part: Part, first: int, found: dict[int, Family]) -> int:
-    """Those of a part whose first leaf has this number; gives the number of the next part's."""
+    """Add a part and what is in it, from its first leaf's number. Returns the number of the next
+    part's first leaf."""
     firsts, children = [first], part.children
     for child in children:
         first = _add_families(child, first, found) if child.children else first + 1
@@ -115,7 +116,7 @@ def leaves(part: Part) -> Iterator[Part]:
 
 
 def moved(part: Part, by: int) -> Part:
-    """The same part, so many characters further on."""
+    """The same part, moved by so many characters."""
     children = tuple(moved(child, by) for child in part.children)
     return msgspec.structs.replace(
         part, start=part.start + by, end=part.end + by, children=children
@@ -127,12 +128,11 @@ def leaf_count(part: Part) -> int:
 
 
 PASSAGE = 600
-"""Characters from which leaves make a passage: some 150 tokens of prose. The unit in which a text
-is searched."""
+"""Characters that make a passage, the unit of the text search: about 150 tokens of prose."""
 
 
 def outlined(root: Part, is_json: bool = False, has_literals: bool = False) -> Outline:
-    """The outline with its passages: as many leaves as reach `PASSAGE` characters."""
+    """The outline with its passages. A passage has as many leaves as reach `PASSAGE` characters."""
     starts: list[int] = []
     size = PASSAGE
     for number, leaf in enumerate(leaves(root)):
@@ -144,7 +144,7 @@ def outlined(root: Part, is_json: bool = False, has_literals: bool = False) -> O
 
 
 def passage_texts(text: str, outline: Outline) -> list[str]:
-    """What each passage is found by: its text, under the headings and keys that it stands under."""
+    """What the text index holds of each passage: its text below its headings and keys."""
     starts = {number: at for at, number in enumerate(outline.passages)}
     places: list[tuple[int, str]] = []
 
@@ -164,20 +164,20 @@ def passage_texts(text: str, outline: Outline) -> list[str]:
 
 
 LONGEST_HEADING = 160
-"""Characters of a heading that count for the passages under it."""
+"""Characters of a heading that are indexed with the passages under it."""
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Outline)
 
 
 def packed(outline: Outline | None) -> bytes:
-    """The outline as the read model keeps it; empty for a text that is one passage."""
+    """The outline as stored in the read model; empty for a text that is one passage."""
     return b"" if outline is None else _encoder.encode(outline)
 
 
 REMEMBERED = 64
-"""Outlines of the recent items of some sessions: each compile asks for those of all recent results,
-and to decode that of 200 KB of records takes a millisecond."""
+"""Cached outlines: each compile needs those of all recent results, and decoding the outline of
+200 KB of records takes a millisecond."""
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -1,5 +1,5 @@
-"""Text by its lines: sections under their headings, paragraphs, hunks of code, sentences of a long
-line. Line breaks may be real ones or written (`\\n` inside a quoted text)."""
+"""Splits text by its lines: sections under their headings, paragraphs, hunks of code, sentences of
+a long line. Line breaks may be real or escaped (`\\n` inside a quoted text)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import msgspec
 from weft.passages.part import NAMES, Part
 
 LEAST, MOST = 160, 640
-"""Characters of a leaf: smaller neighbours stand together up to the first, larger ones are cut
-above the second."""
+"""Characters of a leaf: smaller neighbours are joined up to the first number, larger leaves are
+split above the second."""
 HUNK = 320
-"""Characters up to which lines of code, a log or a listing are one leaf."""
+"""Most characters of a leaf of code, a log or a listing."""
 DEEPEST = 12
-"""Levels of indentation that are taken apart."""
+"""Most levels of indentation that are split."""
 PROSE_LINE = 90
-"""Mean characters of a line from which a text is prose, told in paragraphs and not in lines."""
+"""Least mean characters per line of prose, which is counted in paragraphs instead of lines."""
 
 _BREAK = re.compile(r"\r?\n|(?:\\r)?(?<!\\)\\++n")
 _HEADING = re.compile(r"[ \t]{0,3}(#{1,6})[ \t]+\S")
@@ -28,11 +28,11 @@ _SENTENCE = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])[\"')\]]*\s+(?=\S)")
 class _Line(msgspec.Struct, frozen=True):
     start: int
     end: int
-    """Behind its break."""
+    """After its line break."""
     is_blank: bool
     indent: int
     level: int
-    """Of a heading, 0 for other lines."""
+    """Of a heading; 0 for other lines."""
 
 
 def split_prose(text: str) -> Part:
@@ -41,7 +41,7 @@ def split_prose(text: str) -> Part:
 
 
 def split_stretch(text: str, start: int, end: int) -> list[Part]:
-    """The parts of what stands between two places of a text."""
+    """The parts of a text between two positions."""
     lines = _lines(text, start, end)
     filled = [line for line in lines if not line.is_blank]
     total = sum(line.end - line.start for line in filled)
@@ -50,7 +50,7 @@ def split_stretch(text: str, start: int, end: int) -> list[Part]:
 
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:
-    """All lines; written line breaks count where real ones are few."""
+    """All lines; escaped line breaks count where real ones are few."""
     written = text.count("\\n", start, end)
     pattern = _BREAK if written > 4 * text.count("\n", start, end) else _REAL
     found: list[_Line] = []
@@ -76,11 +76,11 @@ def _line(text: str, start: int, stop: int, end: int) -> _Line:
 
 
 _NUMBER = re.compile(r"[ \t]{0,8}\d{1,7}[:|\t\u2192]([ \t]*)")
-"""The number that editors, `cat -n` and `grep -n` write before a line, and its own indentation."""
+"""The number that editors, `cat -n` and `grep -n` write before a line, and its indentation."""
 
 
 def _sections(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
-    """What stands before the first heading, then a part for each heading of the highest level."""
+    """The text before the first heading, then a part for each heading of the highest level."""
     levels = [line.level for line in lines if line.level]
     if not levels:
         return _leaves(text, lines, unit)
@@ -113,8 +113,8 @@ def _leaves(text: str, lines: Sequence[_Line], unit: str) -> list[Part]:
 
 
 def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
-    """Lines by their indentation: one with what is indented below it belongs together, and stands
-    with any of that; small neighbours are one leaf."""
+    """Split lines by indentation: a line is shown with any of the lines indented below it; small
+    neighbours are one leaf."""
     if not lines:
         return []
     parts: list[Part] = []
@@ -139,12 +139,12 @@ def _nested(text: str, lines: Sequence[_Line], depth: int) -> list[Part]:
 
 _KEY = re.compile(r"[ \t]*(?:- )?([\w.-]{1,40}):[ \t]+\S")
 MOST_IDENTIFIERS = 3
-"""Lines that say which thing a block is about."""
+"""Most lines that identify a block."""
 
 
 def _head(text: str, group: Sequence[_Line]) -> int:
-    """Lines that stand with any of what is below: the first, and in a record that is written in
-    lines the names and numbers that come next."""
+    """How many first lines are shown with any of the lines below them: one, and in a record written
+    in lines also the names and numbers that follow."""
     count = 1
     for line in group[1 : min(MOST_IDENTIFIERS, len(group) - 1)]:
         key = _KEY.match(text, line.start, line.end)
@@ -155,7 +155,7 @@ def _head(text: str, group: Sequence[_Line]) -> int:
 
 
 def _indented(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """Groups that begin with a least indented line."""
+    """Groups of lines that each begin with a least indented line."""
     least = min((line.indent for line in lines if not line.is_blank), default=0)
     group: list[_Line] = []
     for line in lines:
@@ -194,7 +194,7 @@ def _count(lines: Sequence[_Line], unit: str) -> int:
 
 
 def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """Lines up to and with the blank ones behind them; those at the start go with the first."""
+    """Groups of lines that end with their blank lines; blank lines at the start join the first."""
     block: list[_Line] = []
     filled = False
     for line in lines:
@@ -208,8 +208,8 @@ def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
 
 
 def _cut(text: str, block: Sequence[_Line], unit: str) -> Iterator[Part]:
-    """A long block in stretches of whole lines, broken where the indentation is least; a line that
-    is too long itself, by its sentences."""
+    """Split a long block into runs of whole lines, where the indentation is least, and a line that
+    is too long into its sentences."""
     rest = list(block)
     while rest:
         if rest[0].end - rest[0].start > MOST:
@@ -225,7 +225,7 @@ def _cut(text: str, block: Sequence[_Line], unit: str) -> Iterator[Part]:
 
 
 def _outermost(lines: Sequence[_Line], end: int) -> int:
-    """The last of the least indented lines in the second half of what fits."""
+    """The last of the least indented lines in the second half of those that fit."""
     least = max(end // 2, 1)
     return min(range(least, end + 1), key=lambda at: (lines[at].indent, -at))
 
@@ -244,7 +244,7 @@ def _sentences(text: str, line: _Line) -> Iterator[Part]:
 
 
 def _pieces(text: str, start: int, end: int, count: int) -> Iterator[Part]:
-    """A stretch that has no inner bounds, cut at blanks where it is far too long."""
+    """Text without sentence ends, cut at blanks where it is far too long."""
     while end - start > 2 * MOST:
         cut = text.rfind(" ", start + 1, start + MOST) + 1
         cut = cut if cut > 0 else start + MOST

@@ -1,4 +1,4 @@
-"""From a text to its outline, by the form that it has."""
+"""Chooses how to split a text by its form, and makes its outline."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from weft.passages.prose import split_prose, split_stretch
 from weft.passages.table import split_table
 
 SHORT = 320
-"""Characters up to which a text is one passage: some 80 tokens, about what marks and a second
-opening would save."""
+"""Most characters of a text that is one passage: about 80 tokens, which is what marks and a second
+opening would cost."""
 REMEMBERED = 64
-"""Outlines of the recent items of some sessions."""
+"""Cached outlines."""
 
 
 @lru_cache(maxsize=REMEMBERED)
 def outline_of(text: str, content_type: str = "") -> Outline | None:
-    """The outline of a text, None where it is one passage. Linear in `text`.
+    """The outline of a text, None if it is one passage. Linear in `text`.
 
-    `content_type` is the MIME type that the firewall found, empty where nobody looked.
+    `content_type` is the MIME type that the firewall found, empty if it is not known.
     """
     if len(text) <= SHORT:
         return None
@@ -33,12 +33,12 @@ def outline_of(text: str, content_type: str = "") -> Outline | None:
 
 
 def readable(text: str, outline: Outline | None) -> str:
-    """The text that an outline's places are of."""
+    """The text that an outline's positions refer to."""
     return decoded(text).text if outline is not None and outline.has_literals else text
 
 
 def passages_of(text: str, content_type: str = "") -> tuple[Outline | None, list[str]]:
-    """The outline of a text, and what each of its passages is found by."""
+    """The outline of a text, and the text that is indexed for each of its passages."""
     outline = outline_of(text, content_type)
     if outline is None:
         return None, [text]
@@ -55,13 +55,13 @@ def _structured(told: Decoded) -> Part | None:
 
 
 def _held(told: Decoded) -> tuple[Part, ...]:
-    """The parts of what a string holds."""
+    """The parts of a string's content."""
     structured = _structured(told)
     return (structured,) if structured is not None else _prose(told).children
 
 
 def _prose(told: Decoded) -> Part:
-    """Text by its lines; the strings in it that were opened by what they hold."""
+    """Split a text into lines, and its decoded strings by their content."""
     if not told.literals:
         return split_prose(told.text)
     parts: list[Part] = []

@@ -1,6 +1,6 @@
-"""What the surface of a text says about its worth as evidence, in any language that writes question
-marks, digits and capitals: whether it asks, tells of a year, names somebody. Weak signs, but they
-tell turns apart that share no word with a query."""
+"""Surface signs of a text's worth as evidence: a question mark, a year, a name. They work in any
+language that writes question marks, digits and capitals. They are weak, but they separate turns
+that share no word with a query."""
 
 from __future__ import annotations
 

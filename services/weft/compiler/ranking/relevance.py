@@ -1,6 +1,6 @@
-"""Stage 5: how much each group matters to this step. Relevance, 0 to 1, comes from matches, from
-what stands beside them and, where a question is answered, from surface cues; recency halves with
-age; the phase's kinds weigh."""
+"""Stage 5: how much each group matters to this step. Relevance, from 0 to 1, comes from matches,
+from the neighbours of matches and, when a question is answered, from surface cues. Recency halves
+with age. The phase's weights of kinds apply."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _with_neighbours(
 
 
 def _leaning(row: ItemRow) -> float:
-    """How much of what an item says is said by what stands beside it: all of a short turn."""
+    """How much of an item's meaning lies in its neighbours: all of it for a short turn."""
     return min(1.0, SELF_CONTAINED / max(row.whole_tokens, 1))
 
 
@@ -167,7 +167,7 @@ def _days(
 
 
 def _title(text: str) -> tuple[str, ...]:
-    """The terms of a document's first line, where more follows."""
+    """The terms of a document's first line, if more lines follow."""
     line, _, more = text.partition("\n")
     return tuple(analyse(line)) if more and len(line) <= LONGEST_TITLE else ()
 
@@ -177,5 +177,5 @@ def _share(terms: Collection[str], asked: Collection[str]) -> float:
 
 
 def _noted(rows: Sequence[ItemRow], name: str) -> list[str]:
-    """What the items' metadata say under this name, empty where nothing."""
+    """The value of this name in each item's metadata, empty if there is none."""
     return [str(row.metadata.get(name) or "") if row.metadata else "" for row in rows]

@@ -1,5 +1,5 @@
-"""What a part is worth to a step that copies values: each value it states, more where a call has
-asked for such a field, less where the prompt states it already."""
+"""The worth of a part to a step that copies values: the sum over the values that it states. A value
+counts more if a call has asked for such a field, and less if the prompt states it already."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def arguments_used(rows: Iterable[ItemRow]) -> frozenset[str]:
 
 @lru_cache(maxsize=REMEMBERED)
 def relatives(name: str) -> tuple[str, ...]:
-    """A field's name and the names under which others state such values: what fills a
-    `reservation_id` may stand in a list of `reservations`."""
+    """A field's name and the names under which other results give such values: a list of
+    `reservations` may have the value for `reservation_id`."""
     thing = name.removesuffix("_id")
     return name, f"{name}s", thing, f"{thing}s"
 
@@ -81,7 +81,7 @@ _HOLDER = re.compile(r'"([^"\\]{1,80})"\s*:\s*[\[{]')
 
 
 def _inside(text: str, start: int) -> str:
-    """What stands between the bracket before `start` and the one that closes it."""
+    """The text between the bracket before `start` and its closing bracket."""
     depth = 1
     for found in _BRACKET.finditer(text, start):
         depth += 1 if found.group() in "[{" else -1
@@ -118,8 +118,8 @@ _LIST = re.compile(r"\[([^\[\]{}]{2,4000})\]")
 
 
 def of_lists(text: str, part: Worth, used: Collection[str]) -> Worth:
-    """The same, where values of a list count more of which some were arguments of later calls and
-    these were not: a loop goes through such a list, and these come next."""
+    """The same, but values of a list count more if later calls used other values of that list as
+    arguments: a loop goes through such a list, and the unused values come next."""
     if "[" not in text or part.values.keys().isdisjoint(used):
         return part
     more: dict[str, float] = {}

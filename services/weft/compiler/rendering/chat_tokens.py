@@ -1,5 +1,5 @@
-"""The special tokens of chat templates, by which a model tells who speaks. A tokenizer that parses
-them in text would take a web page's for its own, so none is left whole in what is not trusted."""
+"""The special tokens of chat templates, which tell a model who speaks. A tokenizer that parses them
+in text would accept those of a web page, so none is left whole in untrusted text."""
 
 from __future__ import annotations
 

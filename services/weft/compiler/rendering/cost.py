@@ -29,7 +29,7 @@ ROLE = 2
 FILLERS = 12
 """Tokens of what a provider's rules add: a first user message, a last one."""
 CALL_IDS = 6
-"""Tokens of a call's id, with the call and with its result, and of what stands around them."""
+"""Tokens of a call's id, in the call and in its result, and of the syntax around them."""
 FAR = 64
 """With it, twice the sum of the blocks is more than any provider's messages take."""
 
@@ -103,7 +103,7 @@ class PromptCost:
         return [*([told] if told else []), *self.above, *undated(made)]
 
     def _missing(self, shown: Mapping[int, Rendition]) -> dict[int, int]:
-        """How many items are left out before each of these, where any are."""
+        """How many items are left out before each of these, without those before which none is."""
         ordinals = self._ordinals
         in_order = sorted(shown, key=ordinals.__getitem__)
         places = [ordinals[sequence] for sequence in in_order]
@@ -123,12 +123,13 @@ class PromptCost:
         return self._costed[1]
 
     def exact(self, shown: Mapping[int, Rendition]) -> int:
-        """Tokens of the prompt, or of the longest provider's messages where that is more."""
+        """Tokens of the prompt or of the longest provider's messages, whichever is more."""
         costed = self.costed(shown)
         return max(costed.prompt, *costed.messages.values(), 0)
 
     def fits(self, shown: Mapping[int, Rendition], limit: int) -> bool:
-        """Whether that is at most so much; what is far below needs no exact count."""
+        """Whether `exact` is at most `limit`. If the estimate is far below, nothing is counted
+        exactly."""
         return self.size(shown) * 2 + FAR <= limit or self.exact(shown) <= limit
 
     def size(self, shown: Mapping[int, Rendition]) -> int:
@@ -173,7 +174,8 @@ class PromptCost:
 
 
 def _places(groups: Sequence[Group]) -> dict[int, tuple[int, bool, int]]:
-    """By sequence, what items are sorted by: a result before its call stands behind it."""
+    """The sort key of each item, by sequence: a result that was logged before its call comes after
+    it."""
     places = {}
     for group in groups:
         for row in group.rows:
@@ -212,4 +214,4 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
 
 
 TEXT_EXCHANGE = 12
-"""Tokens that tell of an exchange that stands as text in a provider's messages."""
+"""Extra tokens of an exchange that is written as text in a provider's messages."""

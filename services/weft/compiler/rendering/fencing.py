@@ -15,7 +15,7 @@ _LINE = re.compile(
     "(?:(?:#{1,6}|[*_]{1,3})[ \t]{0,8})?"
     "([^\n\r" + _COLONS + "]{1,60})[" + _COLONS + "]"
 )
-"""A line that opens like a section or a turn, whatever ends the line before, and its name."""
+"""A line that begins like a section or a turn, after any kind of line end, and its name."""
 
 _DIGITS = 3
 """Digits per step of a fence: three are one token in the encodings that we count with."""

@@ -16,8 +16,7 @@ LEGEND = "legend"
 
 
 def legend(entries: Sequence[PackEntry], omitted: bool) -> PackEntry | None:
-    """The block, None where nothing has to be explained. `omitted` tells of items that are left
-    out."""
+    """The block, or None if there is nothing to explain. `omitted`: items are left out."""
     told = []
     if omitted or any(one.view in (PARTS, STUB, CURRENT) for one in entries):
         told.append(OMISSIONS)

@@ -68,8 +68,8 @@ def memory_header(
 def frozen_header(
     view: SessionView, base: CompileAudit, policy: ContextPolicy
 ) -> list[PackEntry] | None:
-    """The header of an earlier pack, made again from what was known then; null where the floor no
-    longer allows it."""
+    """The header of an earlier pack, made again from what was known then; None if the sensitivity
+    floor no longer allows it."""
     entries: list[PackEntry] = []
     for one in base.manifest:
         name, _, written = one.view.partition(" ")
@@ -138,7 +138,7 @@ def _key(row: Row) -> str:
 
 
 def _text(row: Row) -> str:
-    """What is remembered, and where it came from, on one line."""
+    """The remembered facts and their origins, on one line."""
     text = f"{row.key}={row.value}" if isinstance(row, FactRow) else row.text
     source = row.sources[0] if isinstance(row, FactRow) and row.sources else row.session
     return unbroken(" ".join(f"{text} (from {source})".split()))

@@ -1,5 +1,5 @@
-"""Stage 8: entries to the prompt. Every block is a line or more of its own with a short label, so
-that tokens add up block by block, and a block never depends on a later one."""
+"""Stage 8: renders the entries as the prompt. Every block starts on a new line with a short label,
+so the tokens of blocks add up, and no block depends on a later one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
 RENDER_VERSION = "4"
-"""Changes whenever the same entries would give another prompt, or the same views other entries."""
+"""Raised when the same entries would render to another prompt, or the same views to other entries.
+"""
 
 LABELS = {
     ItemKind.USER_TURN: "user",
@@ -32,8 +33,8 @@ def render(entries: Iterable[PackEntry]) -> str:
 
 
 def blocks(entries: Iterable[PackEntry]) -> Iterator[list[str]]:
-    """The lines of each entry: how many items are left out before it, a date where the day changes,
-    then its block, and what is known of a call's result where it is not shown."""
+    """The lines of each entry: the number of items left out before it, a date if the day changes,
+    its block, and what is known of a call's result if the result is not shown."""
     previous: PackEntry | None = None
     day = ""
     for entry in entries:

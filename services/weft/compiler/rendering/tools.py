@@ -1,5 +1,5 @@
-"""The tools of a request as one block: short lines where the model is to choose, the chosen tool's
-schema where it is to call."""
+"""The tools of a request as one block: short lines when the model chooses a tool, the chosen tool's
+schema when it makes the call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VALUES = 3
 def tools_entry(
     view: SessionView, request: CompileRequest, budget: int, count: Callable[[str], int]
 ) -> PackEntry | None:
-    """The block for this phase, or null where the request offers nothing or nothing fits."""
+    """The block for this phase, or None if the request offers no tools or none fits."""
     text = ""
     limit = int(budget * SHARE)
     if request.phase is Phase.ROUTE:
@@ -43,7 +43,7 @@ def tools_entry(
 
 
 def offered(view: SessionView, request: CompileRequest) -> Iterator[dict[str, Any]]:
-    """Name, description and parameters of each tool, whatever the shape it came in."""
+    """Name, description and parameters of each tool, from any of the accepted formats."""
     for tool in request.tools:
         inner = tool.get("function")
         given = inner if isinstance(inner, dict) else tool
@@ -120,7 +120,8 @@ def _properties(schema: Any) -> Iterator[str]:
 
 
 def _lines(tools: Sequence[Mapping[str, Any]], limit: int, count: Callable[[str], int]) -> str:
-    """A line a tool, descriptions cut until all fit; where not even the names do, the first."""
+    """One line per tool, with descriptions cut until all tools fit. If not even all names fit, the
+    first ones."""
     for length in (LINE, LINE // 2, LINE // 4, 0):
         lines = [_line(tool, length) for tool in tools]
         text = "\n".join(["tools:", *lines])

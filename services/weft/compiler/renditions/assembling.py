@@ -1,4 +1,4 @@
-"""Chosen parts of a text put together again: each exact and in its place, every gap marked with
+"""Puts chosen parts of a text together again, each exact and in its place. Every gap is marked with
 what is missing and how much of it."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PLURAL = {"entry": "entries"}
 def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
     """The chosen leaves of a `readable` text, under the headings and keys that they need.
 
-    JSON stands without the quotes that it can do without, see `unquoted`.
+    JSON is shown without unneeded quotes, see `unquoted`.
     """
     assembling = _Assembling(text, outline, frozenset(chosen))
     assembling.part(outline.root)
@@ -28,8 +28,8 @@ def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
 
 
 def plain(told: Decoded) -> str:
-    """All of a text that has no outline, with what its strings hold: JSON without the quotes that
-    it can do without."""
+    """All of a text that has no outline, with its strings decoded and without unneeded quotes in
+    JSON."""
     write = str if told.form == "text" else unquoted
     pieces: list[str] = []
     at = 0
@@ -50,16 +50,16 @@ class _Assembling:
         self._chosen = sorted(chosen)
         self._pieces: list[str] = []
         self._missing: list[Part] = []
-        """Lines and paragraphs left out since the last piece: one mark tells of all."""
+        """Lines and paragraphs left out since the last piece; they share one mark."""
 
     def text(self) -> str:
-        """What was put together."""
+        """The assembled text."""
         blank = " \n" if self._missing else "\n"  # behind a mark, the space before what follows
         self._mark()
         return "".join(self._pieces).rstrip(blank)
 
     def part(self, part: Part) -> None:
-        """Add what is chosen of a part that has children."""
+        """Add the chosen leaves of a part that has children."""
         family = self._families[id(part)]
         first, last = family.firsts[0], family.firsts[-1]
         begin, end = bisect_left(self._chosen, first), bisect_left(self._chosen, last)
@@ -96,7 +96,7 @@ class _Assembling:
         self._add(text)
 
     def _shorter(self, gap: Sequence[Part], mark: str) -> str:
-        """What fields or elements say that their mark is no shorter than; empty where it is."""
+        """The text of left-out fields or elements if it is no longer than their mark, else ''."""
         start, end = gap[0].start, gap[-1].end
         if gap[0].unit not in _JSON_UNITS or end - start > 2 * len(mark):
             return ""
@@ -108,7 +108,7 @@ class _Assembling:
         self._pieces.append(piece)
 
     def _gap(self, children: Sequence[Part], family: Family, start: int, end: int) -> None:
-        """Leave out the children from one place to before another."""
+        """Leave out the children from `start` up to `end`, exclusive."""
         unit, gap = children[start].unit, children[start:end]
         if unit not in _JSON_UNITS and unit != "row":
             self._missing += gap
@@ -128,14 +128,14 @@ class _Assembling:
             self._add(f", {mark}" if start else mark)
 
     def _mark(self) -> None:
-        """Tell of the lines that are missing here."""
+        """Mark the lines that are missing here."""
         if self._missing:
             gap, self._missing = self._missing, []
             has_lines = self._text[gap[0].start : gap[-1].end].endswith("\n")
             self._lined(gap_mark(self._text, gap), has_lines)
 
     def _lined(self, mark: str, has_lines: bool) -> None:
-        """A mark on a line of its own, where whole lines are missing."""
+        """Add a mark, as a separate line if whole lines are missing."""
         before = self._pieces[-1][-1:] if self._pieces else "\n"
         if before == "\n":
             self._pieces.append(f"{mark}\n" if has_lines else f"{mark} ")
@@ -145,8 +145,8 @@ class _Assembling:
 
 
 REMEMBERED, _SHORT = 1_024, 1_000
-"""Parts whose unquoted text is kept, and their length: the same ones are put together for every
-size that is tried."""
+"""How many parts' unquoted texts are cached, and up to which length: the budget fit assembles the
+same parts for every size that it tries."""
 _unquoted = lru_cache(maxsize=REMEMBERED)(unquoted)
 
 _JSON_PARTS = frozenset({"record", "field", "element", "call"})
@@ -171,7 +171,7 @@ def gap_mark(text: str, gap: Sequence[Part], total: int = 0) -> str:
 
 
 def _mark_of(text: str, gap: Sequence[Part], count: int, total: int) -> str:
-    """Of records, fields, elements or rows, which are `count`."""
+    """The mark for `count` records, fields, elements or rows."""
     unit = gap[0].unit
     if unit == "field":
         names = _field_names(text, gap, count)
@@ -181,11 +181,11 @@ def _mark_of(text: str, gap: Sequence[Part], count: int, total: int) -> str:
 
 _KEY = re.compile(r'\s*"([A-Za-z_][A-Za-z0-9_-]{0,31})"\s*:')
 MOST_NAMED = 8
-"""Left-out fields that a mark names: what is not shown can then be asked for."""
+"""Most left-out fields that a mark names; the reader can then ask for them."""
 
 
 def _field_names(text: str, gap: Sequence[Part], count: int) -> list[str]:
-    """The names of left-out fields; none where they are many, or one of them is no plain word."""
+    """The names of left-out fields; none if they are many, or if one is not a plain word."""
     if count > min(len(gap), MOST_NAMED):
         return []
     keys = [_KEY.match(text, part.start) for part in gap]
@@ -194,7 +194,7 @@ def _field_names(text: str, gap: Sequence[Part], count: int) -> list[str]:
 
 
 def _numbers(text: str, gap: Sequence[Part]) -> tuple[int, int] | None:
-    """The numbers that the first and the last line of a gap begin with, where they have any."""
+    """The numbers that the first and the last line of a gap begin with, None without numbers."""
     inside = text[gap[0].start : gap[-1].end].rstrip("\n")
     first = _NUMBERED.match(inside)
     last = _NUMBERED.match(inside, inside.rfind("\n") + 1)

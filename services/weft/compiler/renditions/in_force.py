@@ -1,5 +1,5 @@
-"""An item that gives several facts, without those of which newer values are known: each stretch of
-its text that gives one is a mark that says so, and the rest is exact."""
+"""Shows an item that states several facts without the outdated ones. A mark replaces each run of
+outdated facts; the rest of the text is exact."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from weft.readmodel.rows import ItemRow
 
 
 def in_force(row: ItemRow, outdated: Sequence[int], tokens: int = -1) -> ItemRow:
-    """The row without the facts of these numbers, counted from 0 in order of its text; `tokens` is
-    what is left of it."""
+    """The row without the facts with these numbers, counted from 0 in order of its text. `tokens`
+    is the size of the rest."""
     text = text_in_force(row, outdated)
     return msgspec.structs.replace(
         row, text=text, tokens=tokens, outline=packed(outline_of(text)), outdated=tuple(outdated)
@@ -25,7 +25,7 @@ def in_force(row: ItemRow, outdated: Sequence[int], tokens: int = -1) -> ItemRow
 
 
 def text_in_force(row: ItemRow, outdated: Sequence[int]) -> str:
-    """Its text, with a mark for each run of outdated facts."""
+    """The row's text, with a mark for each run of outdated facts."""
     given, pieces, at = facts_named(row.metadata, row.whole), list[str](), 0
     for _, run in groupby(enumerate(sorted(outdated)), lambda pair: pair[1] - pair[0]):
         facts = [given[number] for _, number in run]

@@ -1,5 +1,5 @@
-"""The ways to show an item, each of them honest: whole; some of its parts, every gap marked; its
-summary; or one line that says what it was."""
+"""The ways to show an item: whole; some of its parts, with every gap marked; its summary; or one
+line that says what it was."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Rendition(msgspec.Struct, frozen=True):
     view: str
     text: str
     arguments: dict[str, Any] | None = None
-    """Of a call, verbatim; None where not all of them are shown."""
+    """A call's arguments, verbatim; None if not all of them are shown."""
     recipe: str = ""
-    """Which parts, for `reread`: `0-3,7`."""
+    """Which parts are shown, so that they can be rendered again: `0-3,7`."""
 
 
 def whole(row: ItemRow, redacted: bool = False) -> Rendition:
-    """All that a prompt may hold of the item: its clean text, or the envelope's summary where the
-    clean text is not kept."""
+    """The most that a prompt may show of the item: its clean text, or the envelope's summary if the
+    clean text is not stored."""
     if redacted:
         return Rendition(REDACTED, row.text)
     if not row.is_complete:
@@ -50,8 +50,7 @@ def whole(row: ItemRow, redacted: bool = False) -> Rendition:
 
 
 def compact(row: ItemRow) -> Rendition:
-    """All that the item says, JSON without the quotes that it can do without, and what its long
-    strings hold without escapes."""
+    """Everything that the item says: JSON without unneeded quotes, long strings without escapes."""
     made = whole(row)
     if made.view != WHOLE or row.kind is ItemKind.TOOL_CALL:
         return made
@@ -65,12 +64,12 @@ def compact(row: ItemRow) -> Rendition:
 
 
 def part_count(row: ItemRow, redacted: bool = False) -> int:
-    """Of how many parts a choice can be made; 1 where the item is shown whole or not at all."""
+    """How many parts can be chosen from; 1 if the item is shown whole or not at all."""
     return 1 if redacted else row.part_count
 
 
 def of_parts(row: ItemRow, chosen: Collection[int], redacted: bool = False) -> Rendition:
-    """The chosen parts of an item; a stub where none is chosen."""
+    """The chosen parts of an item; a stub if none is chosen."""
     outline = None if redacted else row.parts
     if outline is None:
         return whole(row, redacted) if chosen else stub(row)
@@ -81,8 +80,8 @@ def of_parts(row: ItemRow, chosen: Collection[int], redacted: bool = False) -> R
 
 
 def _under_summary(row: ItemRow, text: str) -> str:
-    """Parts of a result, under what its envelope says of all of it, where they are much longer than
-    that: totals, extremes and errors stand there that no choice of parts shows."""
+    """Parts of a result, below its envelope's summary if they are much longer than the summary. It
+    has totals, extremes and errors of the whole result, which no choice of parts shows."""
     summary = row.envelope.summary if row.envelope is not None and row.packed else ""
     if not summary or len(summary) * SUMMARY_SHARE > len(text):
         return text
@@ -90,12 +89,12 @@ def _under_summary(row: ItemRow, text: str) -> str:
 
 
 SUMMARY_SHARE = 5
-"""Times that the parts must be as long as the summary above them."""
+"""How many times as long as the summary the parts must be."""
 OF_WHOLE, OF_PARTS = "(of all of it:)", "(parts of it:)"
 
 
 def beginning(row: ItemRow, limit: int) -> Rendition:
-    """About `limit` tokens of an item's beginning, where not even one of its parts fits."""
+    """The first `limit` tokens or so of an item of which not even one part fits."""
     end = max(limit * _CHARACTERS, 1)
     text = row.whole[:end]
     cut = text[: text.rfind(" ")] if len(text) > end // 2 and " " in text[end // 2 :] else text
@@ -106,13 +105,13 @@ def beginning(row: ItemRow, limit: int) -> Rendition:
 
 
 def reference(row: ItemRow) -> Rendition:
-    """What stands for a result that a later one of the same call repeats."""
+    """Replaces a result that a later result of the same call repeats."""
     return Rendition(REFERENCE, AGAIN)
 
 
 AGAIN = "(the same call gives the same again below)"
 _CHARACTERS = 3
-"""Per token, at least in most texts."""
+"""Characters per token, a low estimate for most texts."""
 
 
 def summarised(row: ItemRow) -> Rendition:
@@ -123,7 +122,7 @@ def summarised(row: ItemRow) -> Rendition:
 
 
 def stub(row: ItemRow) -> Rendition:
-    """One line that says how much there is."""
+    """One line that says how large the item is."""
     size = len(row.whole)
     if not row.whole.strip():
         return Rendition(STUB, "(empty)")

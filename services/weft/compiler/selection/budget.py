@@ -1,5 +1,5 @@
-"""The budget: how many of the additions, best first, fit beside what must be shown, counted on what
-is really sent."""
+"""The budget fit: how many of the additions, best first, fit beside what must be shown. Tokens are
+counted on the text that is really sent."""
 
 from __future__ import annotations
 

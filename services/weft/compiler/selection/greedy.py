@@ -23,10 +23,11 @@ Offered = TypeVar("Offered", bound=Placed)
 def best_first(
     offers: Sequence[Offered], rate: Callable[[Offered], float]
 ) -> Iterator[tuple[Offered, float]]:
-    """Each offer with its rate when its turn came. Lazy greedy: rates fall as offers are taken, so
-    the top one is looked at again before it is given. One whose rate rose, as a part's does whose
-    group is shown by now, keeps the turn of its lower rate: put forward, such parts make prompts of
-    fewer items, which ground less. Ties go to the newer item, then to the earlier part."""
+    """Yields each offer with its rate at its turn. Lazy greedy: rates fall as offers are taken, so
+    the rate of the top offer is computed again before it is yielded. A rate can also rise, when a
+    part's group is shown by then; such an offer keeps its place, because moving it forward gives
+    prompts of fewer items, which ground less. Ties go to the newer item, then to the earlier part.
+    """
     heap = [(-rate(offer), -offer.sequence, offer.part, at) for at, offer in enumerate(offers)]
     heapq.heapify(heap)
     while heap:

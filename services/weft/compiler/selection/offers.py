@@ -89,7 +89,7 @@ class Offer(msgspec.Struct):
     cost: float
     score: float
     worth: Worth | None
-    """Null where the phase does not ask for values."""
+    """None if the phase does not look for values."""
     factor: float
     """What a new value counts for."""
 
@@ -108,8 +108,8 @@ class Scores(msgspec.Struct, frozen=True):
 
 
 def required_parts(row: ItemRow) -> frozenset[int]:
-    """Parts that an item never stands without: a call's arguments, of long ones the beginning, and
-    the first of an item that is one part; the line of a result that tells of an error."""
+    """Parts that are shown whenever the item is: a call's arguments (of long ones the beginning),
+    the only part of an item that has one, and the error line of a failed result."""
     outline = row.parts
     if row.kind is ItemKind.TOOL_CALL:
         return frozenset({0}) if outline is None else frozenset(_arguments(outline.root))
@@ -133,11 +133,12 @@ def _arguments(root: Part) -> list[int]:
 
 
 _ERRORS = ("error", "exception", "traceback", "fail", "fatal", "denied", "not found")
-"""What programs write where they fail, as the firewall's own check of a result's status does."""
+"""Words that programs write when they fail, the same as in the firewall's check of a result's
+status."""
 
 
 def _error_part(text: str, outline: Outline) -> int:
-    """The leaf with the first line that tells of an error, else the first."""
+    """The leaf with the first error word, else the first leaf."""
     lowered = text.lower()
     places = [place for word in _ERRORS if (place := lowered.find(word)) >= 0]
     if not places:
@@ -156,11 +157,10 @@ def order_parts(
     budget: int,
     opened: Collection[int] = (),
 ) -> list[Addition]:
-    """Additions, best first, until they fill the budget and some more.
+    """The additions, best first, until they fill the budget several times.
 
     `stated` counts the values that the prompt holds already, `opened` are the groups, by key, of
-    which it shows something.
-    """
+    which it shows something."""
     offers: list[Offer] = []
     for group in groups:
         for row in group.rows:
@@ -212,8 +212,8 @@ def _offers(
 
 
 def _answers(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[int, float]:
-    """How much of what is asked each part of an item says, the best 1, a term that few of its parts
-    hold counting more."""
+    """How well each part of an item covers the query's terms, relative to the best part, which gets
+    1. Terms that few of the parts have count more."""
     if not terms:
         return {}
     held = {number: terms.intersection(words(text)) for number, text in parts}
@@ -266,8 +266,8 @@ def _offer(
 def _shares(
     row: ItemRow, outline: Outline, passages: Mapping[int, float]
 ) -> Callable[[int], float]:
-    """How much of its item's score a part has: most where its passage answers best. Of a message
-    that only stands beside what answers, the first part tells what it says."""
+    """A part's share of its item's score: the most for the passage that matches best. In a message
+    that is only a neighbour of a match, the first part counts most."""
     best = max(passages.values(), default=0.0)
     floor = min(1.0, max(PASSAGE_FLOOR, COHERENT / max(row.whole_tokens, 1)))
     rest = floor if row.kind in MESSAGES else 1.0 - FIRST_PART

@@ -1,5 +1,5 @@
-"""What stands in every prompt: the task, the open question and what it answers, what was pinned,
-and the policies. Whole, unless they alone would take more than half of the budget."""
+"""The items in every prompt: the task, the open question and the message that it answers, pinned
+items, and policies. They are whole unless they alone would take more than half of the budget."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _whole(group: Group, shapes: Mapping[int, Shape]) -> Shown:
 
 
 def _least(group: Group, shapes: Mapping[int, Shape]) -> Shown:
-    """The group whole where that is short, else the beginning of its text."""
+    """The whole group if it is short, else the beginning of its text."""
     shape = shapes[group.rows[-1].sequence]
     is_short = shape.row.whole_tokens <= LEAST_PIN or shape.fixed is not None or shape.redacted
     return {
@@ -71,8 +71,8 @@ def _others(group: Group, shapes: Mapping[int, Shape]) -> dict[int, Rendition]:
 def _grown(
     shown: Shown, group: Group, shapes: Mapping[int, Shape], cost: PromptCost, limit: int
 ) -> Shown:
-    """The group with as many of its first parts as `limit` holds beside what is shown; where it
-    holds not even one, as much of the beginning of its text."""
+    """The group with as many of its first parts as fit into `limit` beside what is shown. If not
+    even one fits, as much of the beginning of its text as does."""
     row, others = group.rows[-1], _others(group, shapes)
     low, high, best = 0, part_count(row), dict[int, Rendition]()
     while low < high:
@@ -86,7 +86,8 @@ def _grown(
 
 
 def _first(shape: Shape, count: int) -> Rendition:
-    """The first parts of an item; of a long one its last too, where people put what they want."""
+    """The first parts of an item, and of a long one also its last, where people often say what they
+    want."""
     total = part_count(shape.row)
     if 2 < count < total:
         return shape.choose([*range(count - 1), total - 1])

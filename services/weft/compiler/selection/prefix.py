@@ -1,5 +1,5 @@
-"""Prompts that a provider's cache knows: what an earlier pack showed stays as it was and new items
-are appended; its end is replaced where too much is missing of what a compile afresh would show."""
+"""Stable prompts for a provider's prompt cache: entries of an earlier pack stay unchanged and new
+items are appended. The end is replaced when too much is missing compared with a new compile."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Prefix(msgspec.Struct, frozen=True):
     shown: Shown = {}
     """By sequence, in the base's order."""
     reason: str = ""
-    """Why nothing can, empty where something does."""
+    """Why nothing can be kept; empty if something is."""
 
 
 def keep(
@@ -89,7 +89,7 @@ def keep(
 
 
 def _again(one: ManifestEntry, row: ItemRow, redacted: frozenset[int]) -> Rendition | None:
-    """The rendition that the manifest names, null where the item is not what it was."""
+    """The rendition that the manifest names, or None if the item has changed."""
     name, _, recipe = one.view.partition(" ")
     of_summary = name == SUMMARY and row.envelope is None
     version = row.summary_version if of_summary else row.version
@@ -115,8 +115,8 @@ def _unbroken(shown: Mapping[int, Rendition], groups: Sequence[Group]) -> Shown:
 
 
 def select_stable(choice: Choice, kept: Shown, ledger: Ledger) -> Shown:
-    """Everything whole where it fits; else the prompt that states most of what is wanted for the
-    tokens that it sends anew."""
+    """Everything whole if it fits; else the prompt with the most wanted values for the tokens that
+    it sends again."""
     everything = everything_whole(choice)
     if everything is not None:
         return everything
@@ -133,7 +133,7 @@ def select_stable(choice: Choice, kept: Shown, ledger: Ledger) -> Shown:
 
 
 def _price(budget: int) -> float:
-    """Of sending a whole budget anew, as a share of all that is wanted."""
+    """The cost of sending a whole budget again, as a share of the worth of everything wanted."""
     return min(PRICE / max(budget, 1), MOST_PRICE)
 
 
@@ -156,7 +156,8 @@ def _prompts(
 
 
 def _newest(choice: Choice, fresh: Shown) -> Shown:
-    """What happened last, as a compile afresh shows it: no price of sending anew may hide it."""
+    """The latest items as a new compile shows them: the cost of sending tokens again must not hide
+    them."""
     rows = choice.groups[-1].rows if choice.groups else ()
     return {row.sequence: fresh[row.sequence] for row in rows if row.sequence in fresh}
 
@@ -214,7 +215,7 @@ class _Wanted:
         self._total = sum(self._wanted.values()) or 1.0
 
     def share(self, shown: Shown) -> float:
-        """Of all that is wanted, what these renditions state; 1.0 where nothing is."""
+        """The share of the wanted values that these renditions state; 1.0 if none is wanted."""
         if not self._wanted:
             return 1.0
         return sum(self._wanted.get(value, 0.0) for value in self._stated(shown)) / self._total

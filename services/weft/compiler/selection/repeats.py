@@ -1,5 +1,5 @@
-"""Results that are given again: the same call with the same result later on. The earlier ones stand
-as a reference; nothing else is left out for resembling something."""
+"""Repeated results: the same call with the same result later on. The earlier result becomes a
+reference. Nothing else is left out because it is similar."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ LEAST = 200
 
 
 def repeated(groups: Sequence[Group], redacted: Collection[int]) -> frozenset[int]:
-    """Sequences of the results that a later group repeats to the letter. Masks say nothing about
-    what is behind them."""
+    """Sequences of the results that a later group repeats exactly. Masked results never count as
+    equal, because masks hide what differs."""
     newest: dict[tuple[str, int], list[ItemRow]] = {}
     found: set[int] = set()
     for group in reversed(groups):

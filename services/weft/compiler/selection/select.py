@@ -1,5 +1,5 @@
-"""Stage 6: from the groups that may be shown to the renditions that are. Claims in order: what is
-pinned, the open exchange, then everything else by its worth for its tokens."""
+"""Stage 6: chooses renditions from the groups that may be shown. In order: pinned items, the open
+exchange, then everything else by worth per token."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def pins_of(choice: Choice, ledger: Ledger) -> Shown:
 
 
 def everything_whole(choice: Choice) -> Shown | None:
-    """All groups, each item whole; null where that does not fit, or is not all."""
+    """All groups with every item whole; None if they do not fit or are not the whole session."""
     rows = [row for group in choice.groups for row in group.rows]
     if not choice.is_all or sum(max(row.whole_tokens, 0) for row in rows) > choice.budget:
         return None
@@ -108,8 +108,7 @@ def with_exchange(choice: Choice, pinned: Shown) -> Shown:
 
 
 def _all_of(choice: Choice, group: Group, shown: Shown, limit: int) -> Shown | None:
-    """An exchange whole, or where that does not fit all that it says, `compact`; null where neither
-    fits beside what is shown."""
+    """An exchange whole, or all of it in `compact` form; None if neither fits beside `shown`."""
     shapes = [choice.shapes[row.sequence] for row in group.rows]
     # Counts of large results are close: what is far too large is not counted again.
     tokens = sum(max(shape.row.whole_tokens, 0) for shape in shapes if shape.fixed is None)
@@ -142,8 +141,8 @@ def _told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) ->
 
 
 def _can_grow(group: Group, choice: Choice, base: Shown) -> bool:
-    """Whether more of it can be shown than `base` does: all, or results of the open exchange that
-    stand as a stub or in parts."""
+    """Whether more of a group can be shown than `base` shows: it is not shown at all, or its
+    results in the open exchange are a stub or in parts."""
     if group.key not in base:
         return True
     return group.is_exchange and any(
