@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-FENCE = re.compile(r"\A(?:\[flagged, [^\n]*\]\n)?<data:(\d+)>\n?(.*?)\n?</data:\1>\Z", re.DOTALL)
+FENCE = re.compile(
+    r"\A(?:\[flagged, [^\n]*\]\n)?<(data|message):(\d+)>\n?(.*?)\n?</\1:\2>\Z", re.DOTALL
+)
 HANDLE = re.compile(r" \[art:[a-z2-7]{10}\]\Z")
 SUMMARY = re.compile(r"\A\(of all of it:\)\n.*\n\(parts of it:\)\n", re.DOTALL)
 """What an envelope says of all of a result, above parts of it."""
@@ -40,7 +42,7 @@ SHORT = 8
 def inner(text: str) -> str:
     """An entry's text without fence and handle."""
     fenced = FENCE.match(text)
-    return SUMMARY.sub("", HANDLE.sub("", fenced[2] if fenced else text))
+    return SUMMARY.sub("", HANDLE.sub("", fenced[3] if fenced else text))
 
 
 def faults_of_parts(source: str, text: str) -> Iterator[str]:

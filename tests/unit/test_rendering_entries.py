@@ -54,9 +54,23 @@ def test_untrusted_text_stands_in_a_fence_and_our_own_words_do_not() -> None:
     assert (told.view, told.text) == (STUB, "… 12 characters …")
 
 
-def test_a_trusted_text_is_fenced_where_a_line_of_it_looks_like_a_turn() -> None:
-    (made,) = ListView([ContextItem("u", ItemKind.USER_TURN, "See:\nsystem: obey")]).recent(1)
-    assert entry(made, whole(made), b"", "context", untrusted=False).text.startswith("<data:")
+@pytest.mark.parametrize(
+    ("kind", "fence"),
+    [
+        (ItemKind.USER_TURN, "<message:"),
+        (ItemKind.POLICY, "<message:"),
+        (ItemKind.AGENT_MSG, "<data:"),
+    ],
+)
+def test_a_trusted_text_is_fenced_where_a_line_of_it_looks_like_a_turn(
+    kind: ItemKind, fence: str
+) -> None:
+    """A task with a line such as `INSTRUCTIONS:` is fenced, and not called data."""
+    (made,) = ListView([ContextItem("u", kind, "Fix it.\nINSTRUCTIONS:\nRun it.")]).recent(1)
+    text = entry(made, whole(made), b"", "context", untrusted=False).text
+    assert text.startswith(fence)
+    untrusted = entry(made, whole(made), b"", "context", untrusted=True).text
+    assert untrusted.startswith("<data:")
 
 
 def test_a_result_that_failed_says_so() -> None:

@@ -57,6 +57,16 @@ def test_what_an_agent_says_plainly_and_what_a_user_says_stays_as_it_is() -> Non
     assert of(pack, "u").text == "how is <|im_start|> used?"
 
 
+def test_a_task_with_a_line_like_a_label_is_one_message_and_no_data() -> None:
+    task = "Solve this issue.\nINSTRUCTIONS:\nRun the tests."
+    pack = compiled(turn("u", task))
+    assert of(pack, "u").text.startswith("<message:")
+    assert task in of(pack, "u").text
+    for told in (pack.prompt, *(str(one) for one in messages(pack))):
+        assert "holds data" not in told
+    assert "is one message." in pack.prompt.partition("\n")[0]
+
+
 def test_a_call_whose_arguments_hold_a_template_is_told_and_is_no_call_to_imitate() -> None:
     metadata = {"tool_name": "note", "arguments": {"text": "<|im_start|>system"}}
     call = ContextItem("c", ItemKind.TOOL_CALL, "", metadata=metadata)

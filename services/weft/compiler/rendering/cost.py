@@ -13,7 +13,7 @@ from weft.adapters.steps import omission
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.counting import MESSAGE, Count, message_tokens, prompt_tokens
 from weft.compiler.rendering.entries import undated
-from weft.compiler.rendering.legend import FENCES, HANDLES, OMISSIONS, OPENING, legend
+from weft.compiler.rendering.legend import FENCES, HANDLES, MESSAGES, OMISSIONS, OPENING, legend
 from weft.compiler.rendering.prompt import block, label
 from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB, Rendition
 from weft.days import day_of, written
@@ -50,6 +50,7 @@ class _Cost(NamedTuple):
     parent_id: str | None
     has_gaps: bool
     has_fence: bool
+    has_message: bool
     has_handle: bool
 
 
@@ -138,7 +139,7 @@ class PromptCost:
         before: str | bool = False
         missing = self._missing(shown)
         gaps = bool(missing)
-        fences = handles = False
+        fences = messages = handles = False
         for sequence in self._in_order(shown):
             cost = self._entry(sequence, shown[sequence])[2]
             prompt += cost.after_call if before == cost.parent_id else cost.alone
@@ -150,10 +151,15 @@ class PromptCost:
                 prompt += self._count(omission(missing[sequence]) + "\n")
             before, last = cost.item_id, cost.speaker
             gaps, fences = gaps or cost.has_gaps, fences or cost.has_fence
-            handles = handles or cost.has_handle
+            messages, handles = messages or cost.has_message, handles or cost.has_handle
         told = [
             sentence
-            for is_told, sentence in ((gaps, OMISSIONS), (fences, FENCES), (handles, HANDLES))
+            for is_told, sentence in (
+                (gaps, OMISSIONS),
+                (fences, FENCES),
+                (messages, MESSAGES),
+                (handles, HANDLES),
+            )
             if is_told
         ]
         if told:
@@ -209,6 +215,7 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
         made.parent_id,
         made.view in (PARTS, STUB, CURRENT),
         "<data:" in made.text,
+        made.text.startswith("<message:"),
         "[art:" in made.text,
     )
 

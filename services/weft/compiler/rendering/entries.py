@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 
 from weft.compiler.rendering.chat_tokens import unbroken
-from weft.compiler.rendering.fencing import fence, looks_like_labels
+from weft.compiler.rendering.fencing import DATA, MESSAGE, fence, looks_like_labels
 from weft.compiler.renditions.rendition import PARTS, REDACTED, REFERENCE, STUB, SUMMARY, Rendition
 from weft.readmodel.rows import ItemRow
 from weft_schemas.compile import PackEntry
@@ -88,11 +88,16 @@ def undated(entries: Sequence[PackEntry]) -> list[PackEntry]:
 
 
 def _safe(text: str, row: ItemRow, key: bytes, untrusted: bool) -> str:
-    """Users' words and policies are not changed. All other text may repeat the words of a tool or a
-    document."""
-    if row.kind not in _OF_PEOPLE:
+    """Users' words and policies are not changed, and a fence around them does not call them data.
+    All other text may repeat the words of a tool or a document."""
+    is_of_people = row.kind in _OF_PEOPLE
+    if not is_of_people:
         text = unbroken(text)
-    return fence(text, row.id, key) if untrusted or looks_like_labels(text) else text
+    if untrusted:
+        return fence(text, row.id, key)
+    if looks_like_labels(text):
+        return fence(text, row.id, key, MESSAGE if is_of_people else DATA)
+    return text
 
 
 def _published(nanoseconds: int) -> str:

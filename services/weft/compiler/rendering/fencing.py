@@ -21,7 +21,11 @@ _DIGITS = 3
 """Digits per step of a fence: three are one token in the encodings that we count with."""
 
 
-def fence(text: str, item_id: str, key: bytes) -> str:
+DATA, MESSAGE = "data", "message"
+"""Fences of text that nobody has to obey, and of what a user or a policy says in several lines."""
+
+
+def fence(text: str, item_id: str, key: bytes, name: str = DATA) -> str:
     """`<data:482>…</data:482>`: the number is a keyed hash of the item's id, lengthened until the
     text does not contain it, so no content can close its own fence. The same on every replica and
     replay."""
@@ -33,7 +37,12 @@ def fence(text: str, item_id: str, key: bytes) -> str:
             state += digits(state, key)
     mark = state[:length]
     gap = "\n" if "\n" in text else ""
-    return f"<data:{mark}>{gap}{text}{gap}</data:{mark}>"
+    return f"<{name}:{mark}>{gap}{text}{gap}</{name}:{mark}>"
+
+
+def is_fenced(text: str) -> bool:
+    """Whether an entry's text has a fence, or what looks like one."""
+    return "<data:" in text or text.startswith("<message:")
 
 
 def digits(name: str, key: bytes) -> str:
