@@ -132,9 +132,8 @@ async def test_a_session_is_summarised_from_the_items_new_summaries(server, log:
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    server = Endpoint()
-    yield server
-    server.close()
+    with Endpoint() as server:
+        yield server
 
 
 async def test_a_model_is_asked_once_for_each_source(server, log: Connection, endpoint: Endpoint):

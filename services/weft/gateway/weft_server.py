@@ -119,6 +119,8 @@ class WeftServer:
         self._hosts = Hosts(session)
         self._written: dict[str, str] = {}
         """What was remembered and, with an empty value, forgotten here since memory was read."""
+        self._newest = 0
+        """Sequence of what was published here last: a compile shows it."""
 
     def server(self) -> Server[Any]:
         return Server(
@@ -163,8 +165,14 @@ class WeftServer:
         item = ContextItem(
             new_id("item"), kind, given["text"], given.get("parent"), metadata=self._metadata(host)
         )
-        ack = await self._client.publish(given.get("session", host.session), item)
-        return f"item {item.id} at sequence {ack.sequence}"
+        sequence = await self._stored(given.get("session", host.session), item)
+        return f"item {item.id} at sequence {sequence}"
+
+    async def _stored(self, session: str, *items: ContextItem) -> int:
+        """Publish, and give the last one's sequence."""
+        ack = await self._client.publish(session, items)
+        self._newest = max(self._newest, ack.sequence)
+        return ack.sequence
 
     async def _compile(self, host: Host, given: dict[str, Any]) -> str:
         session = given.get("session", host.session)
@@ -175,6 +183,7 @@ class WeftServer:
                 given.get("phase", "answer"),
                 query=given.get("query", ""),
                 budget=given.get("budget"),
+                after=self._newest,
             )
             return pack.prompt
 
@@ -206,16 +215,16 @@ class WeftServer:
         item = ContextItem(
             new_id("fact"), ItemKind.MEMORY_FACT, f"{name}={told}", metadata=metadata
         )
-        await self._client.publish(host.session, item)
+        await self._stored(host.session, item)
         self._written[name] = told
         return name, told
 
     async def _recall(self, host: Host, given: dict[str, Any]) -> str:
         call = call_item("recall", given, host.name)
         call = msgspec.structs.replace(call, metadata={**call.metadata, "scope": self._scope})
-        ack = await self._client.publish(host.session, call)
-        text = await self._facts(host, given.get("query", ""), ack.sequence) or _NOTHING
-        await self._client.publish(host.session, result_item(call, text))
+        sequence = await self._stored(host.session, call)
+        text = await self._facts(host, given.get("query", ""), sequence) or _NOTHING
+        await self._stored(host.session, result_item(call, text))
         return text
 
     async def _facts(self, host: Host, query: str, after: int) -> str:
@@ -241,7 +250,7 @@ class WeftServer:
         )
         call = call_item(LOOK, given, host.name)
         item = slice_item(call, reply.text, reply.handle, reply.seal, reply.sensitivity)
-        await self._client.publish(host.session, [call, item])
+        await self._stored(host.session, call, item)
         more = f"\n[goes on with {msgspec.json.encode(reply.next).decode()}]" if reply.next else ""
         return reply.text + more
 
