@@ -6,9 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncIterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx
@@ -16,6 +14,7 @@ import pytest
 import pytest_asyncio
 from tests.data import ROOT
 from tests.integration.serving import everything, serving
+from tests.json_server import JsonServer
 
 from weft.client import Client
 from weft.http.operations import OPERATIONS
@@ -328,30 +327,21 @@ async def test_the_document_lists_every_operation_and_the_page_loads_nothing_fro
     assert 'service="publish"' in (await http.get("/metrics")).text
 
 
-class Orders(BaseHTTPRequestHandler):
+class Orders(JsonServer):
     """A model behind OpenAI's address: it calls a tool once, and then answers."""
 
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    def reply_to(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
         call = {
             "id": "call_1",
             "type": "function",
             "function": {"name": "orders", "arguments": "{}"},
         }
         said: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": [call]}
-        if asked["messages"][-1]["role"] == "tool":
+        if body["messages"][-1]["role"] == "tool":
             said = {"role": "assistant", "content": "It was O-20614."}
         choice = {"index": 0, "message": said, "finish_reason": "stop"}
         reply = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
-        content = json.dumps(reply | {"choices": [choice]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
+        return 200, reply | {"choices": [choice]}
 
 
 def traced_agent() -> tuple[str, dict[str, str]]:
@@ -386,24 +376,21 @@ async def test_an_instrumented_agent_has_its_log_by_its_exporters_address(http, 
         for name, value in settings.items()
         if not name.endswith("_HEADERS")
     }
-    model = ThreadingHTTPServer(("127.0.0.1", 0), Orders)
-    Thread(target=model.serve_forever, daemon=True).start()
-    environ = {
-        "OPENAI_API_KEY": "none",
-        "OPENAI_BASE_URL": f"http://127.0.0.1:{model.server_port}/v1",
-        "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
-    }
-    for _ in range(2):
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", code),
-            env=os.environ | told | environ,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        _, complaint = await asyncio.wait_for(process.communicate(), 60)
-        assert process.returncode == 0, complaint.decode()
-        assert b"Failed to export" not in complaint, complaint.decode()
-    model.shutdown()
-    model.server_close()
+    with Orders() as model:
+        environ = {
+            "OPENAI_API_KEY": "none",
+            "OPENAI_BASE_URL": model.url,
+            "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+        }
+        for _ in range(2):
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", code),
+                env=os.environ | told | environ,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            _, complaint = await asyncio.wait_for(process.communicate(), 60)
+            assert process.returncode == 0, complaint.decode()
+            assert b"Failed to export" not in complaint, complaint.decode()
     session = re.search(r'"gen_ai.conversation.id"[,:] "(\w+)"', code)[1]
     page = (await http.get(f"/v1/sessions/{session}/events")).json()
     told = [one["event"] for one in page["events"] if one["direction"] == "in"]

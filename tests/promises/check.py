@@ -9,7 +9,7 @@ from typing import Any
 from tests.promises.source import faults_of_parts, inner
 from weft import tokens
 from weft.adapters import anthropic, openai
-from weft.compiler.rendering.fencing import is_fenced
+from weft.compiler.rendering.fencing import has_data, is_message
 from weft.readmodel.calls import call_arguments, call_text
 from weft_schemas.compile import ContextPack, PackEntry
 from weft_schemas.items import ContextItem, ItemKind
@@ -220,7 +220,10 @@ def _legend(pack: ContextPack) -> Iterator[str]:
     """9: the notation is told."""
     legend = [entry for entry in pack.entries if entry.section == "legend"]
     uses = any(
-        entry.omitted_before or entry.view in ("parts", "stub") or is_fenced(entry.text)
+        entry.omitted_before
+        or entry.view in ("parts", "stub")
+        or has_data(entry.text)
+        or is_message(entry.text)
         for entry in pack.entries
         if entry.item_id
     )

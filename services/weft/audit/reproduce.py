@@ -15,7 +15,7 @@ from weft.compiler.candidates.sensitivity import redact
 from weft.compiler.compile import Compilation, compile_pack, readable
 from weft.compiler.item_entries import entries_of
 from weft.compiler.pack import CODE_VERSION
-from weft.compiler.rendering.fencing import is_fenced
+from weft.compiler.rendering.fencing import has_data, is_message
 from weft.compiler.rendering.legend import LEGEND
 from weft.compiler.rendering.memory import frozen_header
 from weft.compiler.rendering.prompt import RENDER_VERSION, render
@@ -194,7 +194,9 @@ def _reasons(
 def _differing(manifest: Sequence[ManifestEntry], entries: Sequence[PackEntry]) -> list[str]:
     pairs = [(one, made) for one, made in zip(manifest, entries, strict=True)]
     differing = [(one, made) for one, made in pairs if digest(made.text) != one.digest]
-    fenced = [made for _, made in pairs if made.item_id and is_fenced(made.text)]
+    fenced = [
+        made for _, made in pairs if made.item_id and (has_data(made.text) or is_message(made.text))
+    ]
     if differing and len(differing) == len(fenced) and all(m in fenced for _, m in differing):
         return ["only fenced blocks differ: WEFT_FINGERPRINT_KEY is not the one of that compile"]
     return [

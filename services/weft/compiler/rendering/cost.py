@@ -13,6 +13,7 @@ from weft.adapters.steps import omission
 from weft.compiler.candidates.closure import Group
 from weft.compiler.rendering.counting import MESSAGE, Count, message_tokens, prompt_tokens
 from weft.compiler.rendering.entries import undated
+from weft.compiler.rendering.fencing import has_data, is_message
 from weft.compiler.rendering.legend import FENCES, HANDLES, MESSAGES, OMISSIONS, OPENING, legend
 from weft.compiler.rendering.prompt import block, label
 from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB, Rendition
@@ -214,8 +215,8 @@ def _cost(made: PackEntry, count: Count) -> _Cost:
         made.item_id,
         made.parent_id,
         made.view in (PARTS, STUB, CURRENT),
-        "<data:" in made.text,
-        made.text.startswith("<message:"),
+        has_data(made.text),
+        is_message(made.text),
         "[art:" in made.text,
     )
 

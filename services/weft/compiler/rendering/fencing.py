@@ -40,9 +40,14 @@ def fence(text: str, item_id: str, key: bytes, name: str = DATA) -> str:
     return f"<{name}:{mark}>{gap}{text}{gap}</{name}:{mark}>"
 
 
-def is_fenced(text: str) -> bool:
-    """Whether an entry's text has a fence, or what looks like one."""
-    return "<data:" in text or text.startswith("<message:")
+def has_data(text: str) -> bool:
+    """Whether an entry's text holds a fence of data, or what looks like one."""
+    return f"<{DATA}:" in text
+
+
+def is_message(text: str) -> bool:
+    """Whether an entry's text is in the fence of a message, or in what looks like it."""
+    return text.startswith(f"<{MESSAGE}:")
 
 
 def digits(name: str, key: bytes) -> str:

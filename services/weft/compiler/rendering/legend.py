@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weft.compiler.rendering.fencing import has_data, is_message
 from weft.compiler.renditions.rendition import CURRENT, PARTS, STUB
 from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
@@ -21,9 +22,9 @@ def legend(entries: Sequence[PackEntry], omitted: bool) -> PackEntry | None:
     told = []
     if omitted or any(one.view in (PARTS, STUB, CURRENT) for one in entries):
         told.append(OMISSIONS)
-    if any("<data:" in one.text for one in entries if one.item_id):
+    if any(has_data(one.text) for one in entries if one.item_id):
         told.append(FENCES)
-    if any(one.text.startswith("<message:") for one in entries if one.item_id):
+    if any(is_message(one.text) for one in entries if one.item_id):
         told.append(MESSAGES)
     if any("[art:" in one.text for one in entries if one.item_id):
         told.append(HANDLES)
