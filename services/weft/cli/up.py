@@ -8,6 +8,7 @@ import io
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from weft_schemas.errors import ConfigurationError, NotFound, Unavailable, WeftE
 
 if TYPE_CHECKING:
     from weft.runtime.supervisor import ChildState, Supervisor
+    from weft.runtime.zygote import Zygote
     from weft_schemas.status import ProcessState
 
 PORT = 4222
@@ -110,8 +112,15 @@ def up(
     if cluster and not embedded:
         raise click.UsageError("--cluster starts servers here; leave --nats and WEFT_NATS_URL out")
     log_file = log_file or settings.data_dir / "weft.log"
+    from weft.cli.work import zygote
+    from weft.runtime.up import EVERYTHING
+
+    counts = {**EVERYTHING, **workers}
+    services = [service for service, count in counts.items() if count]
     try:
-        running(_up(settings, port, embedded, bool(cluster), workers, log_file), talks=True)
+        with closing(zygote(services, settings.encoding)) as forked:
+            work = _up(settings, port, embedded, bool(cluster), counts, log_file, forked)
+            running(work, talks=True)
     except Unavailable as error:
         if "address already in use" not in str(error):
             raise
@@ -131,15 +140,14 @@ async def _up(
     port: int,
     embedded: bool,
     clustered: bool,
-    workers: dict[str, int],
+    counts: dict[str, int],
     log_file: Path,
+    forked: Zygote,
 ) -> None:
-    from weft.runtime.up import EVERYTHING
     from weft.runtime.up import running as everything
 
     export(settings)
     with _opened(log_file) as log, _logging_to(log, settings.log_level):
-        counts = {**EVERYTHING, **workers}
         async with everything(
             settings,
             counts,
@@ -147,6 +155,7 @@ async def _up(
             clustered=clustered,
             port=port,
             log_file=log,
+            zygote=forked,
         ) as started:
             where = started.settings.nats_url
             hint(f"log at {where}, data in {settings.data_dir}, logs in {log_file}")

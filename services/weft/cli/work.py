@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from weft.cli.connecting import connected
 from weft.runtime.settings import Settings
+from weft_schemas.errors import WeftError
+
+if TYPE_CHECKING:
+    from weft.runtime.zygote import Zygote
 
 SERVICES = {
     "firewall": "weft.firewall.worker:service",
@@ -57,7 +63,8 @@ def work(service: str, compilers: int, settings: Settings) -> None:
       WEFT_DATA_DIR=/data WEFT_HTTP_PORT=8080 weft work replica --compilers 2
     """
     if service == "replica":
-        asyncio.run(_replica(settings, compilers))
+        with closing(zygote(("indexer", "compiler"), settings.encoding)) as forked:
+            asyncio.run(_replica(settings, compilers, forked))
         return
     from weft.runtime.application import serve
 
@@ -83,7 +90,27 @@ def _loaded(path: str, settings: Settings) -> Any:
     return partial(service, fork_server=ForkServer.first(partial(warm, settings.encoding)))
 
 
-async def _replica(settings: Settings, compilers: int) -> None:
+def zygote(services: Iterable[str], encoding: str) -> Zygote:
+    """Of which these services are forked, by their `work`. It is forked from this process, which
+    must not have threads or an event loop yet."""
+    from weft.cli.main import run
+    from weft.runtime.zygote import Zygote
+
+    return Zygote.forked(partial(load, tuple(services), encoding), run)
+
+
+def load(services: Iterable[str], encoding: str) -> None:
+    """Import what these services need, and set up what they set up at first use."""
+    import_module("weft.runtime.application")
+    for name in services:
+        # The service itself says what it lacks.
+        with suppress(ImportError, WeftError):
+            warm = getattr(import_module(SERVICES[name].partition(":")[0]), "warm", None)
+            if warm is not None:
+                warm(encoding)
+
+
+async def _replica(settings: Settings, compilers: int, forked: Zygote) -> None:
     import msgspec
 
     from weft.cli.up import export, until_told
@@ -98,5 +125,5 @@ async def _replica(settings: Settings, compilers: int) -> None:
         port = settings.http_port + place if settings.http_port else 0
         environ = {**child.environ, "WEFT_HTTP_PORT": str(port)}
         children.append(msgspec.structs.replace(child, environ=environ))
-    async with Supervisor(children) as supervisor:
+    async with Supervisor(children, zygote=forked) as supervisor:
         await until_told(supervisor)

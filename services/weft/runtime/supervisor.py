@@ -12,13 +12,14 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO
+from typing import IO, Protocol
 
 import msgspec
 
 from weft.log.timeouts import cancelled
 from weft.runtime.logs import fields
 from weft.runtime.parent_death import VARIABLE as PARENT_VARIABLE
+from weft.runtime.zygote import Zygote
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ STOP_SECONDS = 15.0
 """From SIGTERM to SIGKILL; above the time that a worker takes to drain."""
 GIVE_UP = frozenset({2})
 """Exit codes after which a restart does not help: usage or configuration."""
+STDOUT, STDERR = 1, 2
+"""This process's own descriptors."""
 
 
 class Child(msgspec.Struct, frozen=True):
@@ -43,12 +46,16 @@ class Child(msgspec.Struct, frozen=True):
     """Over the supervisor's own environment."""
 
 
+WEFT = (sys.executable, "-m", "weft.cli.main")
+"""The command line, as a command."""
+
+
 def work_children(counts: Mapping[str, int], environ: Mapping[str, str] = {}) -> list[Child]:
     """`counts` processes of `weft work <service>`, each with its own HTTP port."""
     return [
         Child(
             name=f"{service}-{number}" if count > 1 else service,
-            command=(sys.executable, "-m", "weft.cli.main", "work", service),
+            command=(*WEFT, "work", service),
             environ={**environ, "WEFT_HTTP_PORT": "0"},
         )
         for service, count in counts.items()
@@ -71,11 +78,17 @@ class ChildState(msgspec.Struct, frozen=True):
 class Supervisor:
     """`async with Supervisor(children) as up: await up.run_until(stop)`.
 
-    The children's stderr goes to `log_file`, else to this process's own.
+    The children's stderr goes to `log_file`, else to this process's own. Commands of weft are forked
+    of `zygote`, which gets their arguments, as long as it is there.
     """
 
-    def __init__(self, children: Sequence[Child], log_file: IO[bytes] | None = None) -> None:
-        self._keepers = [_Keeper(child, log_file) for child in children]
+    def __init__(
+        self,
+        children: Sequence[Child],
+        log_file: IO[bytes] | None = None,
+        zygote: Zygote | None = None,
+    ) -> None:
+        self._keepers = [_Keeper(child, log_file, zygote) for child in children]
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Supervisor:
@@ -119,13 +132,28 @@ class Supervisor:
         self._tasks = []
 
 
+class _Started(Protocol):
+    """A process of asyncio's, or a forked one."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    async def wait(self) -> int: ...
+
+    def send_signal(self, number: signal.Signals, /) -> None: ...
+
+
 class _Keeper:
     """One child over its lives."""
 
-    def __init__(self, child: Child, log_file: IO[bytes] | None) -> None:
+    def __init__(self, child: Child, log_file: IO[bytes] | None, zygote: Zygote | None) -> None:
         self.child = child
         self._log_file = log_file
-        self._process: asyncio.subprocess.Process | None = None
+        self._zygote = zygote
+        self._process: _Started | None = None
         self._status = "restarting"
         self._starts = 0
         self._last_exit: int | None = None
@@ -155,18 +183,34 @@ class _Keeper:
         async with self._starting:
             if self._ending:
                 return 0
-            process = self._process = await asyncio.create_subprocess_exec(
-                *self.child.command,
-                env={**os.environ, **self.child.environ, PARENT_VARIABLE: str(os.getpid())},
-                stdin=asyncio.subprocess.DEVNULL,
-                stderr=self._log_file,
-                # Ctrl-C in a terminal reaches the supervisor only, which stops them in order.
-                start_new_session=True,
-            )
+            process = self._process = await self._started()
         self._starts += 1
         self._status = "running"
         self._last_exit = await process.wait()
         return self._last_exit
+
+    async def _started(self) -> _Started:
+        command, environ = self.child.command, {**os.environ, **self.child.environ}
+        if self._zygote is not None and command[: len(WEFT)] == WEFT:
+            try:
+                return await self._forked(self._zygote, command[len(WEFT) :], environ)
+            except OSError as error:
+                _log.warning("a child is not forked but started anew: %s", error)
+        return await asyncio.create_subprocess_exec(
+            *command,
+            env={**environ, PARENT_VARIABLE: str(os.getpid())},
+            stdin=asyncio.subprocess.DEVNULL,
+            stderr=self._log_file,
+            # Ctrl-C in a terminal reaches the supervisor only, which stops them in order.
+            start_new_session=True,
+        )
+
+    async def _forked(
+        self, zygote: Zygote, arguments: tuple[str, ...], environ: Mapping[str, str]
+    ) -> _Started:
+        stderr = STDERR if self._log_file is None else self._log_file.fileno()
+        with open(os.devnull, "rb") as nothing:
+            return await zygote.start(arguments, environ, (nothing.fileno(), STDOUT, stderr))
 
     async def end(self) -> None:
         self._ending = True

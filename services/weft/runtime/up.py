@@ -21,6 +21,7 @@ from weft.log.topology import Change, Limits, provision
 from weft.runtime.deployment import made_secret, private
 from weft.runtime.settings import Settings
 from weft.runtime.supervisor import Supervisor, work_children
+from weft.runtime.zygote import Zygote
 from weft_schemas.errors import WeftError
 
 _log = logging.getLogger(__name__)
@@ -58,11 +59,13 @@ async def running(
     clustered: bool = False,
     port: int = 0,
     log_file: IO[bytes] | None = None,
+    zygote: Zygote | None = None,
 ) -> AsyncIterator[Up]:
     """Start everything; at the end stop the workers, which drain first, and then the server.
 
     `embedded` false uses the server at `settings.nats_url`; `clustered` starts three servers as one
-    cluster, on free ports, with durability `cluster`. Raises `Unavailable` and `ConfigurationError`
+    cluster, on free ports, with durability `cluster`. The services are forked of `zygote` where one
+    is given. Raises `Unavailable` and `ConfigurationError`
     where the server or the log cannot be used.
     """
     private(settings.data_dir)
@@ -89,7 +92,7 @@ async def running(
             "WEFT_ENCODING": settings.encoding,
             "WEFT_FINGERPRINT_KEY": settings.fingerprint_key,
         }
-        supervisor = Supervisor(work_children(counts, environ), log_file)
+        supervisor = Supervisor(work_children(counts, environ), log_file, zygote)
         await stack.enter_async_context(supervisor)
         yield Up(settings, supervisor, server, cluster)
 

@@ -1,0 +1,231 @@
+"""A process that has loaded what programs of weft need. Each program is a fork of it: it starts in a
+fraction of the processor time, and shares the zygote's memory.
+
+The zygote has neither threads nor an event loop nor a connection, since a fork would copy their
+locks and sockets. Its programs are its children: it tells how each ended, and they end with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from multiprocessing import reduction
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import NoReturn, Self
+
+import msgspec
+
+from weft.runtime.parent_death import VARIABLE as PARENT_VARIABLE
+from weft.runtime.parent_death import die_with_parent
+
+Run = Callable[[Sequence[str]], int]
+"""Runs the program that the arguments name, and returns its exit code."""
+Streams = tuple[int, int, int]
+"""Descriptors that a program has as stdin, stdout and stderr."""
+
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Zygote:
+    """The side that starts programs, in an event loop."""
+
+    def __init__(self, commands: Connection, pid: int) -> None:
+        """`commands` is the other end of what `serve` was given."""
+        self.pid = pid
+        self._commands = commands
+
+    @classmethod
+    def forked(cls, load: Callable[[], None], run: Run) -> Self:
+        """Fork it from this process, which must have neither threads nor an event loop yet."""
+        ours, theirs = Pipe()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()  # else both write what is in it
+        pid = os.fork()
+        if pid == 0:
+            ours.close()
+            serve(theirs, load, run)
+        theirs.close()
+        return cls(ours, pid)
+
+    async def start(
+        self, arguments: Sequence[str], environ: Mapping[str, str], streams: Streams
+    ) -> Forked:
+        """Start a program in a session of its own, in this process's folder; its environment is
+        `environ` alone. Raises `OSError` if the zygote is gone."""
+        for stream in streams:
+            os.fstat(stream)  # nothing may fail once it is asked
+        status, theirs = Pipe(duplex=False)
+        try:
+            with closing(theirs):
+                self._commands.send(_Program(tuple(arguments), dict(environ), os.getcwd()))
+                for handle in (*streams, theirs.fileno()):
+                    reduction.send_handle(self._commands, handle, None)
+            return Forked(await _received(status), status)
+        except BaseException as error:
+            status.close()
+            if isinstance(error, EOFError):
+                raise ConnectionResetError("the process that is forked has ended") from None
+            raise
+
+    def close(self) -> None:
+        """End it, and wait until it and all of its programs have."""
+        self._commands.close()
+        os.waitpid(self.pid, 0)
+
+
+class Forked:
+    """A started program; what it does is what `asyncio.subprocess.Process` does."""
+
+    def __init__(self, pid: int, status: Connection) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        """Negative: the signal that ended it."""
+        self._ended = asyncio.create_task(self._end(status))
+
+    async def wait(self) -> int:
+        """Its exit code, once it has ended."""
+        return await asyncio.shield(self._ended)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    async def _end(self, status: Connection) -> int:
+        with closing(status):
+            try:
+                self.returncode = await _received(status)
+            except (EOFError, OSError):  # the zygote has ended, and the program with it
+                self.returncode = -signal.SIGKILL
+        return self.returncode
+
+
+async def _received(status: Connection) -> int:
+    loop = asyncio.get_running_loop()
+    is_readable = asyncio.Event()
+    loop.add_reader(status.fileno(), is_readable.set)
+    try:
+        await is_readable.wait()
+    finally:
+        loop.remove_reader(status.fileno())
+    return int(status.recv())
+
+
+class _Program(msgspec.Struct, frozen=True):
+    """What a zygote is asked to start; descriptors of the three streams and of a pipe for its
+    process id and exit code follow."""
+
+    arguments: tuple[str, ...]
+    environ: dict[str, str]
+    folder: str
+
+
+def serve(commands: Connection, load: Callable[[], None], run: Run) -> NoReturn:
+    """Be the zygote until the other end of `commands` is closed."""
+    try:
+        program = _Serving(commands).until_forked(load)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    # From here on this is the program, which ends as any does.
+    sys.exit(run(program.arguments))
+
+
+class _Serving:
+    """The zygote's own side."""
+
+    def __init__(self, commands: Connection) -> None:
+        self._commands = commands
+        self._running: dict[int, Connection] = {}
+        """Process id → where its end is told."""
+        # Only the starter ends it. A signal that a terminal or a service manager sends to all
+        # processes would else kill the programs, which have to finish their work.
+        self._handlers = {number: signal.getsignal(number) for number in _INTERRUPTS}
+        for number in _INTERRUPTS:
+            signal.signal(number, signal.SIG_IGN)
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._wake)
+
+    def until_forked(self, load: Callable[[], None]) -> _Program:
+        """Fork a process for each command; returns in these only, each with its program."""
+        os.setsid()
+        load()
+        gc.collect()
+        gc.freeze()  # a collection would write to every page, which would no longer be shared
+        while True:
+            ready = wait([self._commands, self._woken])
+            if self._woken in ready:
+                os.read(self._woken, 4_096)
+                self._tell_ended()
+            if self._commands in ready:
+                program = self._fork()
+                if program is not None:
+                    return program
+
+    def _fork(self) -> _Program | None:
+        try:
+            program: _Program = self._commands.recv()
+        except (EOFError, OSError):
+            self._end()
+        *streams, handle = [reduction.recv_handle(self._commands) for _ in range(4)]
+        status, zygote = Connection(handle, readable=False), os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self._become(program, streams, zygote)
+            status.close()
+            return program
+        for stream in streams:
+            os.close(stream)
+        self._running[pid] = status
+        if not self._tell(pid, pid):
+            os.kill(pid, signal.SIGKILL)
+        return None
+
+    def _become(self, program: _Program, streams: Sequence[int], zygote: int) -> None:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        die_with_parent(zygote)
+        os.setsid()
+        for place, stream in enumerate(streams):
+            os.dup2(stream, place)
+            os.close(stream)
+        for connection in (self._commands, *self._running.values()):
+            connection.close()
+        os.close(self._woken)
+        os.close(self._wake)
+        os.chdir(program.folder)
+        os.environ.clear()
+        os.environ.update(program.environ)
+        os.environ.pop(PARENT_VARIABLE, None)  # another process than the one that it dies with
+
+    def _tell_ended(self) -> None:
+        for pid in list(self._running):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                self._tell(pid, os.waitstatus_to_exitcode(status))
+                self._running.pop(pid).close()
+
+    def _tell(self, pid: int, number: int) -> bool:
+        """False where nobody waits for it any more."""
+        try:
+            self._running[pid].send(number)
+        except OSError:
+            return False
+        return True
+
+    def _end(self) -> NoReturn:
+        """The starter is gone: its programs go, too, wherever a child outlives its parent."""
+        for pid in self._running:
+            os.kill(pid, signal.SIGKILL)
+        for pid in self._running:
+            os.waitpid(pid, 0)
+        os._exit(0)
