@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.crash.checker import Attempt, faults, held_in, outcome_of
 from tests.crash.lives import settled
+from tests.integration.zygote import shared_zygote
 from tests.leader import leader_of
 from weft.client import Client
 from weft.log.connection import Connection, connect
@@ -69,7 +70,9 @@ async def kill_under_load(
     report, chance = Report(seed), random.Random(seed)
     settings = Settings(data_dir=folder, tenant="acme")
     with (folder / "weft.log").open("wb") as log_file:
-        async with running(settings, COUNTS, clustered=clustered, log_file=log_file) as up:
+        async with running(
+            settings, COUNTS, clustered=clustered, log_file=log_file, zygote=shared_zygote()
+        ) as up:
             log = await connect(up.settings.nats_url)
             # A publisher that finds no server when it starts is told so, which nobody doubts.
             connected = asyncio.Barrier(sessions + 1)

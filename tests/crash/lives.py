@@ -55,11 +55,12 @@ async def die(command: Command, point: str, hits: int, environ: Mapping[str, str
 async def live(
     command: Command, deaths: Sequence[str], environ: Mapping[str, str], hit: list[str]
 ) -> None:
-    """Die at each of the points, then run until cancelled. `hit` gets the points as they are."""
+    """Die at each of the points, then run until cancelled. `hit` gets the points as they are. One
+    that does not die is started for real, with a hash seed of its own."""
     for point in deaths:
         await die(command, point, 1 if point.startswith(("indexer", "compiler")) else 4, environ)
         hit.append(point)
-    async with started(*command, **environ) as process:
+    async with started(*command, is_forked=bool(deaths), **environ) as process:
         await process.process.wait()
         pytest.fail(f"{command} ended: {process.log[-3:]}")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.crash.killing import COUNTS, Report, kill
 from tests.crash.lives import settled
 from tests.crash.test_random_kills import seed
+from tests.integration.zygote import shared_zygote
 from weft.audit.verify import verify
 from weft.client import Client
 from weft.log.connection import Connection, connect
@@ -88,7 +89,7 @@ async def test_after_kills_and_erasures_the_auditor_finds_no_fault(
     chance.seed(report.seed)
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
-        async with running(settings, COUNTS, log_file=log_file) as up:
+        async with running(settings, COUNTS, log_file=log_file, zygote=shared_zygote()) as up:
             log = await connect(up.settings.nats_url)
             async with asyncio.TaskGroup() as group:
                 for number in range(SESSIONS):

@@ -12,6 +12,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.integration.zygote import program
+
+PIPES = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
 READY_SECONDS = 120.0
 COMPILES = ("--summarizer", "0", "--memory", "0", "--router", "0")
 """Of `services`, where a test publishes, compiles and drills down only."""
@@ -40,23 +43,21 @@ async def weft(
     environ |= settings
     if url:
         environ["WEFT_NATS_URL"] = url
+    if not interrupt_after:
+        forked = await program("weft.cli.main", *arguments, env=environ, **PIPES)
+        out, err = await forked.communicate(given)
+        return Ran(forked.returncode or 0, out.decode(), err.decode())
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "weft.cli.main",
-        *arguments,
+        *(sys.executable, "-m", "weft.cli.main", *arguments),
         env=environ,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        preexec_fn=_heed_ctrl_c if interrupt_after else None,
+        preexec_fn=_heed_ctrl_c,
+        **PIPES,
     )
     seen = b""
-    if interrupt_after:
-        assert process.stdout is not None
-        for _ in range(interrupt_after):
-            seen += await process.stdout.readline()
-        process.send_signal(signal.SIGINT)
+    assert process.stdout is not None
+    for _ in range(interrupt_after):
+        seen += await process.stdout.readline()
+    process.send_signal(signal.SIGINT)
     out, err = await process.communicate(given)
     return Ran(process.returncode or 0, (seen + out).decode(), err.decode())
 
@@ -72,9 +73,7 @@ async def services(
 ) -> AsyncIterator[str]:
     """`weft up` on a folder and a free port; gives the server's address when it is ready.
     `settings` are `WEFT_` variables."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
+    process = await program(
         "weft.cli.main",
         "up",
         "--data",

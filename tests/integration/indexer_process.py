@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+
+from tests.integration.zygote import Program, program
 
 from weft.log.connection import Connection
 from weft.log.message import Message
@@ -26,13 +27,9 @@ PATIENCE = 120.0
 
 
 @contextlib.asynccontextmanager
-async def indexer(
-    url: str, data_dir: Path, **environ: str
-) -> AsyncIterator[asyncio.subprocess.Process]:
+async def indexer(url: str, data_dir: Path, **environ: str) -> AsyncIterator[Program]:
     """`weft work indexer`, killed at the end if it still runs."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
+    process = await program(
         "weft.cli.main",
         "work",
         "indexer",

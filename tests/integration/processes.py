@@ -11,13 +11,15 @@ from contextlib import asynccontextmanager
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
+from tests.integration.zygote import Program, program
+
 PATIENCE = 120.0
 
 
 class Running:
     """One process and what it logged so far."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process | Program) -> None:
         self.process = process
         self.log: list[dict] = []
         self.port = 0
@@ -73,11 +75,19 @@ class Running:
 
 
 @asynccontextmanager
-async def started(module: str, *arguments: str, **environ: str) -> AsyncIterator[Running]:
-    """`python -m module arguments…` with further `WEFT_` variables; killed at the end."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", module, *arguments, stderr=PIPE, env={**os.environ, **environ}
-    )
+async def started(
+    module: str, *arguments: str, is_forked: bool = True, **environ: str
+) -> AsyncIterator[Running]:
+    """`python -m module arguments…` with further `WEFT_` variables, forked or started for real;
+    killed at the end."""
+    variables = {**os.environ, **environ}
+    process: Process | Program
+    if is_forked:
+        process = await program(module, *arguments, stderr=PIPE, env=variables)
+    else:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", module, *arguments, stderr=PIPE, env=variables
+        )
     running = Running(process)
     try:
         yield running

@@ -6,11 +6,12 @@ import asyncio
 import os
 import re
 import signal
-import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+
+from tests.integration.zygote import program, shared_zygote
 
 from weft.client import Client
 from weft.runtime.settings import read_settings
@@ -24,8 +25,8 @@ PATIENCE = 120.0
 async def serving(nats_url: str, *options: str, **environ: str) -> AsyncIterator[str]:
     """Its address; at the end it is told to stop, and must end cleanly."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "weft.cli.main", "serve", "--nats", nats_url, "--port", "0"),
+    process = await program(
+        *("weft.cli.main", "serve", "--nats", nats_url, "--port", "0"),
         *options,
         env=kept | environ,
         stdin=DEVNULL,
@@ -54,7 +55,8 @@ async def serving(nats_url: str, *options: str, **environ: str) -> AsyncIterator
 async def everything(folder: Path) -> AsyncIterator[str]:
     """The address of a server with all services on a folder that is there, once they answer."""
     with (folder / "log").open("wb") as log:
-        async with running(read_settings({}, data_dir=folder), log_file=log) as up:
+        settings = read_settings({}, data_dir=folder)
+        async with running(settings, log_file=log, zygote=shared_zygote()) as up:
             async with Client(up.settings) as client, asyncio.timeout(PATIENCE):
                 while True:
                     try:

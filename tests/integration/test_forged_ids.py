@@ -11,6 +11,7 @@ from tests.crash.lives import settled
 from tests.crash.load import turns
 from tests.guarded import guarded_server, password, signed_in
 from tests.integration.test_supervisor_up import until_answering
+from tests.integration.zygote import shared_zygote
 
 from weft.client import Client
 from weft.firewall.derive import FIREWALL_VERSION
@@ -128,7 +129,10 @@ async def test_every_result_gets_its_envelope_though_all_ids_that_can_be_told_we
 ):
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
-        async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
+        async with (
+            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            Client(up.settings) as c,
+        ):
             await until_answering(c)
             guesses = [
                 derived_message_id(sequence, worker, version, 0, "", part)

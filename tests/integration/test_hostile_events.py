@@ -13,6 +13,7 @@ from tests.crash.lives import settled
 from tests.crash.load import turns
 from tests.integration.hostile import events, spoilt
 from tests.integration.test_supervisor_up import until_answering
+from tests.integration.zygote import shared_zygote
 from tests.retrying import patiently
 
 from weft.client import Client
@@ -54,7 +55,10 @@ async def publish_all(log: Connection, messages: list[Message]) -> list[Ack]:
 async def test_thousands_of_hostile_events_touch_no_other_session(tmp_path: Path, tell):
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
-        async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
+        async with (
+            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            Client(up.settings) as c,
+        ):
             await until_answering(c)
             ack = await c.publish("good", GOOD)
             with Reader(tmp_path) as reader:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 import pytest_asyncio
 from tests.heavy_load import LOADS, Measured, Ready, measured, ready
+from tests.integration.zygote import shared_zygote
 
 from weft.runtime.settings import Settings
 from weft.runtime.up import EVERYTHING, Up, running
@@ -42,7 +43,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     settings = Settings(data_dir=folder)
     with (folder / "weft.log").open("wb") as log_file:
         async with (
-            running(settings, EVERYTHING, log_file=log_file) as up,
+            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
             ready(up.settings) as clients,
         ):
             yield Site(up, clients)

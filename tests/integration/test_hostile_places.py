@@ -15,6 +15,7 @@ from tests.crash.load import turns
 from tests.integration.command_line import services, weft
 from tests.integration.raw import publish_each, raw
 from tests.integration.test_supervisor_up import until_answering
+from tests.integration.zygote import shared_zygote
 
 from weft.client import Client
 from weft.log.connection import connect
@@ -97,7 +98,10 @@ async def latency(client: Client, session: str) -> float:
 async def test_no_byte_of_a_subject_or_a_header_holds_anybody_up(tmp_path: Path, tell):
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
-        async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
+        async with (
+            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            Client(up.settings) as c,
+        ):
             await until_answering(c)
             ack = await c.publish("good", GOOD)
             with Reader(tmp_path) as reader:
@@ -116,7 +120,10 @@ async def test_no_byte_of_a_subject_or_a_header_holds_anybody_up(tmp_path: Path,
             states = {state.name: state.restarts for state in up.supervisor.states()}
             assert await latency(c, "quick") < 1
         # What stopped a start of the whole once, an event as the newest of the log, included.
-        async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
+        async with (
+            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            Client(up.settings) as c,
+        ):
             await until_answering(c)
             again = await c.compile("good", "answer", query="disk")
             assert again.prompt == before.prompt

@@ -12,6 +12,7 @@ from tests.crash.load import turns
 from tests.integration.raw import Raw, raw
 from tests.integration.test_hostile_places import BLOCKS, SEPARATORS, some_bytes
 from tests.integration.test_supervisor_up import until_answering
+from tests.integration.zygote import shared_zygote
 
 from weft.client import Client
 from weft.log.reading import last_sequence
@@ -65,7 +66,10 @@ async def ask_all(client: Raw, requests: list[tuple[bytes, bytes, bytes]]) -> No
 async def test_no_byte_of_a_request_holds_anybody_up(tmp_path: Path):
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
-        async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
+        async with (
+            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            Client(up.settings) as c,
+        ):
             await until_answering(c)
             ack = await c.publish("good", turns(5))
             with Reader(tmp_path) as reader:

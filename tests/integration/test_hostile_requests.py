@@ -14,6 +14,7 @@ from tests.crash.lives import settled
 from tests.crash.load import turns
 from tests.integration.hostile import spoilt
 from tests.integration.test_supervisor_up import until_answering
+from tests.integration.zygote import shared_zygote
 
 from weft.client import Client
 from weft.log.connection import Connection
@@ -97,7 +98,10 @@ async def ask(client: nats.NATS, subject: str, payload: bytes) -> tuple[str, str
 async def test_three_thousand_hostile_requests_get_one_clear_error_each(tmp_path: Path, tell):
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
-        async with running(settings, EVERYTHING, log_file=log_file) as up, Client(up.settings) as c:
+        async with (
+            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            Client(up.settings) as c,
+        ):
             await until_answering(c)
             ack = await c.publish("good", turns(5))
             with Reader(tmp_path) as reader:

@@ -10,7 +10,7 @@ import pytest
 from nats.aio.transport import TcpTransport
 from tests.integration.processes import PATIENCE, Running, started
 
-from weft.cli.work import SERVICES
+from weft.cli.services import SERVICES
 from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
@@ -27,7 +27,7 @@ async def test_a_service_that_is_told_to_end_does_so_without_its_server(folder: 
         environ = {"WEFT_NATS_URL": server.url, "WEFT_DATA_DIR": str(folder)}
         running: dict[str, Running] = {}
         for service in SERVICES:
-            process = started("weft.cli.main", "work", service, **environ)
+            process = started("weft.cli.main", "work", service, is_forked=False, **environ)
             running[service] = await stack.enter_async_context(process)
         await asyncio.gather(*(process.until_ready() for process in running.values()))
         server.send_signal(how)

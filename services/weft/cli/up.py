@@ -112,7 +112,7 @@ def up(
     if cluster and not embedded:
         raise click.UsageError("--cluster starts servers here; leave --nats and WEFT_NATS_URL out")
     log_file = log_file or settings.data_dir / "weft.log"
-    from weft.cli.work import zygote
+    from weft.cli.services import zygote
     from weft.runtime.up import EVERYTHING
 
     counts = {**EVERYTHING, **workers}

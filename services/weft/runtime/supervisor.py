@@ -78,8 +78,8 @@ class ChildState(msgspec.Struct, frozen=True):
 class Supervisor:
     """`async with Supervisor(children) as up: await up.run_until(stop)`.
 
-    The children's stderr goes to `log_file`, else to this process's own. Commands of weft are forked
-    of `zygote`, which gets their arguments, as long as it is there.
+    The children's stderr goes to `log_file`, else to this process's own. Commands of weft are
+    forked of `zygote`, which gets their arguments, as long as it is there.
     """
 
     def __init__(
@@ -209,8 +209,11 @@ class _Keeper:
         self, zygote: Zygote, arguments: tuple[str, ...], environ: Mapping[str, str]
     ) -> _Started:
         stderr = STDERR if self._log_file is None else self._log_file.fileno()
-        with open(os.devnull, "rb") as nothing:
-            return await zygote.start(arguments, environ, (nothing.fileno(), STDOUT, stderr))
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        try:
+            return await zygote.start(arguments, environ, (nothing, STDOUT, stderr))
+        finally:
+            os.close(nothing)
 
     async def end(self) -> None:
         self._ending = True

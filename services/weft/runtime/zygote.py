@@ -1,5 +1,5 @@
-"""A process that has loaded what programs of weft need. Each program is a fork of it: it starts in a
-fraction of the processor time, and shares the zygote's memory.
+"""A process that has loaded what programs of weft need. Each program is a fork of it: it starts in
+a fraction of the processor time, and shares the zygote's memory.
 
 The zygote has neither threads nor an event loop nor a connection, since a fork would copy their
 locks and sockets. Its programs are its children: it tells how each ended, and they end with it.
@@ -141,6 +141,9 @@ class _Serving:
 
     def __init__(self, commands: Connection) -> None:
         self._commands = commands
+        # As at a start for real: what this process was given by its own starter is not passed on.
+        os.closerange(3, commands.fileno())
+        os.closerange(commands.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
         self._running: dict[int, Connection] = {}
         """Process id → where its end is told."""
         # Only the starter ends it. A signal that a terminal or a service manager sends to all

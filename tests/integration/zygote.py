@@ -1,0 +1,170 @@
+"""Programs that are forked of one loaded process, as `weft up` forks its services: a start takes a
+fraction of the processor time. `create_subprocess_exec` starts the same programs for real.
+
+A forked program has the hash seed of its zygote. What has to hold under different seeds is started
+for real.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import os
+import runpy
+import signal
+import sys
+from asyncio.streams import FlowControlMixin
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
+from importlib import import_module
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+
+from weft.cli.services import SERVICES, load
+from weft.runtime.zygote import Forked, Zygote, serve
+from weft.tokens.encodings import DEFAULT_ENCODING
+
+ROOT = Path(__file__).parents[2]
+# Not `weft.cli.main`: it is run as `__main__`.
+LOADED = (
+    "weft.cli.up",
+    "weft.cli.serve",
+    "weft.cli.status",
+    "weft.http.service",
+    "weft.runtime.up",
+)
+
+
+class Program:
+    """What `asyncio.subprocess.Process` is, of a forked program."""
+
+    def __init__(self, forked: Forked) -> None:
+        self._forked = forked
+        self.pid = forked.pid
+        self.wait = forked.wait
+        self.send_signal = forked.send_signal
+        self.kill = partial(forked.send_signal, signal.SIGKILL)
+        self.stdin: asyncio.StreamWriter | None = None
+        self.stdout: asyncio.StreamReader | None = None
+        self.stderr: asyncio.StreamReader | None = None
+
+    @property
+    def returncode(self) -> int | None:
+        return self._forked.returncode
+
+    async def communicate(self, given: bytes = b"") -> tuple[bytes, bytes]:
+        """Write and read to the end, and wait for its end."""
+        out, err, _ = await asyncio.gather(
+            _rest(self.stdout), _rest(self.stderr), self._feed(given)
+        )
+        await self.wait()
+        return out, err
+
+    async def _feed(self, given: bytes) -> None:
+        if self.stdin is not None:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                self.stdin.write(given)
+                await self.stdin.drain()
+            self.stdin.close()
+
+
+async def program(
+    module: str,
+    *arguments: str,
+    env: Mapping[str, str],
+    stdin: int | None = None,
+    stdout: int | None = None,
+    stderr: int | None = None,
+    zygote: Zygote | None = None,
+) -> Program:
+    """`python -m module arguments…` with this environment; each stream is this process's own
+    (None), `PIPE` or `DEVNULL`. It is forked of `zygote`, by default the shared one."""
+    wanted = (stdin, stdout, stderr)
+    pipes = {place: os.pipe() for place, one in enumerate(wanted) if one == PIPE}
+    given = {place: ends[min(place, 1)] for place, ends in pipes.items()}
+    given |= {
+        place: os.open(os.devnull, os.O_RDWR) for place, one in enumerate(wanted) if one == DEVNULL
+    }
+    try:
+        streams = (given.get(0, 0), given.get(1, 1), given.get(2, 2))
+        made = Program(
+            await (zygote or shared_zygote()).start(("-m", module, *arguments), env, streams)
+        )
+    finally:
+        for descriptor in given.values():
+            os.close(descriptor)
+    if 0 in pipes:
+        made.stdin = await _writer(pipes[0][1])
+    if 1 in pipes:
+        made.stdout = await _reader(pipes[1][0])
+    if 2 in pipes:
+        made.stderr = await _reader(pipes[2][0])
+    return made
+
+
+@cache
+def shared_zygote() -> Zygote:
+    """Of which this process's programs are forked, and the services of `weft.runtime.up.running`
+    where it is given to that. It starts when it is first needed, and ends with this process at the
+    latest."""
+    made = _started()
+    atexit.register(made.close)
+    return made
+
+
+@contextlib.contextmanager
+def fresh_zygote() -> Iterator[Zygote]:
+    """One for a test that ends it."""
+    with contextlib.closing(_started()) as made:
+        yield made
+
+
+def _started() -> Zygote:
+    ours, theirs = Pipe()
+    os.set_inheritable(theirs.fileno(), True)
+    command = [sys.executable, "-m", __name__, str(theirs.fileno())]
+    # Some tests are in another folder by now.
+    path = os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    pid = os.posix_spawn(sys.executable, command, {**os.environ, "PYTHONPATH": path})
+    theirs.close()
+    return Zygote(ours, pid)
+
+
+def _load() -> None:
+    load(SERVICES, DEFAULT_ENCODING)
+    for module in LOADED:
+        import_module(module)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """`-m module arguments…`, as Python takes it, or the arguments of `weft`."""
+    if arguments[0] != "-m":
+        arguments = ("-m", "weft.cli.main", *arguments)
+    sys.orig_argv = [sys.executable, *arguments]
+    sys.argv = list(arguments[1:])
+    runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    return 0
+
+
+async def _reader(descriptor: int) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    protocol = partial(asyncio.StreamReaderProtocol, reader)
+    await asyncio.get_running_loop().connect_read_pipe(protocol, os.fdopen(descriptor, "rb", 0))
+    return reader
+
+
+async def _writer(descriptor: int) -> asyncio.StreamWriter:
+    loop = asyncio.get_running_loop()
+    pipe = os.fdopen(descriptor, "wb", 0)
+    transport, protocol = await loop.connect_write_pipe(FlowControlMixin, pipe)
+    return asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+async def _rest(reader: asyncio.StreamReader | None) -> bytes:
+    return b"" if reader is None else await reader.read()
+
+
+if __name__ == "__main__":
+    serve(Connection(int(sys.argv[1])), _load, _run)
