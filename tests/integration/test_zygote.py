@@ -26,7 +26,8 @@ print(json.dumps({
     "argv": sys.argv[1:], "environ": dict(os.environ), "folder": os.getcwd(),
     "threads": threading.active_count(), "tasks": len(os.listdir("/proc/self/task")),
     "streams": [os.readlink(f"/proc/self/fd/{n}").partition(":")[0] for n in range(3)],
-    "descriptors": [n for n in range(256) if os.path.lexists(f"/proc/self/fd/{n}")], "leads": os.getsid(0) == os.getpid(),
+    "descriptors": [n for n in range(256) if os.path.lexists(f"/proc/self/fd/{n}")],
+    "leads": os.getsid(0) == os.getpid(),
     "signals": [repr(signal.getsignal(n)) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)],
     "umask": os.umask(0o077), "name": __name__,
 }))
