@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
-import fcntl
 import json
 import os
 import shutil
@@ -20,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
+from weft.file_lock import FileLock
 from weft.log import ports
 from weft.log.topology import Durability as Durability
 from weft_schemas.errors import ConfigurationError, Unavailable
@@ -65,7 +65,7 @@ class EmbeddedServer:
         self._durability = durability
         self._extra = extra
         self._process: subprocess.Popen[bytes] | None = None
-        self._lock: int | None = None
+        self._lock: FileLock | None = None
         self._kept: ports.Port | None = None
         self._turn = asyncio.Lock()
         """One change at a time: a kill during the start waits until the start is done."""
@@ -156,7 +156,7 @@ class EmbeddedServer:
     def _ports_file(self) -> Path:
         return self.data_dir / f"nats-server_{self.pid}.ports"
 
-    def _spawn(self, binary: Path, lock: int) -> None:
+    def _spawn(self, binary: Path, lock: FileLock) -> None:
         for stale in self.data_dir.glob("nats-server_*.ports"):
             stale.unlink(missing_ok=True)
         config = self.data_dir / "nats-server.conf"
@@ -166,7 +166,7 @@ class EmbeddedServer:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            pass_fds=(lock,),
+            pass_fds=(lock.descriptor,) if lock.descriptor is not None else (),
             # Its own session: Ctrl-C reaches the parent only, which drains before it stops this.
             start_new_session=True,
             preexec_fn=_die_with_parent(),
@@ -210,7 +210,7 @@ class EmbeddedServer:
             process.send_signal(number)
             await _wait_or_kill(process)
         if self._lock is not None:
-            os.close(self._lock)
+            self._lock.release()
             self._lock = None
 
 
@@ -225,29 +225,17 @@ def find_binary() -> Path:
     return Path(found)
 
 
-async def _locked(folder: Path) -> int:
+async def _locked(folder: Path) -> FileLock:
     """The folder's lock. A server that shuts down keeps it until its last thread has ended, which
     is after its process looks dead to others, so this waits for it."""
-    lock = os.open(folder / "nats-server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        for _ in range(int(LEAVING_SECONDS / _POLL_SECONDS)):
-            if _taken(lock):
-                return lock
-            await asyncio.sleep(_POLL_SECONDS)
-        raise ConfigurationError(
-            f"{folder} is in use by a running nats-server; stop it, or connect to it by its URL"
-        )
-    except BaseException:
-        os.close(lock)
-        raise
-
-
-def _taken(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    lock = FileLock(folder / "nats-server.lock")
+    for _ in range(int(LEAVING_SECONDS / _POLL_SECONDS)):
+        if lock.acquire():
+            return lock
+        await asyncio.sleep(_POLL_SECONDS)
+    raise ConfigurationError(
+        f"{folder} is in use by a running nats-server; stop it, or connect to it by its URL"
+    )
 
 
 def _die_with_parent() -> Callable[[], None] | None:

@@ -7,7 +7,6 @@ writes; the operating system releases its lock when it dies.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Callable
@@ -15,6 +14,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple, Self, TypeVar
 
+from weft.durable_files import replace_durably
+from weft.file_lock import FileLock
 from weft.readmodel.model import ReadModel
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import snapshot
@@ -25,34 +26,6 @@ T = TypeVar("T")
 _NAME = re.compile(r"generation-(\d{6})\.sqlite\Z")
 _MOST_SWAPS = 5
 """Of the current generation while a reader opens it; each takes seconds to build."""
-_OLDER = (".sums", ".sums.new", ".flux")
-_PARTS = ("", "-wal", "-shm", "-journal", ".checksums", ".checksums.new", ".readers", *_OLDER)
-"""A generation's file and what belongs to it, of earlier releases too."""
-
-
-class Lock:
-    """A lock of the operating system on a file; released at the latest when the process dies."""
-
-    def __init__(self, path: Path, shared: bool = False) -> None:
-        self._path = path
-        self._kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        self._file: int | None = None
-
-    def acquire(self) -> bool:
-        """Try to take it, without waiting. Returns whether that succeeded."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(file, self._kind | fcntl.LOCK_NB)
-        except OSError:
-            os.close(file)
-            return False
-        self._file = file
-        return True
-
-    def release(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
 
 
 class Generations:
@@ -67,13 +40,13 @@ class Generations:
         self._condemned = self.folder / "condemned"
         self._mended = self.folder / "mended"
 
-    def writer_lock(self) -> Lock:
+    def writer_lock(self) -> FileLock:
         """Held by the one process that writes the current generation."""
-        return Lock(self.folder / "writer.lock")
+        return FileLock(self.folder / "writer.lock")
 
-    def builder_lock(self) -> Lock:
+    def builder_lock(self) -> FileLock:
         """Held by the one process that builds a new generation."""
-        return Lock(self.folder / "builder.lock")
+        return FileLock(self.folder / "builder.lock")
 
     def current(self) -> Path | None:
         """The file that readers read; None where there is none yet."""
@@ -89,7 +62,7 @@ class Generations:
 
     def begin(self, path: Path) -> None:
         """Record the generation that is being built, so that building can be resumed."""
-        _write_atomically(self._building, path.name)
+        replace_durably(self._building, path.name.encode())
 
     def abandon(self) -> None:
         """Do not resume the generation that is being built."""
@@ -97,7 +70,7 @@ class Generations:
 
     def offer(self, path: Path) -> None:
         """Name a built generation as successor of the current one."""
-        _write_atomically(self._successor, path.name)
+        replace_durably(self._successor, path.name.encode())
 
     def withdraw(self) -> None:
         """Withdraw the successor, so that it is not taken over."""
@@ -110,7 +83,7 @@ class Generations:
 
     def publish(self, path: Path) -> None:
         """Make a generation the current one, for every request from now on."""
-        _write_atomically(self._pointer, path.name)
+        replace_durably(self._pointer, path.name.encode())
         if self.successor() == path:
             self.withdraw()
         self.abandon()
@@ -124,7 +97,7 @@ class Generations:
     def condemn(self, path: Path, why: str) -> None:
         """Mark a generation as damaged: it is no longer read, and the writer builds another."""
         if self.current() == path:
-            _write_atomically(self._condemned, f"{path.name} {why}")
+            replace_durably(self._condemned, f"{path.name} {why}".encode())
             self.retire()
 
     def condemned(self) -> str:
@@ -156,7 +129,7 @@ class Generations:
 class _Opened(NamedTuple):
     model: ReadModel
     pages: PageChecksums
-    lock: Lock
+    lock: FileLock
 
 
 class Reader:
@@ -272,14 +245,14 @@ def _model(path: Path) -> ReadModel:
         raise Unavailable(f"{error} (the indexer does that by itself); try again") from None
 
 
-def reader_lock(path: Path) -> Lock:
+def reader_lock(path: Path) -> FileLock:
     """Held by each reader of a generation: while one holds it, the file is not removed."""
-    return Lock(path.with_name(f"{path.name}.readers"), shared=True)
+    return FileLock(path.with_name(f"{path.name}.readers"), shared=True)
 
 
 def _remove(path: Path) -> bool:
     """Delete a generation that no process reads or builds."""
-    lock = Lock(path.with_name(f"{path.name}.readers"))
+    lock = FileLock(path.with_name(f"{path.name}.readers"))
     if not lock.acquire():
         return False
     try:
@@ -290,9 +263,9 @@ def _remove(path: Path) -> bool:
 
 
 def discard(path: Path) -> None:
-    """Remove a generation's file and all that belongs to it."""
-    for part in _PARTS:
-        path.with_name(path.name + part).unlink(missing_ok=True)
+    """Remove a generation's file and all that belongs to it: what begins with its name."""
+    for part in path.parent.glob(f"{path.name}*"):
+        part.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> str:
@@ -300,12 +273,3 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return ""
-
-
-def _write_atomically(path: Path, content: str) -> None:
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import msgspec
 
+from weft.durable_files import replace_durably
 from weft.readmodel.store import BUSY_MS, WAIT_MS
 from weft_schemas.errors import Corrupt
 
@@ -240,12 +241,7 @@ class PageChecksums:
         another's write."""
         self._stamp = noted.mtime_ns, noted.size
         packed = msgspec.msgpack.encode(noted)
-        draft = self._file.with_name(f"{self._file.name}.new")
-        with draft.open("wb") as file:
-            file.write(zlib.crc32(packed).to_bytes(4) + packed)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, self._file)
+        replace_durably(self._file, zlib.crc32(packed).to_bytes(4) + packed)
 
     def _read(self) -> _Noted:
         content = memoryview(self._file.read_bytes())
