@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 from weft.file_lock import FileLock
 from weft.log import ports
 from weft.log.topology import Durability as Durability
+from weft.parent_death import terminate_with_parent
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 MAX_PAYLOAD = 8 * 1024 * 1024
@@ -38,8 +37,6 @@ _TAIL_BYTES = 64 * 1024
 _STARTING = b"Starting nats-server"
 _NO_SPACE = b"no space left on device"
 """As the server's log says it."""
-
-_PR_SET_PDEATHSIG = 1
 
 
 class EmbeddedServer:
@@ -169,7 +166,7 @@ class EmbeddedServer:
             pass_fds=(lock.descriptor,) if lock.descriptor is not None else (),
             # Its own session: Ctrl-C reaches the parent only, which drains before it stops this.
             start_new_session=True,
-            preexec_fn=_die_with_parent(),
+            preexec_fn=terminate_with_parent(),
         )
 
     def _configuration(self) -> str:
@@ -236,14 +233,6 @@ async def _locked(folder: Path) -> FileLock:
     raise ConfigurationError(
         f"{folder} is in use by a running nats-server; stop it, or connect to it by its URL"
     )
-
-
-def _die_with_parent() -> Callable[[], None] | None:
-    """On Linux, have the kernel end the child when the parent dies."""
-    if not sys.platform.startswith("linux"):
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    return lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _port_in(file: Path) -> int:

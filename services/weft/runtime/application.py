@@ -19,9 +19,9 @@ from prometheus_client import make_asgi_app
 from weft.log.api import call
 from weft.log.connection import connect
 from weft.log.timeouts import cancelled
+from weft.parent_death import die_with_parent
 from weft.runtime.deployment import required
 from weft.runtime.logs import fields, set_up_logging
-from weft.runtime.parent_death import die_with_parent
 from weft.runtime.process import Process, Service
 from weft.runtime.roll_call import answer_roll_calls
 from weft.runtime.settings import Settings

@@ -6,6 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
+from weft.durable_files import write_durably
 from weft_schemas.errors import ConfigurationError
 
 SECRET_FILE = "secret"
@@ -30,11 +31,7 @@ def made_secret(data_dir: Path) -> str:
     if known:
         return known
     path, draft = folder / SECRET_FILE, folder / f"{SECRET_FILE}.{os.getpid()}.new"
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(file, "w") as writer:
-        writer.write(secrets.token_hex(32) + "\n")
-        writer.flush()
-        os.fsync(writer.fileno())
+    write_durably(draft, f"{secrets.token_hex(32)}\n".encode(), os.O_EXCL)
     try:
         os.link(draft, path)  # of two at once the first counts
     except FileExistsError:

@@ -17,9 +17,9 @@ from multiprocessing.context import ForkContext, SpawnContext
 from multiprocessing.util import register_after_fork
 from typing import ParamSpec, Protocol, TypeVar, cast
 
+from weft.parent_death import die_with_parent
 from weft.runtime.logs import safe_error
 from weft.runtime.low_priority import lower_priority
-from weft.runtime.parent_death import die_with_parent
 from weft_schemas.errors import WeftError
 
 P = ParamSpec("P")

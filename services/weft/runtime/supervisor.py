@@ -17,8 +17,8 @@ from typing import IO
 import msgspec
 
 from weft.log.timeouts import cancelled
+from weft.parent_death import VARIABLE as PARENT_VARIABLE
 from weft.runtime.logs import fields
-from weft.runtime.parent_death import VARIABLE as PARENT_VARIABLE
 
 _log = logging.getLogger(__name__)
 
