@@ -1,5 +1,5 @@
-"""Folding derived events. One counts only if its source is known, is in the same session, and it
-outranks what was derived before."""
+"""Folding derived events. One counts only if its source is known and in the same session, and if no
+earlier derived event outranks it."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from weft_schemas.subjects import Stored
 
 _sql = statements("fold")
 _COMPRESSION = 1
-"""The fastest: 200 KB of JSON take 2 ms, and a fifth of their size."""
+"""The fastest: 200 KB of JSON take 2 ms and shrink to a fifth."""
 
 
 class Contradiction(InvalidInput):
-    """A derived event whose source is unknown or in another session. The fold ignores and counts
-    it, so this is never raised to callers."""
+    """The source of a derived event is unknown or in another session. The fold ignores and counts
+    the event; callers never see this."""
 
     code = "contradiction"
 
 
 class _Source(msgspec.Struct, frozen=True):
     anchor: int
-    """Sequence of the item, or of the closing, that the source is about."""
+    """Sequence of the item or closing that the source is about."""
     session: int
     item_id: str
     type: str
@@ -115,15 +115,15 @@ class DerivedFold:
         return True
 
     def _flags(self, version: int, source: _Source, envelope: ResultEnvelope) -> None:
-        """Store the envelope's signals, if it or an earlier one has any."""
+        """Store the envelope's signals, if this or an earlier envelope has any."""
         known = self._db.execute(_sql.has_flags, (source.session, source.anchor)).fetchone()
         if envelope.signals or known:
             row = (source.session, source.anchor, version, msgspec.json.encode(envelope.signals))
             self._db.execute(_sql.add_flags, row)
 
     def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[str]:
-        """Store the clean text if the envelope describes it without containing it. Returns the
-        texts by which the item is found."""
+        """Store the clean text, unless the envelope contains it. Returns the texts by which the
+        item is found."""
         clean = envelope.clean
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if clean is not None:
@@ -177,15 +177,15 @@ class DerivedFold:
         return True
 
     def _scope_of_facts(self, scope: str, session: str, source: _Source) -> str:
-        """The scope of facts from an item: the one that the worker read, or the session's own if
-        the item's publisher may not use that one."""
+        """The scope of facts from an item: the event's, or the session's own if the item's
+        publisher may not use that one."""
         if scope.startswith("session:"):
             return f"session:{session}"
         refused = self._db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
         return f"session:{session}" if refused and refused[0] == scope else scope
 
     def _scope_of_episode(self, scope: str, place: Place) -> str:
-        """The scope of an episode: one that an item of the session may use, or the session's
+        """The scope of an episode: the event's, if the session's items may use it, or the session's
         own."""
         own, named = f"session:{place.address.session}", (place.state.number, scope)
         if scope.startswith("session:"):
@@ -258,7 +258,7 @@ class DerivedFold:
         part: str = "",
         supersede: Callable[[sqlite3.Connection, int, int], None] | None = None,
     ) -> bool:
-        """Judge a derived event; if it counts, record it and supersede what it outranks."""
+        """Whether a derived event counts; if so, record it and supersede what it outranks."""
         key = (source.anchor, kind, origin.worker)
         known = [Derivation(*row) for row in self._db.execute(_sql.derivations, key)]
         superseded = superseded_by(Derivation(origin.sequence, origin.run, part, version), known)
@@ -271,9 +271,9 @@ class DerivedFold:
                 supersede(self._db, old.version, version)
         return True
 
-    def _tokens(self, encoding: str, told: int, text: str) -> int:
-        """As told, or counted where that was in another encoding."""
-        return bounded(told) if encoding == self._encoding else tokens.count(text, self._encoding)
+    def _tokens(self, encoding: str, count: int, text: str) -> int:
+        """The count, or a new one if it is in another encoding."""
+        return bounded(count) if encoding == self._encoding else tokens.count(text, self._encoding)
 
 
 def _check_order(place: Place, origin: Origin) -> None:
@@ -286,8 +286,8 @@ def _end_level(db: sqlite3.Connection, version: int, at: int) -> None:
 
 
 def _folded(raw: str, clean: CleanBody) -> str | None:
-    """The clean text; None if this release makes a different one of the body than the firewall did.
-    The summary is then used, as for bodies that are not kept."""
+    """The clean text; None if this release makes another of the body than the firewall did. Then
+    the summary is used, as for bodies that are not stored."""
     try:
         return clean_text(raw, clean)
     except Corrupt:
@@ -295,5 +295,5 @@ def _folded(raw: str, clean: CleanBody) -> str | None:
 
 
 def envelope_text(envelope: ResultEnvelope) -> str:
-    """The text by which a result is found whose clean text is not kept: its summary and facts."""
+    """Summary and facts, by which a result is found whose clean text is not stored."""
     return "\n".join([envelope.summary, *(f"{fact.name} {fact.value}" for fact in envelope.facts)])

@@ -1,8 +1,7 @@
-"""The files of a replica's read model: a generation each, one of them current.
+"""The files of a replica's read model: its generations, one of which is current.
 
-A rebuild makes a new generation beside the current one; the pointer is swapped atomically, readers
-switch between requests, and the old file is removed when its last reader has closed it. One process
-writes; the operating system releases its lock when it dies.
+A rebuild makes a new generation beside the current one. The pointer is swapped atomically, readers
+switch between requests, and the old file is removed when its last reader has closed it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _MOST_SWAPS = 5
 
 
 class Generations:
-    """The folder of a replica: which generation is current, and what else lies there."""
+    """The folder of a replica, with pointers to its generations."""
 
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / "replica"
@@ -49,15 +48,15 @@ class Generations:
         return FileLock(self.folder / "builder.lock")
 
     def current(self) -> Path | None:
-        """The file that readers read; None where there is none yet."""
+        """The file that readers read, if there is one yet."""
         return self._named(self._pointer)
 
     def successor(self) -> Path | None:
-        """A finished generation that the writer has yet to take over."""
+        """A finished generation that the writer has not taken over yet."""
         return self._named(self._successor)
 
     def building(self) -> Path | None:
-        """A first generation that has not caught up with the log yet and is not read."""
+        """A generation that is not read yet, since it has not caught up with the log."""
         return self._named(self._building)
 
     def begin(self, path: Path) -> None:
@@ -109,7 +108,7 @@ class Generations:
         return _read(self._mended).partition(" ")[2]
 
     def others(self, path: Path) -> int:
-        """How many generations' files there are beside this one."""
+        """The number of other generations' files."""
         return sum(file != path for file in self._files())
 
     def sweep(self, keep: tuple[Path, ...] = ()) -> list[Path]:
@@ -133,7 +132,7 @@ class _Opened(NamedTuple):
 
 
 class Reader:
-    """Reads the current generation, whichever that is by now. One thread at a time uses it."""
+    """Reads the generation that is current at each request. One thread at a time uses it."""
 
     def __init__(self, data_dir: Path) -> None:
         self._generations = Generations(data_dir)
@@ -147,11 +146,8 @@ class Reader:
         self.close()
 
     def model(self) -> ReadModel:
-        """The read model to answer the next request from.
-
-        Raises `Unavailable` where there is none yet that this release can read, or its file is
-        damaged.
-        """
+        """The read model for the next request. Raises `Unavailable` if there is none that this
+        release can read, or its file is damaged."""
         if self._opened is None or not self.is_there():
             self.close()
             self._stamp = self._pointer_stamp()
@@ -162,7 +158,7 @@ class Reader:
 
     def read(self, work: Callable[[ReadModel], T], doubt: Callable[[Reader], None]) -> T:
         """`work` over one consistent state. After an error that is not weft's own, `doubt` may
-        check the file: the cause may be a damaged row. Raises `Unavailable` as `model` does."""
+        check the file, since the cause may be damage. Raises `Unavailable` as `model` does."""
         model = self.model()
         try:
             with snapshot(model.db):
@@ -176,12 +172,12 @@ class Reader:
             raise
 
     def look(self) -> None:
-        """Check whether anything but the writer has written to the file: before a request, and
-        again after it. Raises `Unavailable` if it is damaged."""
+        """Check whether anything but the writer wrote to the file, before and after a request.
+        Raises `Unavailable` if it is damaged."""
         self._check(PageChecksums.check_if_touched)
 
     def check(self) -> None:
-        """Check every page of the current generation. Raises `Unavailable` where it is damaged."""
+        """Check every page of the current generation. Raises `Unavailable` if one is damaged."""
         self.model()
         self._check(lambda pages: pages.check() if pages.are_known() else None)
 
@@ -196,7 +192,7 @@ class Reader:
             raise Unavailable(f"the read model is built anew ({error}); try again") from None
 
     def is_there(self) -> bool:
-        """Whether `model` would return the generation that it returned before."""
+        """Whether the generation last opened is still current."""
         return self._opened is not None and self._pointer_stamp() == self._stamp
 
     def leave_if_replaced(self) -> None:
@@ -205,7 +201,6 @@ class Reader:
             self.close()
 
     def close(self) -> None:
-        """Close the generation."""
         opened, self._opened = self._opened, None
         if opened is not None:
             opened.model.close()

@@ -40,8 +40,8 @@ class ReadModel:
         encoding: str = tokens.DEFAULT_ENCODING,
         through: int = 0,
     ) -> ReadModel:
-        """Fold records, in order of sequence, into a read model that lives in memory and stands at
-        `through`, or at the last of them where that is later."""
+        """A read model in memory of these records, which are in order of sequence. Its checkpoint
+        is `through`, or the last record if that is later."""
         db = open_writer(":memory:")
         fold = Fold(db, encoding)
         batch: list[LogRecord] = []
@@ -77,10 +77,8 @@ def records_of(
     first_sequence: int = 1,
     published_ns: int = 0,
 ) -> list[LogRecord]:
-    """Events as the log would hold them, one after the other: for tests and notebooks.
-
-    Origins must name these sequences. Every record gets `published_ns` as its time.
-    """
+    """Events as the log would hold them, for tests and notebooks. Origins must name these
+    sequences."""
     return [
         LogRecord(sequence, _subject(tenant, session, event), published_ns, encode_event(event))
         for sequence, event in enumerate(events, first_sequence)
