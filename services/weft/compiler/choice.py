@@ -9,7 +9,7 @@ from functools import partial
 from weft.compiler.header import entries_above
 from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
-from weft.compiler.ranking.worth import arguments_used, asked_fields
+from weft.compiler.ranking.value_weights import arguments_used, asked_fields
 from weft.compiler.rendering.cost import PromptCost
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.tools import parameter_names

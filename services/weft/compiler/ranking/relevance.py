@@ -26,8 +26,8 @@ from weft.compiler.profiles import (
     Emphasis,
 )
 from weft.compiler.ranking.cues import Cues, cues
+from weft.compiler.ranking.dates import dates_in, nearness
 from weft.compiler.ranking.question import Question
-from weft.compiler.ranking.times import nearness, times_in
 from weft.readmodel.rows import ItemRow
 from weft.terms import analyse
 from weft_schemas.items import ItemKind
@@ -94,7 +94,7 @@ def relevance_of(
     authors = [author.casefold() for author in _noted(rows, "author")]
     people = frozenset(authors) - {""}
     asked = people & question.names
-    times, terms = times_in(question.text), frozenset(question.terms)
+    times, terms = dates_in(question.text), frozenset(question.terms)
     found: dict[int, float] = {}
     for row, score, sign, day, author in zip(rows, raw, signs, occurred, authors, strict=True):
         worth = score / top

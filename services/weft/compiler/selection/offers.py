@@ -27,7 +27,12 @@ from weft.compiler.profiles import (
     PASSAGE_FLOOR,
     Objective,
 )
-from weft.compiler.ranking.worth import Covered, Worth, of_lists, worth
+from weft.compiler.ranking.value_weights import (
+    Coverage,
+    ValueWeights,
+    value_weights,
+    with_next_in_lists,
+)
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
 from weft.passages.json_text import says_nothing
@@ -88,7 +93,7 @@ class Offer(msgspec.Struct):
     part: int
     cost: float
     score: float
-    worth: Worth | None
+    values: ValueWeights | None
     """None if the phase does not look for values."""
     factor: float
     """What a new value counts for."""
@@ -257,7 +262,11 @@ def _offer(
     text: str,
     score: float,
 ) -> Offer:
-    found = of_lists(text, worth(text, frozenset(asked)), used) if objective.values else None
+    found = (
+        with_next_in_lists(text, value_weights(text, frozenset(asked)), used)
+        if objective.values
+        else None
+    )
     if says_nothing(text):
         score *= NOTHING_SAID
     return Offer(group, sequence, part, len(text) * density + 1, score, found, objective.values)
@@ -293,11 +302,11 @@ def _greedy(
     opened: set[int],
 ) -> list[Addition]:
     """By score and new values per token. `opened` is written on."""
-    covered = Covered((offer.worth for offer in offers if offer.worth), stated)
+    coverage = Coverage((offer.values for offer in offers if offer.values), stated)
 
     def rate(offer: Offer) -> float:
         cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)
-        gain = 1.0 + (offer.factor * covered.new_worth(offer.worth) if offer.worth else 0.0)
+        gain = 1.0 + (offer.factor * coverage.gain(offer.values) if offer.values else 0.0)
         return float(offer.score * gain / cost**objective.cheap)
 
     additions: list[Addition] = []
@@ -310,8 +319,8 @@ def _greedy(
         opened.add(offer.group.key)
         spent += cost if cost <= limit / OVERSHOOT else 0.0  # what is too large leaves its room
         additions.append(Addition(offer.group, offer.sequence, offer.part, cost))
-        if offer.worth:
-            covered.state(offer.worth)
+        if offer.values:
+            coverage.add(offer.values)
     return additions
 
 

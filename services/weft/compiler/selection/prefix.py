@@ -19,8 +19,8 @@ from weft.compiler.profiles import (
     USED,
     USED_CALLS,
 )
+from weft.compiler.ranking.value_weights import value_weights
 from weft.compiler.ranking.values import values
-from weft.compiler.ranking.worth import worth
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.rendering.prompt import RENDER_VERSION
 from weft.compiler.renditions.rendition import (
@@ -230,7 +230,7 @@ class _Wanted:
 
     def _says(self, one: Rendition) -> dict[str, float]:
         if id(one) not in self._said:
-            self._said[id(one)] = worth(one.text, frozenset(self._choice.asked)).values
+            self._said[id(one)] = value_weights(one.text, frozenset(self._choice.asked)).values
         return self._said[id(one)]
 
     def _used(self) -> set[str]:
