@@ -1,7 +1,7 @@
 """Following the whole log in order from any sequence, without acks, as folds and replays do.
 
-Every message must have the next sequence, or the stream's leader must confirm that those in between
-no longer exist. Otherwise the follower discards what it has and requests it again.
+If a message does not have the next sequence, the stream's leader must confirm that those in between
+no longer exist. Otherwise the follower discards its buffer and requests the messages again.
 """
 
 from __future__ import annotations

@@ -106,8 +106,8 @@ async def read_matching(
     stream: str = STREAM,
     page_bytes: int = PAGE_BYTES,
 ) -> AsyncGenerator[LogRecord, None]:
-    """Records whose stored subject matches, in order, `after < sequence <= through`; `page_bytes`
-    of them come at once, and whatever else the connection carries waits behind them."""
+    """Records whose stored subject matches, in order, `after < sequence <= through`. Other traffic
+    on the connection waits for at most `page_bytes` of them."""
     position = after
     limit = through if through is not None else await last_sequence(connection, stream)
     async with _Pages(connection, stream, page_bytes) as pages:
@@ -125,7 +125,7 @@ async def read_matching(
 async def read_own(
     connection: Connection, tenant: str, kind: type[E]
 ) -> AsyncGenerator[tuple[int, E], None]:
-    """A tenant's own events of one type, such as its catalogues, in order, each after its sequence.
+    """Sequence and event of a tenant's own events of one type, such as catalogues, in order.
     Malformed ones are left out: the fold reports them."""
     subjects = stored_filter(tenant, TENANT_SESSION, "out", str(kind.__struct_config__.tag))
     async for record in read_matching(connection, subjects):
@@ -140,9 +140,8 @@ async def read_own(
 async def newest_first(
     connection: Connection, subject: str, *, stream: str = STREAM
 ) -> AsyncGenerator[LogRecord, None]:
-    """Records of one stored subject. The `LOOKED_BACK` newest come first, newest first, one request
-    each; the older ones, which are seldom needed, follow in order from the oldest on.
-    """
+    """Records of one stored subject: first the `LOOKED_BACK` newest, newest first, by one request
+    each; then the older ones, which are rarely needed, from the oldest on."""
     limit = await last_sequence(connection, stream)
     async with _Pages(connection, stream, PAGE_BYTES) as pages:
         for _ in range(LOOKED_BACK):

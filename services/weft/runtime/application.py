@@ -35,8 +35,8 @@ DRAIN_SECONDS = 10.0
 """From the signal to the exit: fetched events are finished or returned, and replies are sent."""
 CANCEL_SECONDS = 1.0
 ELECTION_SECONDS = 30.0
-"""For which a process that starts waits until the stream has a leader; an election takes 4 to 10.
-Exiting and being restarted, with longer pauses each time, would take longer."""
+"""How long a process that starts waits for the stream's leader; an election takes 4 to 10 s.
+Restarting the process, with longer pauses each time, would take longer."""
 _ASK_SECONDS = 2.0
 _PAUSE_SECONDS = 0.2
 

@@ -16,8 +16,7 @@ _OWN = frozenset({SECRET_FILE, "nats", "cluster", "replica", "weft.log"})
 
 
 def known_secret(data_dir: Path) -> str:
-    """The secret that `weft up` made in this folder; empty if there is none, or another user owns
-    it."""
+    """The secret that `weft up` made in this folder; empty if there is none that can be read."""
     try:
         return (data_dir / SECRET_FILE).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
@@ -42,11 +41,8 @@ def made_secret(data_dir: Path) -> str:
 
 
 def private(folder: Path) -> Path:
-    """Create the folder if it is missing, accessible to its owner only. A folder that holds other
-    files keeps its mode; weft's own folders inside it are private in any case.
-
-    Raises `ConfigurationError` if that fails.
-    """
+    """Create the folder if it is missing, accessible to its owner only. A folder with other files
+    keeps its mode; weft's own folders in it are private. Raises `ConfigurationError`."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.stat().st_mode & 0o077 and {path.name for path in folder.iterdir()} <= _OWN:

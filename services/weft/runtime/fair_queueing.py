@@ -1,8 +1,8 @@
-"""Fair queueing: how many requests of one tenant and one session a service handles at a time, and
-whose request is next where only one can run.
+"""Fair queueing: how many requests of a tenant and a session a service handles at a time, and which
+request is next if only one can run.
 
-A tenant that has used its share waits in a queue of its own and holds no place in the others', so
-that no number of requests can keep another tenant's from starting.
+A tenant that has used its share waits in its own queue, so no number of its requests can keep
+another tenant's from starting.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from weft_schemas.errors import Overloaded
 CROWD = 3
 """Requests of one tenant that wait for their turn."""
 ABOUT_SECONDS = 5.0
-"""A tenant counts as active for so long after its last request."""
+"""How long a tenant counts as active after its last request."""
 AT_A_TIME = 8
-"""Requests that are begun before the loop comes by: some 3 ms."""
+"""Requests started in one turn of the event loop: some 3 ms."""
 
 Arrived = TypeVar("Arrived")
 
 
 class Shares:
-    """Limits of one service on requests at a time: in all, of a tenant and of a session."""
+    """One service's limits on concurrent requests: in all, of a tenant and of a session."""
 
     def __init__(self, everybody: int, tenant: int, session: int, waiting: int) -> None:
         """`waiting`: requests of one tenant that may wait, in addition to those in progress."""
@@ -43,7 +43,7 @@ class Shares:
 
     @asynccontextmanager
     async def place(self, tenant: str, session: str) -> AsyncIterator[None]:
-        """A place for one request. Raises `Overloaded` at once where too many wait."""
+        """A place for one request. Raises `Overloaded` at once if too many wait."""
         own = self._door((tenant,), self._limits[0])
         if own.held >= self._limits[0] + self._waiting:
             raise Overloaded(
@@ -52,8 +52,7 @@ class Shares:
         async with AsyncExitStack() as stack:
             stack.enter_context(own)
             theirs = stack.enter_context(self._door((tenant, session), self._limits[1]))
-            # The narrowest limit first, so that a request that waits takes no other tenant's
-            # place.
+            # The narrowest limit first: a waiting request must not take another tenant's place.
             for door in (theirs.room, own.room, self._everybody):
                 await stack.enter_async_context(door)
             yield
@@ -66,8 +65,8 @@ class Shares:
 
 
 class Turns:
-    """One request at a time, tenants in turn: however many of one tenant wait, another tenant's
-    comes after at most one of them."""
+    """One request at a time, tenants in turn: a request waits for at most one of each other
+    tenant."""
 
     def __init__(self) -> None:
         self._is_taken = False
@@ -75,7 +74,7 @@ class Turns:
         """By tenant, in the order of their turns."""
         self._newest = ("", float("-inf"))
         self._other = self._newest
-        """The last two tenants that came, and when."""
+        """The last two tenants, and the times of their last requests."""
 
     def crowds(self, tenant: str) -> bool:
         """Whether many requests of a tenant wait while other tenants are active."""
@@ -139,19 +138,18 @@ class _Door:
 
 
 class Arrivals(Generic[Arrived]):
-    """Begins requests as they arrive: a few at once; of a burst some of each tenant, and the
-    event loop reads the connection in between. So no tenant waits behind a thousand requests of
-    another."""
+    """Starts requests as they arrive: a few at once, then some of each tenant in each turn of the
+    event loop, so that no tenant waits behind a thousand requests of another."""
 
     def __init__(self, begin: Callable[[Arrived], object]) -> None:
         self._begin = begin
         self._held: OrderedDict[Hashable, deque[Arrived]] = OrderedDict()
-        """By tenant, whose turn is next first."""
+        """By tenant, in the order of their turns."""
         self._begun = 0
-        """Since the loop came by."""
+        """In this turn of the event loop."""
 
     def __bool__(self) -> bool:
-        """Whether some requests are not begun."""
+        """Whether some requests are not started."""
         return bool(self._held)
 
     def put(self, tenant: Hashable, one: Arrived) -> None:

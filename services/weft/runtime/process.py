@@ -1,6 +1,4 @@
-"""What a service is given to run with: settings, a connection, a place to report its health, and a
-signal to stop.
-"""
+"""What a service runs with: settings, a connection, its health, and a signal to stop."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ class Process:
             self.broker.add_middleware(traced(self.tracing.provider))
         self._connection: Connection | None = None
         self.http_port = 0
-        """Where its health and metrics are served; known before the service runs."""
+        """Of its health and metrics; known before the service runs."""
         self.answers = False
         """Whether it takes requests now."""
 
@@ -73,8 +71,7 @@ class Process:
 
 
 Service = Callable[[Process], Awaitable[None]]
-"""Runs until `process.stopping` is set, then drains and returns. Raises if it cannot
-continue."""
+"""Runs until `process.stopping` is set, then drains and returns. Raises if it cannot continue."""
 
 
 class Health:

@@ -33,16 +33,13 @@ LEAVE_SECONDS = 0.5
 DOUBT_SECONDS = 10.0
 """Least time between two checks of the whole file after failed requests."""
 HELD_UP_SECONDS = 0.1
-"""A longer gap between two reads means that this process was suspended. The indexer may have been
-suspended too, so this time does not count towards a request's deadline."""
+"""A longer gap between two reads means that this process was suspended, and perhaps the indexer.
+Such time does not count towards a request's deadline."""
 
 
 def apart(data_dir: Path, work: Callable[[ReadModel, W], T], wanted: W) -> Callable[[], T]:
-    """`work` over one consistent state of the current generation, for a process of the pool.
-
-    The request is passed as JSON: pickling would fill in fields that were left unset, and they
-    would be written out later.
-    """
+    """`work` over one consistent state of the current generation, for a process of the pool. The
+    request is passed as JSON, since pickling would set fields that were left unset."""
     return partial(_read_apart, data_dir, work, type(wanted), msgspec.json.encode(wanted))
 
 
@@ -90,8 +87,8 @@ class Replica:
         self._hurried = True
 
     def deadline(self, seconds: float) -> float:
-        """For `reach` and `is_late`: so many seconds from now, not counting time in which this
-        process was suspended."""
+        """For `reach` and `is_late`: this time from now, without time in which this process is
+        suspended."""
         return self._now() + seconds
 
     def is_late(self, deadline: float) -> bool:
@@ -101,9 +98,9 @@ class Replica:
     async def reach(self, sequence: int, deadline: float) -> int:
         """Wait until `sequence` is folded, or until the `deadline`.
 
-        Returns the watermark, which may be below `sequence` then; 0 if there is nothing to wait
-        for. All waiting requests share one read of the checkpoint. Waits for the first read model,
-        too, and raises `Unavailable` if none appears.
+        Returns the watermark, which may then be below `sequence`; 0 if there is nothing to wait
+        for. All waiting requests share one read of the checkpoint. Raises `Unavailable` if there is
+        no read model until then.
         """
         if sequence <= 0 and self._reader.is_there():
             return 0
@@ -119,25 +116,24 @@ class Replica:
 
     async def read(self, work: Callable[[ReadModel], T]) -> T:
         """`work` over one consistent state of the current generation, in aiosqlite's thread, for
-        reads that may be slow: status, listings, the start of a replica. Each opens the generation
-        anew (1 ms), so that no idle reader keeps a replaced file open."""
+        reads that may be slow, such as status and listings. Each opens the generation (1 ms), so
+        that no idle reader keeps a replaced file open."""
         async with self._seats:
             with Reader(self._data_dir) as reader:
                 async with Database(lambda: reader.model().db) as database:
                     return await database.run(lambda _: reader.read(work, self._doubt))
 
     async def read_here(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
-        """`work` in the event loop, for work of some milliseconds. Threads, which wait for the
-        interpreter's lock and for each other, would cost a third of a process's throughput and 5 %
-        of a single compile's time. Over aiosqlite, statement by statement, a compile's reads take
-        five times as long."""
+        """`work` in the event loop, for work of some milliseconds. Threads would wait for the
+        interpreter's lock and each other: that costs a third of a process's throughput and 5 % of a
+        single compile's time. Over aiosqlite a compile's reads take five times as long."""
         async with self.turn(tenant):
             return self._reader.read(work, self._doubt)
 
     @asynccontextmanager
     async def turn(self, tenant: str) -> AsyncIterator[None]:
-        """Work in the event loop within the block, for some milliseconds: one request at a time,
-        tenants in turn, and the connection is served between two."""
+        """Wraps some milliseconds of work in the event loop: one request at a time, tenants in
+        turn, and the connection is served between two."""
         async with self._turns.turn(tenant):
             if self._has_read:
                 await asyncio.sleep(0)
@@ -146,15 +142,15 @@ class Replica:
             yield
 
     def crowds(self, tenant: str) -> bool:
-        """Whether many reads of a tenant wait while other tenants ask, too."""
+        """As `Turns.crowds`."""
         return self._turns.crowds(tenant)
 
     def _begin_turn(self) -> None:
         self._has_read = False
 
     def check(self) -> None:
-        """Check every page of the read model, .7 s for a gigabyte. Raises `Unavailable` where it is
-        damaged, or where there is none."""
+        """Check every page of the read model, .7 s for a gigabyte. Raises `Unavailable` if it is
+        damaged or missing."""
         with Reader(self._data_dir) as reader:
             reader.check()
 
@@ -170,8 +166,8 @@ class Replica:
             reader.check()
 
     async def _leave_replaced(self) -> None:
-        """Close a replaced generation even without requests: its file stays on disk as long as
-        a reader has it open."""
+        """Close a replaced generation even without requests: its file is not removed while it is
+        open."""
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
             self._reader.leave_if_replaced()

@@ -1,8 +1,8 @@
-"""Spans of a process, if `WEFT_TRACES` is set: each continues the trace of the event or request
-that it belongs to, and derived events continue it further.
+"""Spans of a process, if `WEFT_TRACES` is set. Each continues the trace of its event or request,
+and derived events continue it further.
 
-Names follow OpenTelemetry's conventions for generative AI and for messaging. A span holds names,
-ids and counts, and texts only if `WEFT_TRACE_CONTENT` allows it.
+Names follow OpenTelemetry's conventions for generative AI and for messaging. A span has names, ids
+and counts, and texts only with `WEFT_TRACE_CONTENT`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Tracing:
             self.provider.shutdown()
 
     def event(self, record: LogRecord) -> Span | None:
-        """A span of the work on one event, begun now; end it. None where nothing is traced."""
+        """A span of the work on one event, which the caller ends. None if tracing is off."""
         if self._tracer is None:
             return None
         from opentelemetry.trace import SpanKind
@@ -62,7 +62,7 @@ class Tracing:
         )
 
     def folded(self, records: list[LogRecord], begun_ns: int, ended_ns: int) -> None:
-        """A span for each event of a batch that is part of a trace, over the time of its fold."""
+        """A span of the fold for each event of a batch that is part of a trace."""
         if self._tracer is None:
             return
         from opentelemetry.trace import SpanKind
@@ -78,8 +78,8 @@ class Tracing:
 
     @contextmanager
     def retrieval(self, session: str, query: str) -> Iterator[Callable[[bytes], None]]:
-        """The span of a compile, within that of its request. Call what it gives with the pack, as
-        JSON, when it is made."""
+        """The span of a compile, within that of its request. Yields a function to call with the
+        finished pack, as JSON."""
         if self._tracer is None:
             yield lambda pack: None
             return
@@ -107,8 +107,7 @@ def _tell_of_pack(span: Span, pack: bytes) -> None:
 
 
 def continued(record: LogRecord, span: Span) -> LogRecord:
-    """The record as part of a span, so that the events derived from it belong to the span
-    too."""
+    """The record as part of a span, to which the events derived from it then belong, too."""
     return replace(record, traceparent=trace_of(span))
 
 
