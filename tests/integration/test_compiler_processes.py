@@ -21,7 +21,7 @@ from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import records_of
 from weft.readmodel.store import open_writer, snapshot
-from weft.replica_service import warm
+from weft.replica_service.service import warm
 from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process

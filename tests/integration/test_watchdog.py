@@ -17,8 +17,8 @@ from weft.log.topology import provision
 from weft.runtime import watchdog
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
-from weft.runtime.watchdog import StreamLost, Watchdog
-from weft.runtime.worker import run_worker
+from weft.workers.watchdog import StreamLost, Watchdog
+from weft.workers.worker import run_worker
 from weft_schemas.subjects import STREAM
 
 

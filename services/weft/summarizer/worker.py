@@ -7,7 +7,6 @@ from functools import partial
 
 from weft import tokens
 from weft.log.event_log import EventLog
-from weft.runtime.deriving import WorkContext
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.secrets.items import masked_item
@@ -17,6 +16,7 @@ from weft.summarizer.flagged_repeats import repeating
 from weft.summarizer.stretch import Stretch, stretch_of
 from weft.summarizer.summarizer import Summarizer, configured
 from weft.workers.deriver import Deriver
+from weft.workers.deriving import WorkContext
 from weft.workers.running import run
 from weft.workers.source import Source
 from weft_schemas.errors import InvalidInput, Unavailable

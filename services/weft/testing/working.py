@@ -12,13 +12,13 @@ from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.memory.worker import memory
 from weft.runtime.artifacts import ArtifactStore
-from weft.runtime.deriving import Derived, WorkContext, Worker
 from weft.runtime.policies import Policies
 from weft.runtime.settings import Settings
 from weft.runtime.subprocess_worker import SubprocessWorker
 from weft.summarizer.worker import summarizer
 from weft.testing.log import MemoryLog
 from weft.workers.deriver import Deriver
+from weft.workers.deriving import Derived, WorkContext, Worker
 from weft_schemas.errors import Unavailable
 from weft_schemas.events import Event
 

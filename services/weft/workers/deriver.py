@@ -18,7 +18,7 @@ import msgspec
 
 from weft.log.record import LogRecord
 from weft.runtime.artifacts import ArtifactStore
-from weft.runtime.deriving import HUGE_BYTES, Derived, WorkContext, Worker
+from weft.workers.deriving import HUGE_BYTES, Derived, WorkContext, Worker
 from weft.workers.injecting import injected
 from weft.workers.source import Source, as_shown
 from weft_schemas.errors import ConfigurationError

@@ -10,8 +10,8 @@ from weft.log.publishing import Publisher
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.crashpoints import add_worker
 from weft.runtime.process import Process
-from weft.runtime.worker import run_worker
 from weft.workers.deriver import Deriver
+from weft.workers.worker import run_worker
 from weft_schemas.errors import ConfigurationError
 
 

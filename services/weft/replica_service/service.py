@@ -15,11 +15,11 @@ from weft.compiler.warm_up import rehearse, rehearse_recent
 from weft.firewall import service as firewall
 from weft.firewall.views.installed import registry
 from weft.log.publishing import Publisher
+from weft.replica_service.request_group import RequestGroup
 from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
-from weft.runtime.request_group import RequestGroup
 from weft.runtime.request_server import RequestServer
 from weft_schemas.errors import Unavailable
 

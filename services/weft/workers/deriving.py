@@ -1,6 +1,6 @@
 """A worker: a derive function with a name, and the context that the function is given.
 
-Services write pure functions; their `worker.py` wraps them in a `Worker`, which `runtime.worker`
+Services write pure functions; their `worker.py` wraps them in a `Worker`, which `workers.worker`
 runs.
 """
 

@@ -23,16 +23,16 @@ from weft.log.message import Ack, Message, Outcome
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.log.timeouts import cancelled
-from weft.runtime import parking
 from weft.runtime.crashpoints import crash_point
-from weft.runtime.deriving import Worker
 from weft.runtime.events import EventSubscriber
 from weft.runtime.logs import fields, safe_error
 from weft.runtime.policies import following_policies
 from weft.runtime.process import Process
-from weft.runtime.record_processor import RecordProcessor
 from weft.runtime.tracing import continued
-from weft.runtime.watchdog import Watchdog
+from weft.workers import parking
+from weft.workers.deriving import Worker
+from weft.workers.record_processor import RecordProcessor
+from weft.workers.watchdog import Watchdog
 from weft_schemas.errors import (
     ConfigurationError,
     Corrupt,
