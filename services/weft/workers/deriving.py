@@ -1,7 +1,6 @@
 """A worker: a derive function with a name, and the context that the function is given.
 
-Services write pure functions; their `worker.py` wraps them in a `Worker`, which `workers.worker`
-runs.
+`workers.deriver` makes a `Worker` of pure functions, and `workers.worker` runs it.
 """
 
 from __future__ import annotations
