@@ -1,5 +1,4 @@
-"""Stage 5: the renditions in which each item may be shown, and what each costs. Selection chooses
-among them."""
+"""Stage 5: the renditions of each item and their costs, among which selection chooses."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from weft_schemas.policy import shown_up_to
 
 
 def choice_of(state: State) -> Choice:
-    """What selection may choose from, with the cost of each rendition."""
+    """The renditions to choose from, with the cost of each."""
     request, rows = state.request, [row for group in state.groups for row in group.rows]
     profile, count = PROFILES[request.phase], counter(state.view.encoding)
     again = repeated(state.groups, state.redacted)

@@ -1,8 +1,6 @@
-"""The compiler as a service: reads the replica's newest generation and answers `compile`,
-`explain` and `status`.
-
-The reply to a compile waits for the acknowledgement of its audit event, so that every pack that
-anybody holds can be reproduced.
+"""The compiler as a service: reads the replica's newest generation and answers `compile`, `explain`
+and `status`. The reply to a compile waits for the acknowledgement of its audit event, so every pack
+can be reproduced.
 """
 
 from __future__ import annotations
@@ -92,7 +90,7 @@ class Compiler:
         self._after_publish = crash_point("compiler.after_publish")
 
     async def compile(self, asked: ReceivedRequest[CompileRequest]) -> msgspec.Raw:
-        """The pack, recorded. Raises `NotFound` for a session that the log does not hold."""
+        """The pack, recorded. Raises `NotFound` for a session that is not in the log."""
         with self._tracing.retrieval(asked.session, asked.request.query) as made:
             answer = await self._answered(asked, await self._routed(asked, asked.request))
             self._after_work()
@@ -103,7 +101,7 @@ class Compiler:
 
     async def explain(self, asked: ReceivedRequest[ExplainRequest]) -> msgspec.Raw:
         """What the compile would do with one item; nothing is recorded. Raises `NotFound` for a
-        session or an item that is not there at the sequence read."""
+        session or item that does not exist at the sequence read."""
         inner = await self._routed(asked, asked.request.request)
         answer = await self._answered(asked, inner, asked.request.item_id)
         return msgspec.Raw(answer.body)
@@ -136,11 +134,9 @@ class Compiler:
         )
 
     async def _routed(self, asked: ReceivedRequest[Any], request: CompileRequest) -> CompileRequest:
-        """The request with what the router says of its catalogue: cards to choose from, or the
-        chosen tool with the session's values. The past (`as_of`) is compiled from the log alone.
-
-        Raises `NotFound` for an unknown catalogue or tool, `Unavailable` without a router.
-        """
+        """The request with the router's answer for its catalogue: cards to choose from, or the
+        chosen tool with the session's values. The past (`as_of`) is compiled without a router.
+        Raises `NotFound` for an unknown catalogue or tool, `Unavailable` without a router."""
         if not request.catalog or request.as_of is not None:
             return request
         tenant, session = asked.tenant, asked.session
@@ -159,8 +155,8 @@ class Compiler:
         return request
 
     async def _latest_turn(self, asked: ReceivedRequest[Any], request: CompileRequest) -> str:
-        """What the user said last, to route by where no query is given; empty where that is too
-        sensitive to be shown."""
+        """The latest user turn, by which to route without a query; empty if it is too sensitive to
+        show."""
         await self._replica.reach(request.after, self._replica.deadline(request.timeout))
 
         def read(model: ReadModel) -> str:
@@ -174,8 +170,8 @@ class Compiler:
     async def _answered(
         self, asked: ReceivedRequest[Any], request: CompileRequest, item: str | None = None
     ) -> CompileResult:
-        """Waits for the sequence that the request names, then compiles: here if that is short
-        work, else in a process."""
+        """Wait for the sequence that the request names, then compile: here if that is short work,
+        else in a process of the pool."""
         tenant, session = asked.tenant, asked.session
         base = await self._audits.find(tenant, session, request.stable_from)
         task = CompileTask(
@@ -216,7 +212,8 @@ class Audits:
         self._newest: OrderedDict[tuple[str, str, str], bytes] = OrderedDict()
 
     async def record(self, tenant: str, session: str, answer: CompileResult) -> None:
-        """Publish it, and return when it is stored. The same compile again has the same id."""
+        """Publish an audit, and return when it is stored. The same compile again has the same
+        id."""
         subject = audit_subject(tenant, session, "compiled")
         headers = event_headers(answer.id, "weft.compiled", "/weft/compiler")
         await self._publisher.publish(subject, answer.audit, answer.id, headers)
@@ -225,7 +222,7 @@ class Audits:
             self._newest.popitem(last=False)
 
     async def find(self, tenant: str, session: str, pack_id: str | None) -> bytes:
-        """The audit of a pack of this session; empty where it is unknown."""
+        """The audit of a pack of this session; empty if it is unknown."""
         if pack_id is None:
             return b""
         known = self._newest.get((tenant, session, pack_id))
