@@ -14,7 +14,7 @@ from weft.log.record import LogRecord
 from weft.readmodel import fold
 from weft.readmodel.fold import Folded
 from weft.readmodel.store import set_meta
-from weft.runtime import worker
+from weft.workers import worker
 
 _take = worker.WorkerLoop.take
 _apply = fold.Fold.apply
