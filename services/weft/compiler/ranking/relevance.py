@@ -37,7 +37,7 @@ SAID = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
 """Kinds of messages."""
 
 ALONE = frozenset({ItemKind.DOC_SNIPPET})
-"""Kinds that answer nothing beside them: documents are published in any order."""
+"""Kinds without relevant neighbours: documents are published in any order."""
 
 _NO_CUES = cues("")
 
@@ -143,12 +143,12 @@ def _with_neighbours(
 
 
 def _leaning(row: ItemRow) -> float:
-    """How much of an item's meaning lies in its neighbours: all of it for a short turn."""
+    """How much an item takes from its neighbours: everything for a short turn."""
     return min(1.0, SELF_CONTAINED / max(row.whole_tokens, 1))
 
 
 def _own(row: ItemRow) -> float:
-    """Factor for what a nameless agent says: it repeats what users and tools said."""
+    """Factor for the messages of an agent without a name, which repeat users and tools."""
     is_own = row.kind is ItemKind.AGENT_MSG and not row.metadata.get("author")
     return OWN_WORDS if is_own else 1.0
 
