@@ -120,7 +120,7 @@ class Batch:
         self.error = self.error or invalid
 
     async def run_atomic(self) -> None:
-        """Send as an atomic batch and wait for its commit. Where a message cannot be sent, none
+        """Send as an atomic batch and wait for its commit. If one message cannot be sent, none
         is."""
         try:
             commands = [self._atomic_command(index) for index in range(len(self.messages))]
@@ -191,7 +191,7 @@ class Batch:
 
 
 class Reply(msgspec.Struct):
-    """What the server says to a batch's inbox."""
+    """A message of the server to a batch's inbox."""
 
     type: str = ""
     """`ack`, `gap`, `err`, or empty for the final one."""

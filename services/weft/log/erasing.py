@@ -18,7 +18,7 @@ ERASE_SECONDS = 30.0
 async def erase(connection: Connection, stream: str, sequence: int) -> bool:
     """Delete one message and overwrite its bytes in the stream's file, on every node's store.
 
-    Returns False where it was not there. A cluster's Raft logs keep it until compaction.
+    Returns False if it was not there. A cluster's Raft logs keep it until compaction.
     """
     try:
         body = {"seq": sequence, "no_erase": False}

@@ -111,7 +111,7 @@ class Puller(Generic[T]):
                 yield taken
 
     async def _next(self) -> T | None:
-        """What has arrived, if anything."""
+        """The messages that have arrived, if any."""
         raise NotImplementedError
 
     async def _start(self) -> None:
@@ -119,7 +119,7 @@ class Puller(Generic[T]):
         raise NotImplementedError
 
     def _gone(self, error: NotFound) -> WeftError:
-        """What is raised if `_start` raises `NotFound` for `GONE_SECONDS`."""
+        """The error to raise if `_start` raises `NotFound` for `GONE_SECONDS`."""
         raise NotImplementedError
 
     def _wanted(self) -> int:

@@ -44,7 +44,7 @@ class StreamState(msgspec.Struct, frozen=True):
 
 
 async def state(connection: Connection, stream: str = STREAM) -> StreamState:
-    """Raises `NotFound` where there is no such stream, and `Unavailable`."""
+    """Raises `NotFound` if there is no such stream, and `Unavailable`."""
     info = await call(connection, f"STREAM.INFO.{stream}")
     now = info["state"]
     return StreamState(
@@ -58,7 +58,7 @@ async def last_sequence(connection: Connection, stream: str = STREAM) -> int:
 
 
 async def read(connection: Connection, sequence: int, stream: str = STREAM) -> LogRecord:
-    """One message, from the stream's leader. Raises `NotFound` where there is none (any more)."""
+    """One message, from the stream's leader. Raises `NotFound` if there is none (any more)."""
     try:
         answer = await call(connection, f"STREAM.MSG.GET.{stream}", {"seq": sequence})
     except NotFound:
@@ -189,7 +189,7 @@ class _Pages:
         await self._listener.close()
 
     async def get(self, first: int, subjects: str) -> list[LogRecord]:
-        """Some messages from `first` on; none where there are no more."""
+        """Some messages from `first` on; none if there are no more."""
         body = {
             "seq": first,
             "next_by_subj": subjects,
@@ -199,7 +199,7 @@ class _Pages:
         return await self._ask(body, f"from {first}")
 
     async def last(self, subject: str, through: int) -> list[LogRecord]:
-        """The last message of one subject at or before a sequence; none where there is none."""
+        """The last message of one subject at or before a sequence; none if there is none."""
         body = {"multi_last": [subject], "up_to_seq": through, "batch": 1}
         return await self._ask(body, f"back from {through}")
 

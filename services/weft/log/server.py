@@ -1,7 +1,7 @@
 """The embedded nats-server: one child process over one data folder, which dies with its parent.
 
-The lock on the folder is inherited by the server itself, so it lasts exactly as long as the server
-lives, whoever started it and however that ended.
+The server process itself inherits the lock on the folder, so it lasts exactly as long as the server
+lives.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from weft.parent_death import terminate_with_parent
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 MAX_PAYLOAD = 8 * 1024 * 1024
-"""Bytes; above nats-server's default of 1 MiB so that an item just under the body threshold fits
-with everything that JSON escaping can make of it."""
+"""Bytes; above nats-server's default of 1 MiB, so that an item just under the body threshold fits
+even when JSON escaping makes it longer."""
 READY_SECONDS = 120.0
 """Measured 0.05 s; a recovery of a large store on a slow disk takes longer."""
 STOP_SECONDS = 10.0
@@ -43,7 +43,7 @@ class EmbeddedServer:
     """`async with EmbeddedServer(folder) as server:` gives a running server at `server.url`.
 
     `port` 0 takes a free one, kept over restarts. `extra` is appended to the configuration file.
-    Raises `ConfigurationError` where there is no binary or a live server uses the folder, and
+    Raises `ConfigurationError` if there is no binary or a live server uses the folder, and
     `Unavailable` where it does not come up.
     """
 
@@ -73,7 +73,7 @@ class EmbeddedServer:
 
     @property
     def pid(self) -> int | None:
-        """Of the running server, None where it does not run."""
+        """Of the running server, None if it does not run."""
         process = self._process
         return process.pid if process and process.poll() is None else None
 

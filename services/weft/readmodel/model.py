@@ -30,7 +30,7 @@ class ReadModel:
 
     @classmethod
     def open(cls, path: Path | str) -> ReadModel:
-        """Open a file read-only. Raises `Corrupt` where it is none, or of another schema."""
+        """Open a file read-only. Raises `Corrupt` if it is none, or of another schema."""
         return cls(open_reader(path))
 
     @classmethod
@@ -59,7 +59,7 @@ class ReadModel:
         return SessionView(self.db, tenant, session, as_of, self._tails)
 
     def watermark(self) -> int:
-        """The newest folded log sequence, 0 where there is none."""
+        """The newest folded log sequence, 0 if there is none."""
         return int(get_meta(self.db, "checkpoint") or 0)
 
     def encoding(self) -> str:

@@ -65,7 +65,7 @@ def open_writer(path: Path | str) -> sqlite3.Connection:
 
 
 def open_reader(path: Path | str) -> sqlite3.Connection:
-    """A read-only connection. Raises `Corrupt` where there is no read model of this schema."""
+    """A read-only connection. Raises `Corrupt` if there is no read model of this schema."""
     name, uri = Path(path).name, f"{Path(path).absolute().as_uri()}?mode=ro"
     with ExitStack() as unless_sound:
         try:

@@ -60,7 +60,7 @@ class _Begin(NamedTuple):
     checkpoint: int | None
     encoding: str | None
     number: int
-    """Of the session; 0 where it is unknown."""
+    """Of the session; 0 if it is unknown."""
     items: int
     documents: int
     """In the text index."""

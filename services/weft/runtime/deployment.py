@@ -55,7 +55,7 @@ def private(folder: Path) -> Path:
 
 
 def required(secret: str) -> str:
-    """Raises `ConfigurationError` where there is no secret."""
+    """Raises `ConfigurationError` if there is no secret."""
     if not secret:
         raise ConfigurationError(
             "no secret of the deployment is here, the same for all its processes: beside `weft up` "

@@ -162,7 +162,7 @@ def _cut(error: str) -> str:
 
 
 class _JsonLines(logging.Formatter):
-    """What a log call gives by `fields` becomes keys of the line."""
+    """The values of `fields` become keys of the line."""
 
     def __init__(self, process: str) -> None:
         super().__init__()

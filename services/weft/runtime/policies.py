@@ -68,7 +68,7 @@ async def policy_in_force(
 
 
 async def grants_in_force(connection: Connection, tenant: str) -> tuple[int, ScopeGrants | None]:
-    """Sequence and content of the tenant's newest grants; 0 and None where there are none."""
+    """Sequence and content of the tenant's newest grants; 0 and None if there are none."""
     found: tuple[int, ScopeGrants | None] = (0, None)
     async for one in read_own(connection, tenant, ScopeGrants):
         found = one

@@ -116,11 +116,11 @@ class Pool:
 
 
 class HeavyWorker(SubprocessWorker):
-    """A process of the pool, which tells who asked why the work was ended."""
+    """A process of the pool; its errors tell the requester why the work was ended."""
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """`work(*args)`; function, arguments and result are picklable. Raises weft's errors as the
-        work raised them, and `TooCostly` where it was ended."""
+        work raised them, and `TooCostly` if it was ended."""
         try:
             return await super().run(work, *args, **kwargs)
         except TookTooLong:

@@ -59,7 +59,7 @@ class Process:
         self.health.report("service", None)
 
     def complaint(self) -> str | None:
-        """Why this process is not ready, None where it is."""
+        """Why this process is not ready, None if it is."""
         if not self.connection.is_connected:
             return "no connection to nats-server"
         return self.health.complaint()
@@ -97,7 +97,7 @@ class Health:
         self.last_error = error
 
     def complaint(self) -> str | None:
-        """None where the process is ready."""
+        """None if the process is ready."""
         if self._faults:
             return "; ".join(self._faults.values())
         return f"behind by {self.lag} events" if self.lag > BEHIND_EVENTS else None

@@ -79,7 +79,7 @@ class Replica:
         self._reader.close()
 
     def watermark(self) -> int:
-        """The last sequence folded. Raises `Unavailable` where there is no read model yet."""
+        """The last sequence folded. Raises `Unavailable` if there is no read model yet."""
         return self._reader.model().watermark()
 
     def hurry(self) -> None:
@@ -187,7 +187,7 @@ class Replica:
         return asyncio.get_running_loop().time() - self._held_up
 
     def _folded(self) -> int:
-        """The watermark, -1 where there is no read model."""
+        """The watermark, -1 if there is no read model."""
         try:
             return self.watermark()
         except Unavailable:

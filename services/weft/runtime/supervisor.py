@@ -107,8 +107,8 @@ class Supervisor:
         return stop.is_set()
 
     async def stop(self, drained: Callable[[str], None] = lambda name: None) -> None:
-        """SIGTERM to all at once, SIGKILL to what has not ended in `STOP_SECONDS`; `drained` is
-        told the name of each that ended."""
+        """SIGTERM to all at once, SIGKILL to those that have not ended in `STOP_SECONDS`; `drained`
+        gets the name of each that ended."""
 
         async def end(keeper: _Keeper) -> None:
             await keeper.end()

@@ -31,10 +31,10 @@ TRACEPARENT = "traceparent"
 
 
 class Tracing:
-    """The spans of one process; none where it is off."""
+    """The spans of one process, if tracing is on."""
 
     def __init__(self, name: str, settings: Settings) -> None:
-        """Raises `ConfigurationError` where the packages for it are not installed."""
+        """Raises `ConfigurationError` if the packages for it are not installed."""
         self._worker = name
         self._content = settings.trace_content
         self.provider = _provider(name, settings.traces) if settings.traces else None
@@ -45,7 +45,7 @@ class Tracing:
         return self._tracer is not None
 
     def close(self) -> None:
-        """Send what has not been sent."""
+        """Send outstanding spans."""
         if self.provider is not None:
             self.provider.shutdown()
 

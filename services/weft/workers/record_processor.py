@@ -1,4 +1,6 @@
-"""What to publish for a record: the events that a worker derives from it, or that it is parked."""
+"""The messages to publish for a record: the events that a worker derives from it, or that it is
+parked.
+"""
 
 from __future__ import annotations
 

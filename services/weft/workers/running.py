@@ -1,4 +1,4 @@
-"""One worker in one process, from a `Deriver`."""
+"""Runs one worker in one process, from a `Deriver`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from weft_schemas.errors import ConfigurationError
 
 def loaded(path: str) -> Deriver:
     """The worker at `module:name`, found as `python -m` finds modules. Raises `ConfigurationError`
-    where there is none."""
+    if there is none."""
     module, _, name = path.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())

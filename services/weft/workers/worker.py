@@ -56,7 +56,7 @@ PUBLISH_PAUSE = 0.5
 async def run_worker(process: Process, worker: Worker) -> None:
     """Work until `process.stopping` is set, then finish started events and return the rest.
 
-    Raises `Unavailable` where the log is lost, `Forbidden` and `ConfigurationError` where this
+    Raises `Unavailable` if the log is lost, `Forbidden` and `ConfigurationError` if this
     process may not or cannot do its work.
     """
     connection = process.connection
