@@ -32,7 +32,7 @@ from weft.readmodel.status import sessions_of, status
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
-from weft.runtime.replica import Replica, apart
+from weft.runtime.replica import Replica, pool_work
 from weft.runtime.request_client import ask
 from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import ReceivedRequest
@@ -123,9 +123,10 @@ class Compiler:
             if asked.is_tenants and asked.principal != OPERATOR:
                 processes = tuple(map(as_told, processes))
             found = msgspec.structs.replace(found, processes=processes)
-        # Unset where there is nothing to tell: a client of an older release knows no such field.
-        mended = "" if asked.is_tenants and asked.principal != OPERATOR else self._replica.mended()
-        return msgspec.structs.replace(found, rebuilt=mended or msgspec.UNSET)
+        if asked.is_tenants and asked.principal != OPERATOR:
+            return found
+        # Unset without damage: a client of an older release does not know this field.
+        return msgspec.structs.replace(found, rebuilt=self._replica.last_damage() or msgspec.UNSET)
 
     async def sessions(self, asked: ReceivedRequest[SessionsRequest]) -> SessionsReply:
         """The tenant's sessions that this replica has folded, a page of them."""
@@ -183,11 +184,11 @@ class Compiler:
             if self._replica.is_late(deadline):
                 task = msgspec.structs.replace(task, is_late=True)
             outcome: CompileResult | _Not = _Not.SHORT
-            is_apart = self._pool.is_apart(tenant, self._replica.crowds(tenant))
-            if not is_apart and is_judged_here(request):
+            is_isolated = self._pool.is_isolated(tenant, self._replica.is_crowding(tenant))
+            if not is_isolated and is_judged_here(request):
                 outcome = await self._replica.read_here(tenant, partial(self._here, task))
             if outcome is _Not.SHORT:
-                work = apart(self._data_dir, attempt, task)
+                work = pool_work(self._data_dir, attempt, task)
                 outcome = await self._pool.run(tenant, session, work) or _Not.SETTLED
             if isinstance(outcome, CompileResult):
                 return outcome
@@ -199,7 +200,7 @@ class Compiler:
             return _Not.SETTLED
         if not is_short_work(ready, task):
             return _Not.SHORT
-        with self._pool.noted(task.tenant):
+        with self._pool.watched(task.tenant):
             return answered(ready, task)
 
 

@@ -161,13 +161,13 @@ class Batch:
         await self._connection.write(b"".join(chunk))
         await asyncio.sleep(0)
 
-    async def _until(self, stored: int, patience: float = SILENCE_SECONDS) -> None:
+    async def _until(self, stored: int, silence_seconds: float = SILENCE_SECONDS) -> None:
         """Until the batch has started and so many of its messages are stored, or it is over, or
-        the server was silent for `patience` seconds."""
+        the server was silent for `silence_seconds` seconds."""
         while not self._over and not (self._started and self.stored >= stored):
             self._news.clear()
             try:
-                async with asyncio.timeout(patience):
+                async with asyncio.timeout(silence_seconds):
                     await self._news.wait()
             except TimeoutError:
                 self._over = True

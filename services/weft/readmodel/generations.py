@@ -37,7 +37,7 @@ class Generations:
         self._successor = self.folder / "successor"
         self._building = self.folder / "building"
         self._condemned = self.folder / "condemned"
-        self._mended = self.folder / "mended"
+        self._last_damage = self.folder / "mended"
 
     def writer_lock(self) -> FileLock:
         """Held by the one process that writes the current generation."""
@@ -87,7 +87,7 @@ class Generations:
             self.withdraw()
         self.abandon()
         if self.condemned():
-            os.replace(self._condemned, self._mended)
+            os.replace(self._condemned, self._last_damage)
 
     def retire(self) -> None:
         """Make no generation current, so that readers wait for the next one."""
@@ -103,9 +103,9 @@ class Generations:
         """Why the last generation was condemned, if there is no current one; else empty."""
         return _read(self._condemned).partition(" ")[2]
 
-    def mended(self) -> str:
+    def last_damage(self) -> str:
         """Why the generation before the current one was condemned; empty if none was."""
-        return _read(self._mended).partition(" ")[2]
+        return _read(self._last_damage).partition(" ")[2]
 
     def others(self, path: Path) -> int:
         """The number of other generations' files."""
@@ -156,8 +156,8 @@ class Reader:
         self.look()
         return model
 
-    def read(self, work: Callable[[ReadModel], T], doubt: Callable[[Reader], None]) -> T:
-        """`work` over one consistent state. After an error that is not weft's own, `doubt` may
+    def read(self, work: Callable[[ReadModel], T], on_error: Callable[[Reader], None]) -> T:
+        """`work` over one consistent state. After an error that is not weft's own, `on_error` may
         check the file, since the cause may be damage. Raises `Unavailable` as `model` does."""
         model = self.model()
         try:
@@ -168,7 +168,7 @@ class Reader:
         except WeftError:
             raise
         except Exception:
-            doubt(self)
+            on_error(self)
             raise
 
     def look(self) -> None:

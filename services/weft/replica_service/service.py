@@ -54,7 +54,7 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
         process.started()
         watching = asyncio.create_task(RequestGroup(process, replica, request_server).keep())
         await process.stopping.wait()
-        replica.hurry()
+        replica.end_waits()
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
         await request_server.drain()

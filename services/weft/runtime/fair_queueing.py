@@ -16,11 +16,11 @@ from typing import Generic, TypeVar
 
 from weft_schemas.errors import Overloaded
 
-CROWD = 3
+CROWDING_REQUESTS = 3
 """Requests of one tenant that wait for their turn."""
-ABOUT_SECONDS = 5.0
+ACTIVE_SECONDS = 5.0
 """How long a tenant counts as active after its last request."""
-AT_A_TIME = 8
+STARTED_PER_TURN = 8
 """Requests started in one turn of the event loop: some 3 ms."""
 
 Arrived = TypeVar("Arrived")
@@ -34,34 +34,34 @@ class Shares:
         self._everybody = asyncio.Semaphore(everybody)
         self._limits = (tenant, session)
         self._waiting = waiting
-        self._doors: dict[tuple[str, ...], _Door] = {}
+        self._queues: dict[tuple[str, ...], _Queue] = {}
 
     def would_wait(self, tenant: str, session: str) -> bool:
         """Whether a request would have to wait."""
-        doors = (self._doors.get((tenant,)), self._doors.get((tenant, session)))
-        return self._everybody.locked() or any(door and door.room.locked() for door in doors)
+        queues = (self._queues.get((tenant,)), self._queues.get((tenant, session)))
+        return self._everybody.locked() or any(queue and queue.room.locked() for queue in queues)
 
     @asynccontextmanager
     async def place(self, tenant: str, session: str) -> AsyncIterator[None]:
         """A place for one request. Raises `Overloaded` at once if too many wait."""
-        own = self._door((tenant,), self._limits[0])
+        own = self._queue((tenant,), self._limits[0])
         if own.held >= self._limits[0] + self._waiting:
             raise Overloaded(
                 f"{own.held} requests of tenant {tenant!r} are in work or wait already; try again"
             )
         async with AsyncExitStack() as stack:
             stack.enter_context(own)
-            theirs = stack.enter_context(self._door((tenant, session), self._limits[1]))
+            theirs = stack.enter_context(self._queue((tenant, session), self._limits[1]))
             # The narrowest limit first: a waiting request must not take another tenant's place.
-            for door in (theirs.room, own.room, self._everybody):
-                await stack.enter_async_context(door)
+            for room in (theirs.room, own.room, self._everybody):
+                await stack.enter_async_context(room)
             yield
 
-    def _door(self, name: tuple[str, ...], places: int) -> _Door:
-        door = self._doors.get(name)
-        if door is None:
-            door = self._doors[name] = _Door(places, lambda: self._doors.pop(name))
-        return door
+    def _queue(self, name: tuple[str, ...], places: int) -> _Queue:
+        queue = self._queues.get(name)
+        if queue is None:
+            queue = self._queues[name] = _Queue(places, lambda: self._queues.pop(name))
+        return queue
 
 
 class Turns:
@@ -76,12 +76,12 @@ class Turns:
         self._other = self._newest
         """The last two tenants, and the times of their last requests."""
 
-    def crowds(self, tenant: str) -> bool:
+    def is_crowding(self, tenant: str) -> bool:
         """Whether many requests of a tenant wait while other tenants are active."""
-        if len(self._waiting.get(tenant, ())) < CROWD:
+        if len(self._waiting.get(tenant, ())) < CROWDING_REQUESTS:
             return False
         other = self._other if self._newest[0] == tenant else self._newest
-        return time.monotonic() - other[1] < ABOUT_SECONDS
+        return time.monotonic() - other[1] < ACTIVE_SECONDS
 
     @asynccontextmanager
     async def turn(self, tenant: str) -> AsyncIterator[None]:
@@ -119,7 +119,7 @@ class Turns:
         self._is_taken = False
 
 
-class _Door:
+class _Queue:
     """One queue; forgotten when it is empty."""
 
     def __init__(self, places: int, forget: Callable[[], object]) -> None:
@@ -127,7 +127,7 @@ class _Door:
         self.held = 0
         self._forget = forget
 
-    def __enter__(self) -> _Door:
+    def __enter__(self) -> _Queue:
         self.held += 1
         return self
 
@@ -155,7 +155,7 @@ class Arrivals(Generic[Arrived]):
     def put(self, tenant: Hashable, one: Arrived) -> None:
         if not self._begun:
             asyncio.get_running_loop().call_soon(self._go_on)
-        if self._held or self._begun >= AT_A_TIME:
+        if self._held or self._begun >= STARTED_PER_TURN:
             self._held.setdefault(tenant, deque()).append(one)
         else:
             self._begin(one)
@@ -163,12 +163,12 @@ class Arrivals(Generic[Arrived]):
 
     def _go_on(self) -> None:
         self._begun = 0
-        for tenant in list(self._held)[:AT_A_TIME]:
+        for tenant in list(self._held)[:STARTED_PER_TURN]:
             waiting = self._held.pop(tenant)
-            for _ in range(min(len(waiting), max(AT_A_TIME // (len(self._held) + 1), 1))):
+            for _ in range(min(len(waiting), max(STARTED_PER_TURN // (len(self._held) + 1), 1))):
                 self._begin(waiting.popleft())
             if waiting:
                 self._held[tenant] = waiting
         if self._held:
-            self._begun = AT_A_TIME
+            self._begun = STARTED_PER_TURN
             asyncio.get_running_loop().call_soon(self._go_on)
