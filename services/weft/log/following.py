@@ -41,8 +41,6 @@ class Followed(msgspec.Struct, frozen=True):
     """In order; empty where everything up to `through` was deleted."""
     through: int
     """Everything up to here was delivered or no longer exists."""
-    deleted: int
-    """How many sequences between the last batch and `through` do not exist."""
     identity: StreamIdentity
     """To store with `through`, and to pass to the next `Follower`."""
 
@@ -54,8 +52,7 @@ class Follower(Puller[Followed]):
     of the stream that is expected: `Corrupt` is raised if the stream is another one, at the start
     or later. While the server is away, the follower waits.
 
-    With `subjects` it follows matching messages only; deleted messages then cannot be told from
-    those that do not match, and are not counted.
+    With `subjects` it follows matching messages only.
     """
 
     def __init__(
@@ -158,9 +155,8 @@ class Follower(Puller[Followed]):
         assert self.identity is not None
         if records:
             self.identity = self.identity.at(records[-1])
-        deleted = through - self.through - len(records)
         self.through = through
-        return Followed(records, through, 0 if self._subjects else deleted, self.identity)
+        return Followed(records, through, self.identity)
 
     async def _start(self) -> None:
         """Check the stream's identity and start from the next sequence."""

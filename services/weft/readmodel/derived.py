@@ -78,29 +78,30 @@ class DerivedFold:
         self._documents = documents
         self._bodies = bodies
 
-    def apply(self, place: Place, event: Event) -> bool:
-        """False if the event is a duplicate or outranked. Raises `Contradiction`."""
+    def apply(self, place: Place, event: Event) -> None:
+        """Fold the event, unless it is a duplicate or outranked. Raises `Contradiction`."""
         match event:
             case EnvelopeEvent():
-                return self._envelope(place, event)
+                self._envelope(place, event)
             case SummaryEvent():
-                return self._summary(place, event)
+                self._summary(place, event)
             case FactsEvent():
-                return self._facts(place, event)
+                self._facts(place, event)
             case EpisodeEvent():
-                return self._episode(place, event)
+                self._episode(place, event)
             case SensitivityEvent():
-                return self._level(place, event)
+                self._level(place, event)
             case ParkedEvent():
-                return self._parked(place, event)
+                self._parked(place, event)
             case RevivedEvent():
-                return self._revived(place, event)
-        raise InvalidInput(f"the fold does not know {type(event).__name__}; upgrade it")
+                self._revived(place, event)
+            case _:
+                raise InvalidInput(f"the fold does not know {type(event).__name__}; upgrade it")
 
-    def _envelope(self, place: Place, event: EnvelopeEvent) -> bool:
+    def _envelope(self, place: Place, event: EnvelopeEvent) -> None:
         source, version = self._item(place, event.origin, "envelope"), place.version
         if not self._counts(version, "envelope", source, event.origin):
-            return False
+            return
         envelope = event.envelope
         count = self._tokens(envelope.encoding, envelope.summary_tokens, envelope.summary)
         row = (version, source.anchor, count, msgspec.json.encode(envelope))
@@ -112,7 +113,6 @@ class DerivedFold:
         self._documents.supersede(source.anchor, version)
         passages = self._clean(version, source.anchor, envelope)
         self._documents.add(place.state, source.anchor, version, passages)
-        return True
 
     def _flags(self, version: int, source: _Source, envelope: ResultEnvelope) -> None:
         """Store the envelope's signals, if this or an earlier envelope has any."""
@@ -139,42 +139,39 @@ class DerivedFold:
             self._db.execute(_sql.add_body, row)
         return found_by
 
-    def _summary(self, place: Place, event: SummaryEvent) -> bool:
+    def _summary(self, place: Place, event: SummaryEvent) -> None:
         source = self._source(place, event.origin)
         erased = (place.state.number, source.anchor)
         if source.type == "closing" and self._db.execute(_sql.partly_erased, erased).fetchone():
             raise Contradiction(f"closing {source.anchor}: a scope of its session was erased since")
         if not self._counts(place.version, "summary", source, event.origin):
-            return False
+            return
         count = self._tokens(event.encoding, event.tokens, event.text)
         row = (place.version, source.anchor, count, event.sensitivity.value, event.text)
         self._db.execute(_sql.add_summary, row)
-        return True
 
-    def _facts(self, place: Place, event: FactsEvent) -> bool:
+    def _facts(self, place: Place, event: FactsEvent) -> None:
         source = self._source(place, event.origin)
         kind = f"fact of {source.type}"
         if not self._counts(place.version, kind, source, event.origin, event.scope, withdraw):
-            return False
+            return
         scope = self._scope_of_facts(event.scope, place.address.session, source)
         for fact in event.facts:
             key = (place.address.tenant, "fact", scope, fact.key)
             values = (place.state.number, 0, msgspec.json.encode(fact))
             remember(self._db, key, source.anchor, place.version, values)
-        return True
 
-    def _episode(self, place: Place, event: EpisodeEvent) -> bool:
+    def _episode(self, place: Place, event: EpisodeEvent) -> None:
         source = self._source(place, event.origin)
         kind = f"episode of {source.type}"
         part = f"{event.scope}\n{event.episode_id}"
         if not self._counts(place.version, kind, source, event.origin, part, withdraw):
-            return False
+            return
         count = self._tokens(event.encoding, event.tokens, event.text)
         scope = self._scope_of_episode(event.scope, place)
         key = (place.address.tenant, "episode", scope, event.episode_id)
         values = (place.state.number, count, encode_event(event))
         remember(self._db, key, source.anchor, place.version, values)
-        return True
 
     def _scope_of_facts(self, scope: str, session: str, source: _Source) -> str:
         """The scope of facts from an item: the event's, or the session's own if the item's
@@ -194,35 +191,32 @@ class DerivedFold:
             return scope
         return own if self._db.execute(_sql.refuses_scope, named).fetchone() else scope
 
-    def _level(self, place: Place, event: SensitivityEvent) -> bool:
+    def _level(self, place: Place, event: SensitivityEvent) -> None:
         source, version = self._item(place, event.origin, "level"), place.version
         if not self._counts(version, "level", source, event.origin, "", _end_level):
-            return False
+            return
         row = (source.anchor, version, OPEN, LEVELS.index(event.sensitivity))
         self._db.execute(_sql.add_level, row)
-        return True
 
-    def _parked(self, place: Place, event: ParkedEvent) -> bool:
+    def _parked(self, place: Place, event: ParkedEvent) -> None:
         origin, version = event.origin, place.version
         self._source_or_fault(place, origin)
         key = (place.state.number, origin.sequence, origin.worker)
         if self._db.execute(_sql.open_parked, key).fetchone():
-            return False
+            return
         row = (version, *key, origin.item_id, event.code, event.error, bounded(event.attempts))
         self._db.execute(_sql.add_parked, row)
         if origin.worker == "firewall":
             self._db.execute(_sql.settle, (version, origin.sequence, version))
-        return True
 
-    def _revived(self, place: Place, event: RevivedEvent) -> bool:
+    def _revived(self, place: Place, event: RevivedEvent) -> None:
         origin, version = event.origin, place.version
         self._source_or_fault(place, origin)
         key = (place.state.number, origin.sequence, origin.worker, origin.worker)
         if not self._db.execute(_sql.revive, (version, event.drop, *key)).rowcount:
-            return False
+            return
         if not event.drop and origin.worker in ("", "firewall"):
             self._db.execute(_sql.wait_again, (version, OPEN, origin.sequence))
-        return True
 
     def _item(self, place: Place, origin: Origin, what: str) -> _Source:
         source = self._source(place, origin)

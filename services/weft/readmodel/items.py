@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from typing import Literal
 
 import msgspec
 
@@ -41,10 +40,6 @@ _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments", R
 REFUSED_SCOPE = "refused_scope"
 """Metadata key of a scope that the item named and its publisher may not use."""
 
-Outcome = Literal["new", "duplicate", "conflict"]
-"""Of an item: a duplicate has a known id and the same content, a conflict a known id and other
-content, and the first content stays."""
-
 
 class ItemFold:
     """Folds items within the fold's transaction."""
@@ -59,7 +54,8 @@ class ItemFold:
 
     def apply(
         self, record: LogRecord, address: Stored, state: SessionState, item: ContextItem
-    ) -> Outcome:
+    ) -> bool:
+        """Whether it conflicts with an item of the same id and other content, which stays."""
         sequence = record.sequence
         content_hash = hashlib.sha256(encode_event(item)).digest()
         rules = self._rules_of(address, sequence)
@@ -90,7 +86,7 @@ class ItemFold:
             self._bodies.add(sequence, raw.text)
         else:
             self._documents.add(state, sequence, sequence, passages)
-        return "new"
+        return False
 
     def _row(
         self,
@@ -123,15 +119,13 @@ class ItemFold:
 
     def _collision(
         self, sequence: int, state: SessionState, item: ContextItem, content_hash: bytes
-    ) -> Outcome:
+    ) -> bool:
         first = self._db.execute(_sql.item_hash, (state.number, item.id)).fetchone()[0]
-        conflict = first != content_hash
+        conflict: bool = first != content_hash
         row = (state.number, sequence, item.id, conflict, content_hash)
         self._db.execute(_sql.add_collision, row)
-        if conflict:
-            return "conflict"
-        state.duplicates += 1
-        return "duplicate"
+        state.duplicates += not conflict
+        return conflict
 
     def _narrowed(self, address: Stored, item: ContextItem) -> ContextItem:
         """The item, without its scope if its publisher may not use that one."""
