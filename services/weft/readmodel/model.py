@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from weft import tokens
@@ -44,13 +45,10 @@ class ReadModel:
         is `through`, or the last record if that is later."""
         db = open_writer(":memory:")
         fold = Fold(db, encoding)
-        batch: list[LogRecord] = []
-        for record in records:
-            batch.append(record)
-            if len(batch) == _BATCH:
-                fold.apply(batch)
-                batch.clear()
-        fold.apply(batch, through)
+        remaining = iter(records)
+        while batch := list(islice(remaining, _BATCH)):
+            fold.apply(batch)
+        fold.apply((), through)
         fold.seal()
         return cls(db)
 

@@ -17,7 +17,7 @@ from faststream.asgi import AsgiFastStream, AsgiResponse, get
 from prometheus_client import make_asgi_app
 
 from weft.log.api import call
-from weft.log.connection import connect
+from weft.log.connection import Connection, connect
 from weft.log.timeouts import cancelled
 from weft.parent_death import die_with_parent
 from weft.runtime.deployment import required
@@ -96,18 +96,19 @@ class _Runner:
     def __init__(self, process: Process, service: Service) -> None:
         self._process = process
         self._service = service
+        self._connection: Connection | None = None
         self._task: asyncio.Task[None] | None = None
         self.failure: BaseException | None = None
         self.on_end: Callable[[], None] = lambda: None
 
     async def connect(self) -> None:
+        name, settings = self._process.name, self._process.settings
         try:
-            self._process.connection = await connect(
-                name=f"weft-{self._process.name}", **self._process.settings.connection()
-            )
+            self._connection = await connect(name=f"weft-{name}", **settings.connection())
         except Exception as error:
             self.failure = error
             raise
+        self._process.connection = self._connection
 
     async def begin(self) -> None:
         self._task = asyncio.create_task(self._run())
@@ -146,8 +147,8 @@ class _Runner:
         await cancelled(self._task, again=CANCEL_SECONDS)
 
     async def close(self) -> None:
-        if self._process.has_connection and not self._process.connection.is_closed:
-            await self._process.connection.close()
+        if self._connection is not None and not self._connection.is_closed:
+            await self._connection.close()
 
 
 def _routes(process: Process) -> list[tuple[str, Any]]:

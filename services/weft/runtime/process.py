@@ -49,11 +49,6 @@ class Process:
         self._connection = connection
         self.broker.share(connection)
 
-    @property
-    def has_connection(self) -> bool:
-        """Whether it has ever been connected."""
-        return self._connection is not None
-
     def started(self) -> None:
         """Say that the service is set up and takes work."""
         self.health.report("service", None)

@@ -53,28 +53,15 @@ class Tracing:
         """A span of the work on one event, which the caller ends. None if tracing is off."""
         if self._tracer is None:
             return None
-        from opentelemetry.trace import SpanKind
-
-        attributes, name = _about(record)
-        attributes["weft.worker"] = self._worker
-        return self._tracer.start_span(
-            f"process {name}", _within(record.traceparent), SpanKind.CONSUMER, attributes
-        )
+        span = _span(self._tracer, "process", record)
+        span.set_attribute("weft.worker", self._worker)
+        return span
 
     def folded(self, records: list[LogRecord], begun_ns: int, ended_ns: int) -> None:
         """A span of the fold for each event of a batch that is part of a trace."""
-        if self._tracer is None:
-            return
-        from opentelemetry.trace import SpanKind
-
-        for record in records:
+        for record in records if self._tracer else ():
             if record.traceparent:
-                attributes, name = _about(record)
-                within = _within(record.traceparent)
-                span = self._tracer.start_span(
-                    f"fold {name}", within, SpanKind.CONSUMER, attributes, start_time=begun_ns
-                )
-                span.end(ended_ns)
+                _span(self._tracer, "fold", record, begun_ns).end(ended_ns)
 
     @contextmanager
     def retrieval(self, session: str, query: str) -> Iterator[Callable[[bytes], None]]:
@@ -157,10 +144,17 @@ def _about(record: LogRecord) -> tuple[dict[str, Any], str]:
     return attributes, address.event
 
 
-def _within(traceparent: str) -> Any:
+def _span(tracer: Any, verb: str, record: LogRecord, begun_ns: int | None = None) -> Span:
+    """A span of work on an event, within the event's trace."""
+    from opentelemetry.trace import SpanKind
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-    return TraceContextTextMapPropagator().extract({TRACEPARENT: traceparent})
+    attributes, name = _about(record)
+    within = TraceContextTextMapPropagator().extract({TRACEPARENT: record.traceparent})
+    span: Span = tracer.start_span(
+        f"{verb} {name}", within, SpanKind.CONSUMER, attributes, start_time=begun_ns
+    )
+    return span
 
 
 def _provider(name: str, traces: str) -> TracerProvider:

@@ -69,7 +69,7 @@ class WorkContext:
         by the one in force now. `sequence` is needed if it is not this event's item."""
         return item.kind in self._untrusted_at(sequence or self.record.sequence)
 
-    def origin(self, item_id: str = "", sequence: int = 0, run: str = "") -> Origin:
+    def origin(self, item_id: str = "", sequence: int = 0) -> Origin:
         """The origin of a derived event: this event, unless `sequence` names another."""
         return Origin(
             sequence=sequence or self.record.sequence,
@@ -77,7 +77,7 @@ class WorkContext:
             worker=self._worker.name,
             worker_version=self._worker.version,
             policy_version=self.policy_version,
-            run=self._run or run,
+            run=self._run,
         )
 
     async def compute(
