@@ -231,7 +231,7 @@ class Bodies:
         return body_name(self.tenant, sha256) if self.tenant else sha256
 
     async def _meta(self, name: str) -> tuple[Meta | None, int]:
-        """The object's entry and its sequence, `(None, 0)` where there is none."""
+        """The object's entry and its sequence, `(None, 0)` if there is none."""
         try:
             record = await last_of(self._connection, self._meta_subject(name), self._stream)
         except NotFound:

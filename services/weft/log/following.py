@@ -38,7 +38,7 @@ class Followed(msgspec.Struct, frozen=True):
     """The log between two sequences, complete."""
 
     records: list[LogRecord]
-    """In order; empty where everything up to `through` was deleted."""
+    """In order; empty if everything up to `through` was deleted."""
     through: int
     """Everything up to here was delivered or no longer exists."""
     identity: StreamIdentity
@@ -199,7 +199,7 @@ class Follower(Puller[Followed]):
         name, self._consumer = self._consumer, ""
         if not name or not self._connection.is_connected:
             return
-        with suppress(WeftError, nats.errors.Error):  # where it was gone already
+        with suppress(WeftError, nats.errors.Error):  # if it was gone already
             await call(self._connection, f"CONSUMER.DELETE.{STREAM}.{name}", timeout=1.0)
 
     def _wanted(self) -> int:

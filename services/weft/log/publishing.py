@@ -31,7 +31,7 @@ class Publisher(InFlight):
         """Publish one message and wait for its acknowledgement.
 
         Raises `Unavailable` if the outcome is unknown, and `Overloaded`, `Forbidden`,
-        `Conflict`, `InvalidInput` or `ConfigurationError` where it was refused.
+        `Conflict`, `InvalidInput` or `ConfigurationError` if it was refused.
         """
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
 

@@ -37,7 +37,7 @@ class StreamState(msgspec.Struct, frozen=True):
     created: str
     """Time of creation, as the server writes it: the stream's identity."""
     first: int
-    """Sequence of the oldest message; `last + 1` where there is none."""
+    """Sequence of the oldest message; `last + 1` if there is none."""
     last: int
     messages: int
     bytes: int

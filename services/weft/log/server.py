@@ -44,7 +44,7 @@ class EmbeddedServer:
 
     `port` 0 takes a free one, kept over restarts. `extra` is appended to the configuration file.
     Raises `ConfigurationError` if there is no binary or a live server uses the folder, and
-    `Unavailable` where it does not come up.
+    `Unavailable` if it does not come up.
     """
 
     def __init__(

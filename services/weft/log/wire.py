@@ -88,7 +88,7 @@ _LONE = re.compile("[\udc80-\udcff]")
 
 
 def header(block: bytes | None, name: bytes) -> str:
-    """One header's value, empty if it is absent; the first, where there are several."""
+    """One header's value, empty if it is absent; the first, if there are several."""
     return _value(block, block.find(b"\r\n%b:" % name), name) if block else ""
 
 

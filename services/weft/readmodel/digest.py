@@ -51,7 +51,7 @@ def session_digests(
 
 
 def _session_digest(db: sqlite3.Connection, number: int) -> str:
-    """Empty where the session has no rows."""
+    """Empty if the session has no rows."""
     state, empty = hashlib.sha256(), True
     for table in _OF_SESSION:
         for row in db.execute(getattr(_sql, table), (number,)):

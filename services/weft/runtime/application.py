@@ -45,7 +45,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     """Run `service` as this process until a signal; returns after a clean drain.
 
     Raises what the service raises, `Unavailable` if there is no server, and
-    `ConfigurationError` where the HTTP port is taken or the deployment's secret is missing.
+    `ConfigurationError` if the HTTP port is taken or the deployment's secret is missing.
     """
     required(settings.fingerprint_key)
     die_with_parent()

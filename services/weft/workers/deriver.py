@@ -129,7 +129,7 @@ def derives(
     whole: bool = False,
 ) -> Callable[[Function], Deriver]:
     """A worker of one function, by its name unless another is given. See `Deriver.of`."""
-    _told_apart(taken)  # a wrong name is told where it stands
+    _told_apart(taken)  # reports a wrong name at the decorator
 
     def made(function: Function) -> Deriver:
         deriver = Deriver(name or function.__name__.replace("_", "-"), version)

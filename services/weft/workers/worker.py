@@ -121,7 +121,7 @@ class WorkerLoop:
         self._tasks: asyncio.TaskGroup
         self._tracing = process.tracing
         self._spans: dict[int, Any] = {}
-        """Of the events in work, by sequence, where they are traced."""
+        """Of the events in work, by sequence, if they are traced."""
         self._open = 0
         """Events that were begun and are neither acknowledged nor put off."""
         self._all_closed = asyncio.Event()
