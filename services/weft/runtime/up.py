@@ -39,13 +39,13 @@ EVERYTHING = {"firewall": 1, "summarizer": 1, "memory": 1, **REPLICA, "router": 
 
 
 class Up(msgspec.Struct, frozen=True):
-    """The running parts."""
+    """What is running."""
 
     settings: Settings
     """With the address of the server that is in use."""
     supervisor: Supervisor
     server: EmbeddedServer | None
-    """None if the server was running before, or is a cluster."""
+    """None where the server was there before, or is a cluster."""
     cluster: EmbeddedCluster | None = None
 
 
@@ -63,7 +63,7 @@ async def running(
 
     `embedded` false uses the server at `settings.nats_url`; `clustered` starts three servers as one
     cluster, on free ports, with durability `cluster`. Raises `Unavailable` and `ConfigurationError`
-    if the server or the log cannot be used.
+    where the server or the log cannot be used.
     """
     private(settings.data_dir)
     if not settings.fingerprint_key:
