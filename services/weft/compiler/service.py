@@ -21,6 +21,7 @@ from weft.compiler.attempt import (
     is_short_work,
     ready_for,
 )
+from weft.compiler.retrieval_span import retrieval_span
 from weft.compiler.rights import floor_of
 from weft.compiler.work_estimate import is_judged_here
 from weft.log.connection import Connection
@@ -91,7 +92,8 @@ class Compiler:
 
     async def compile(self, asked: ReceivedRequest[CompileRequest]) -> msgspec.Raw:
         """The pack, recorded. Raises `NotFound` for a session that is not in the log."""
-        with self._tracing.retrieval(asked.session, asked.request.query) as made:
+        query = asked.request.query if self._tracing.shows_content else ""
+        with retrieval_span(self._tracing.tracer, asked.session, query) as made:
             answer = await self._answered(asked, await self._routed(asked, asked.request))
             self._after_work()
             await self._audits.record(asked.tenant, asked.session, answer)

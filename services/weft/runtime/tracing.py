@@ -8,9 +8,6 @@ and counts, and texts only with `WEFT_TRACE_CONTENT`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +33,14 @@ class Tracing:
     def __init__(self, name: str, settings: Settings) -> None:
         """Raises `ConfigurationError` if the packages for it are not installed."""
         self._worker = name
-        self._content = settings.trace_content
+        self.shows_content = settings.trace_content
+        """Whether spans may contain texts."""
         self.provider = _provider(name, settings.traces) if settings.traces else None
-        self._tracer = self.provider.get_tracer("weft") if self.provider else None
+        self.tracer = self.provider.get_tracer("weft") if self.provider else None
 
     @property
     def is_on(self) -> bool:
-        return self._tracer is not None
+        return self.tracer is not None
 
     def close(self) -> None:
         """Send outstanding spans."""
@@ -51,62 +49,22 @@ class Tracing:
 
     def event(self, record: LogRecord) -> Span | None:
         """A span of the work on one event, which the caller ends. None if tracing is off."""
-        if self._tracer is None:
+        if self.tracer is None:
             return None
-        span = _span(self._tracer, "process", record)
+        span = _span(self.tracer, "process", record)
         span.set_attribute("weft.worker", self._worker)
         return span
 
     def folded(self, records: list[LogRecord], begun_ns: int, ended_ns: int) -> None:
         """A span of the fold for each event of a batch that is part of a trace."""
-        for record in records if self._tracer else ():
+        for record in records if self.tracer else ():
             if record.traceparent:
-                _span(self._tracer, "fold", record, begun_ns).end(ended_ns)
-
-    @contextmanager
-    def retrieval(self, session: str, query: str) -> Iterator[Callable[[bytes], None]]:
-        """The span of a compile, within that of its request. Yields a function to call with the
-        finished pack, as JSON."""
-        if self._tracer is None:
-            yield lambda pack: None
-            return
-        from opentelemetry.trace import SpanKind
-
-        attributes = {
-            "gen_ai.operation.name": "retrieval",
-            "gen_ai.conversation.id": session,
-            "gen_ai.data_source.id": "weft",
-        }
-        if self._content and query:
-            attributes["gen_ai.retrieval.query.text"] = query
-        with self._tracer.start_as_current_span(
-            "retrieval weft", kind=SpanKind.INTERNAL, attributes=attributes
-        ) as span:
-            yield partial(_tell_of_pack, span)
-
-
-def _tell_of_pack(span: Span, pack: bytes) -> None:
-    made = msgspec.json.decode(pack, type=_Made)
-    span.set_attribute("gen_ai.usage.input_tokens", made.stats.prompt_tokens)
-    span.set_attribute("weft.sequence", made.sequence)
-    span.set_attribute("weft.items.included", made.stats.included_count)
-    span.set_attribute("weft.items.dropped", made.stats.dropped_count)
+                _span(self.tracer, "fold", record, begun_ns).end(ended_ns)
 
 
 def continued(record: LogRecord, span: Span) -> LogRecord:
     """The record as part of a span, to which the events derived from it then belong, too."""
     return replace(record, traceparent=trace_of(span))
-
-
-class _Stats(msgspec.Struct, frozen=True):
-    prompt_tokens: int = 0
-    included_count: int = 0
-    dropped_count: int = 0
-
-
-class _Made(msgspec.Struct, frozen=True):
-    sequence: int
-    stats: _Stats
 
 
 class _Reserved(msgspec.Struct, frozen=True):
@@ -115,7 +73,6 @@ class _Reserved(msgspec.Struct, frozen=True):
 
 
 class _Called(msgspec.Struct):
-    id: str = ""
     metadata: _Reserved = _Reserved()
 
 
