@@ -18,7 +18,7 @@ from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.workers import watchdog
 from weft.workers.watchdog import StreamLost, Watchdog
-from weft.workers.worker import run_worker
+from weft.workers.worker_loop import run_worker
 from weft_schemas.subjects import STREAM
 
 

@@ -22,8 +22,8 @@ from weft.log.api import call
 from weft.log.connection import Connection, connect
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
-from weft.workers.deriving import SUSPECT_DELIVERIES
-from weft.workers.worker import run_worker
+from weft.workers.work_context import SUSPECT_DELIVERIES
+from weft.workers.worker_loop import run_worker
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.events import EnvelopeEvent, ParkedEvent
 from weft_schemas.subjects import STREAM, item_subject

@@ -37,7 +37,7 @@ from weft.runtime.settings import Settings
 from weft.runtime.subprocess_worker import SubprocessWorker
 from weft.summarizer.worker import PATIENT_ATTEMPTS, summarizer
 from weft.workers.deriver import Deriver
-from weft.workers.deriving import Derived, WorkContext, derived_message
+from weft.workers.work_context import Derived, WorkContext, derived_message
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
 from weft_schemas.events import SessionClosedEvent
 from weft_schemas.ids import TENANT_SESSION

@@ -93,7 +93,7 @@ class Pool:
 
     def is_isolated(self, tenant: str, is_crowding: bool = False) -> bool:
         """Whether small work of a tenant is to be done in the pool as well: its work blocked the
-        loop a short while ago, or it sends so much that it `crowds` out others."""
+        loop a short while ago, or its many requests crowd out others."""
         if is_crowding:
             self._isolate(tenant, CROWDING_SECONDS)
         until = self._isolated.get(tenant)

@@ -16,9 +16,9 @@ from weft.summarizer.flagged_repeats import repeating
 from weft.summarizer.stretch import Stretch, stretch_of
 from weft.summarizer.summarizer import Summarizer, configured
 from weft.workers.deriver import Deriver
-from weft.workers.deriving import WorkContext
 from weft.workers.running import run
 from weft.workers.source import Source
+from weft.workers.work_context import WorkContext
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.events import Event, SessionClosedEvent, SummaryEvent
 from weft_schemas.items import ContextItem

@@ -32,7 +32,7 @@ from weft.runtime.settings import Settings
 from weft.workers.deriver import Deriver
 from weft.workers.record_processor import RecordProcessor
 from weft.workers.running import run
-from weft.workers.worker import WorkerLoop
+from weft.workers.worker_loop import WorkerLoop
 from weft_schemas.events import Event, decode_event
 
 SECRET = "for tests"

@@ -18,7 +18,7 @@ from weft.runtime.subprocess_worker import SubprocessWorker
 from weft.summarizer.worker import summarizer
 from weft.testing.log import MemoryLog
 from weft.workers.deriver import Deriver
-from weft.workers.deriving import Derived, WorkContext, Worker
+from weft.workers.work_context import Derived, WorkContext, Worker
 from weft_schemas.errors import Unavailable
 from weft_schemas.events import Event
 

@@ -18,9 +18,9 @@ import msgspec
 
 from weft.log.record import LogRecord
 from weft.runtime.artifacts import ArtifactStore
-from weft.workers.deriving import HUGE_BYTES, Derived, WorkContext, Worker
 from weft.workers.injecting import injected
 from weft.workers.source import Source, as_shown
+from weft.workers.work_context import HUGE_BYTES, Derived, WorkContext, Worker
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.events import EVENT_TYPES, Event
 from weft_schemas.items import ContextItem, ItemKind

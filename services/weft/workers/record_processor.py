@@ -19,7 +19,7 @@ from weft.runtime.logs import fields
 from weft.runtime.policies import Policies
 from weft.runtime.subprocess_worker import SubprocessWorker
 from weft.workers import parking
-from weft.workers.deriving import Derived, WorkContext, Worker, derived_message
+from weft.workers.work_context import Derived, WorkContext, Worker, derived_message
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import Event, RevivedEvent
 from weft_schemas.subjects import Stored

@@ -11,7 +11,7 @@ from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.crashpoints import add_worker
 from weft.runtime.process import Process
 from weft.workers.deriver import Deriver
-from weft.workers.worker import run_worker
+from weft.workers.worker_loop import run_worker
 from weft_schemas.errors import ConfigurationError
 
 

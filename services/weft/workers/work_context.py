@@ -1,6 +1,6 @@
 """A worker: a derive function with a name, and the context that the function is given.
 
-`workers.deriver` makes a `Worker` of pure functions, and `workers.worker` runs it.
+`workers.deriver` makes a `Worker` of pure functions, and `workers.worker_loop` runs it.
 """
 
 from __future__ import annotations

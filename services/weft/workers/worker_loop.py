@@ -30,9 +30,9 @@ from weft.runtime.policies import following_policies
 from weft.runtime.process import Process
 from weft.runtime.tracing import continued
 from weft.workers import parking
-from weft.workers.deriving import Worker
 from weft.workers.record_processor import RecordProcessor
 from weft.workers.watchdog import Watchdog
+from weft.workers.work_context import Worker
 from weft_schemas.errors import (
     ConfigurationError,
     Corrupt,
