@@ -19,10 +19,13 @@ STATED = 0.15
 """Least weight of the one word that a field states, whatever it looks like."""
 ASKED_FIELD = 6.0
 """Factor for fields that are named like an argument: of earlier calls, or of the chosen tool."""
-NEXT = 8.0
+import os
+NEXT = float(os.environ.get('NX', 8.0))
 """Factor for values of a list that calls have begun to go through. Of tau-bench's steps that read
 such a list's next entry, 10 missed it at 1,000 tokens without this, and 2 with it."""
-COVERED = 4.0
+import os
+A1=float(os.environ.get('A1',6)); A2=float(os.environ.get('A2',6)); AT=float(os.environ.get('AT',0))
+COVERED = float(os.environ.get('CV',4.0))
 """How much a value's repetition loses: by each earlier statement of it."""
 
 
@@ -97,19 +100,27 @@ _BRACKET = re.compile(r"[\[\]{}]")
 def worth(text: str, asked: frozenset[str]) -> Worth:
     """What a part with this text states; the value of a field that is asked for counts more."""
     found = values(text)
-    fields = _FIELD.findall(text) if '":' in text else ()
-    if fields:
+    if '":' in text:
         found = dict(found)
-        for name, value in fields:
+        wanted: set[str] = set()
+        inner: set[str] = set()
+        times: dict[str, int] = {}
+        for name, value in _FIELD.findall(text):
             stated = value.strip('" ')
-            weight = max(found.get(stated, 0.0), STATED)
-            found[stated] = weight * ASKED_FIELD if name in asked else weight
+            found[stated] = max(found.get(stated, 0.0), STATED)
+            if name in asked:
+                wanted.add(stated)
+                times[stated] = times.get(stated, 0) + 1
             if name in found and "_" not in name:
                 del found[name]
         for held in _HOLDER.finditer(text):
             if held[1] in asked:
-                for value in values(_inside(text, held.end())):
-                    found[value] = max(found.get(value, 0.0), STATED) * ASKED_FIELD
+                inner.update(values(_inside(text, held.end())))
+        for value in wanted | inner:
+            f = A1 if value in wanted else 1.0
+            if value in inner: f *= A2
+            f *= max(1, times.get(value, 1)) ** AT
+            found[value] = max(found.get(value, 0.0), STATED) * f
     return Worth(found, sum(found.values()))
 
 

@@ -27,6 +27,9 @@ from weft.compiler.profiles import (
     PASSAGE_FLOOR,
     Objective,
 )
+import os
+LOOP = float(os.environ.get('LOOP', 4))
+from weft.compiler.ranking.loops import Stretch
 from weft.compiler.ranking.worth import Covered, Worth, of_lists, worth
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
@@ -105,6 +108,8 @@ class Scores(msgspec.Struct, frozen=True):
     """Of the question."""
     used: frozenset[str] = frozenset()
     """Values that calls were made with."""
+    ahead: tuple[Stretch, ...] = ()
+    """Where a loop goes on."""
 
 
 def required_parts(row: ItemRow) -> frozenset[int]:
@@ -187,6 +192,8 @@ def _offers(
     if shape.fixed is not None:
         return [offer(0, shape.fixed.text, score)]
     if row.parts is None or shape.redacted:
+        if any(one.sequence == row.sequence for one in scores.ahead):
+            score *= LOOP
         return [offer(0, row.text if shape.redacted else row.whole, score)]
     text, outline = row.readable, row.parts
     passages = scores.passages.get(row.sequence, {})
@@ -205,8 +212,19 @@ def _offers(
         taken.append((number, text[part.start : part.end]))
     asked_of = scores.terms if passages and row.kind not in MESSAGES else frozenset[str]()
     answers = _answers(taken, asked_of)
+    ahead = [one for one in scores.ahead if one.sequence == row.sequence]
+    bounds = outline.leaves
+
+    def of_loop(number: int) -> float:
+        leaf = bounds[number]
+        return max((LOOP if one.rank == 0 else LOOP**0.5 for one in ahead if leaf.start < one.end and leaf.end > one.start), default=1.0)
+
     return [
-        offer(number, stretch, score * shares(number) * (1 + ANSWERING * answers.get(number, 0.0)))
+        offer(
+            number,
+            stretch,
+            score * shares(number) * of_loop(number) * (1 + ANSWERING * answers.get(number, 0.0)),
+        )
         for number, stretch in taken
     ]
 
