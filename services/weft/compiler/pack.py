@@ -15,7 +15,7 @@ from weft_schemas.compile import ContextPack, PendingItem
 from weft_schemas.ids import digest
 
 CODE_VERSION = "18"
-"""Raised whenever the same view and request would give another selection."""
+"""Raise it if the same view and request would give another selection."""
 
 
 def pack_of(state: State, costed: Costed, choice: Choice, shown: Shown) -> ContextPack:

@@ -1,5 +1,5 @@
-"""Handlers into which nothing is injected are called straight: FastDepends around such a one takes
-as long as all of FastStream's middlewares."""
+"""Handlers without dependencies are called directly: FastDepends would take as long as all of
+FastStream's middlewares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from faststream.message import StreamMessage
 
 
 class StraightToHandler(SubscriberUsecase[Any]):
-    """For subscribers whose decoder gives what the handler takes."""
+    """For subscribers whose decoder returns the handler's argument."""
 
     def _build_fastdepends_model(self) -> None:
         super()._build_fastdepends_model()

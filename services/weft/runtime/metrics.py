@@ -1,6 +1,6 @@
-"""What a process counts about its events; requests are counted by FastStream's own middleware
-(`runtime/request_telemetry.py`). Labels are closed sets: a tenant, a session or a subject
-never is one, so that the number of series does not grow with use.
+"""What a process counts about its events; FastStream's middleware counts requests
+(`runtime/request_telemetry.py`). Labels are closed sets, and a tenant, session or subject never is
+one: the number of series does not grow with use.
 """
 
 from __future__ import annotations

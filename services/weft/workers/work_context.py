@@ -1,7 +1,6 @@
 """A worker: a derive function with a name, and the context that the function is given.
 
-Services write pure functions; their `worker.py` wraps them in a `Worker`, which `runtime.worker`
-runs.
+`workers.deriver` makes a `Worker` of pure functions, and `workers.worker_loop` runs it.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class WorkContext:
         by the one in force now. `sequence` is needed if it is not this event's item."""
         return item.kind in self._untrusted_at(sequence or self.record.sequence)
 
-    def origin(self, item_id: str = "", sequence: int = 0, run: str = "") -> Origin:
+    def origin(self, item_id: str = "", sequence: int = 0) -> Origin:
         """The origin of a derived event: this event, unless `sequence` names another."""
         return Origin(
             sequence=sequence or self.record.sequence,
@@ -78,7 +77,7 @@ class WorkContext:
             worker=self._worker.name,
             worker_version=self._worker.version,
             policy_version=self.policy_version,
-            run=self._run or run,
+            run=self._run,
         )
 
     async def compute(

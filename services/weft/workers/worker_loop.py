@@ -23,16 +23,16 @@ from weft.log.message import Ack, Message, Outcome
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.log.timeouts import cancelled
-from weft.runtime import parking
 from weft.runtime.crashpoints import crash_point
-from weft.runtime.deriving import Worker
 from weft.runtime.events import EventSubscriber
 from weft.runtime.logs import fields, safe_error
 from weft.runtime.policies import following_policies
 from weft.runtime.process import Process
-from weft.runtime.record_processor import RecordProcessor
 from weft.runtime.tracing import continued
-from weft.runtime.watchdog import Watchdog
+from weft.workers import parking
+from weft.workers.record_processor import RecordProcessor
+from weft.workers.watchdog import Watchdog
+from weft.workers.work_context import Worker
 from weft_schemas.errors import (
     ConfigurationError,
     Corrupt,
@@ -56,7 +56,7 @@ PUBLISH_PAUSE = 0.5
 async def run_worker(process: Process, worker: Worker) -> None:
     """Work until `process.stopping` is set, then finish started events and return the rest.
 
-    Raises `Unavailable` where the log is lost, `Forbidden` and `ConfigurationError` where this
+    Raises `Unavailable` if the log is lost, `Forbidden` and `ConfigurationError` if this
     process may not or cannot do its work.
     """
     connection = process.connection
@@ -121,7 +121,7 @@ class WorkerLoop:
         self._tasks: asyncio.TaskGroup
         self._tracing = process.tracing
         self._spans: dict[int, Any] = {}
-        """Of the events in work, by sequence, where they are traced."""
+        """Of the events in work, by sequence, if they are traced."""
         self._open = 0
         """Events that were begun and are neither acknowledged nor put off."""
         self._all_closed = asyncio.Event()

@@ -1,5 +1,5 @@
-"""The worth of a part to a step that copies values: the sum over the values that it states. A value
-counts more if a call has asked for such a field, and less if the prompt states it already."""
+"""What a part is worth to a step that copies values: the sum of the weights of its values. A value
+counts more if calls take such a field, and less if the prompt states it already."""
 
 from __future__ import annotations
 
@@ -15,18 +15,15 @@ from weft.compiler.ranking.values import REMEMBERED, values
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
-STATED = 0.15
-"""Least weight of the one word that a field states, whatever it looks like."""
+FIELD_VALUE = 0.15
+"""Least weight of a one-word value of a field, whatever it looks like."""
 ASKED_FIELD = 6.0
 """Factor for fields that are named like an argument: of earlier calls, or of the chosen tool."""
-import os
-NEXT = float(os.environ.get('NX', 8.0))
+NEXT = 8.0
 """Factor for values of a list that calls have begun to go through. Of tau-bench's steps that read
 such a list's next entry, 10 missed it at 1,000 tokens without this, and 2 with it."""
-import os
-A1=float(os.environ.get('A1',6)); A2=float(os.environ.get('A2',6)); AT=float(os.environ.get('AT',0))
-COVERED = float(os.environ.get('CV',4.0))
-"""How much a value's repetition loses: by each earlier statement of it."""
+REPEATED = 4.0
+"""How much each earlier statement of a value lowers its weight."""
 
 
 def asked_fields(rows: Iterable[ItemRow], parameters: Collection[str] = ()) -> frozenset[str]:
@@ -68,11 +65,11 @@ def _names(value: Any) -> Iterator[str]:
                 yield from _names(held)
 
 
-class Worth(msgspec.Struct, frozen=True):
-    """What a part states."""
+class ValueWeights(msgspec.Struct, frozen=True):
+    """The values that a part states."""
 
     values: dict[str, float]
-    """Weight per value."""
+    """Value → weight."""
     total: float
 
 
@@ -97,40 +94,32 @@ _BRACKET = re.compile(r"[\[\]{}]")
 
 
 @lru_cache(maxsize=REMEMBERED)
-def worth(text: str, asked: frozenset[str]) -> Worth:
-    """What a part with this text states; the value of a field that is asked for counts more."""
+def value_weights(text: str, asked: frozenset[str]) -> ValueWeights:
+    """The values in a part's text; those of fields that calls ask for count more."""
     found = values(text)
-    if '":' in text:
+    fields = _FIELD.findall(text) if '":' in text else ()
+    if fields:
         found = dict(found)
-        wanted: set[str] = set()
-        inner: set[str] = set()
-        times: dict[str, int] = {}
-        for name, value in _FIELD.findall(text):
+        for name, value in fields:
             stated = value.strip('" ')
-            found[stated] = max(found.get(stated, 0.0), STATED)
-            if name in asked:
-                wanted.add(stated)
-                times[stated] = times.get(stated, 0) + 1
+            weight = max(found.get(stated, 0.0), FIELD_VALUE)
+            found[stated] = weight * ASKED_FIELD if name in asked else weight
             if name in found and "_" not in name:
                 del found[name]
         for held in _HOLDER.finditer(text):
             if held[1] in asked:
-                inner.update(values(_inside(text, held.end())))
-        for value in wanted | inner:
-            f = A1 if value in wanted else 1.0
-            if value in inner: f *= A2
-            f *= max(1, times.get(value, 1)) ** AT
-            found[value] = max(found.get(value, 0.0), STATED) * f
-    return Worth(found, sum(found.values()))
+                for value in values(_inside(text, held.end())):
+                    found[value] = max(found.get(value, 0.0), FIELD_VALUE) * ASKED_FIELD
+    return ValueWeights(found, sum(found.values()))
 
 
 _LIST = re.compile(r"\[([^\[\]{}]{2,4000})\]")
 """A list without records or lists in it."""
 
 
-def of_lists(text: str, part: Worth, used: Collection[str]) -> Worth:
-    """The same, but values of a list count more if later calls used other values of that list as
-    arguments: a loop goes through such a list, and the unused values come next."""
+def with_next_in_lists(text: str, part: ValueWeights, used: Collection[str]) -> ValueWeights:
+    """The same, but the unused values of a list count more if calls used others of it as arguments:
+    a loop goes through such a list, and these come next."""
     if "[" not in text or part.values.keys().isdisjoint(used):
         return part
     more: dict[str, float] = {}
@@ -142,25 +131,25 @@ def of_lists(text: str, part: Worth, used: Collection[str]) -> Worth:
     if not more:
         return part
     weighed = part.values | more
-    return Worth(weighed, sum(weighed.values()))
+    return ValueWeights(weighed, sum(weighed.values()))
 
 
-class Covered(dict[str, float]):
-    """By what the weight of each value is divided: it rises with every statement of the value."""
+class Coverage(dict[str, float]):
+    """Value → the divisor of its weight, which rises with every statement of the value."""
 
-    def __init__(self, parts: Iterable[Worth], stated: Mapping[str, int]) -> None:
-        """For the values of all these parts; `stated` counts the statements so far."""
+    def __init__(self, parts: Iterable[ValueWeights], stated: Mapping[str, int]) -> None:
+        """Of all values of `parts`; `stated` counts the statements so far."""
         values = {value for part in parts for value in part.values}
-        super().__init__((value, 1 + COVERED * stated.get(value, 0)) for value in values)
+        super().__init__((value, 1 + REPEATED * stated.get(value, 0)) for value in values)
 
-    def new_worth(self, part: Worth) -> float:
-        """The weight of the values not shown yet."""
+    def gain(self, part: ValueWeights) -> float:
+        """The weight that a part would add."""
         weights: Iterator[float] = map(
             truediv, part.values.values(), map(self.__getitem__, part.values)
         )
         return sum(weights)
 
-    def state(self, part: Worth) -> None:
-        """What the part says is stated once more."""
+    def add(self, part: ValueWeights) -> None:
+        """Count the values of a part that was taken."""
         for value in part.values:
-            self[value] += COVERED
+            self[value] += REPEATED
