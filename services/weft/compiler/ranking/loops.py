@@ -1,34 +1,32 @@
-"""Where a loop goes on. An agent that works through a list copies the arguments of each call from
-the list's next entry: from the text right after what the call before was made from, or from the
-next of the results that it read one after the other."""
+"""Where a loop goes on. An agent that works through a list takes the arguments of each call from
+the list's next entry: from the text after the entry that its last call was made from, or from the
+next of the results that it read one after another."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
 from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import ENTRIES_AHEAD, ENTRY, LOOK_BACK, LOOP_SOURCES, NEXT_ENTRY
 from weft.compiler.ranking.values import values
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
-AHEAD = int(os.environ.get("AHEAD", 400))
-"""Characters after an entry that the next entry begins in."""
-
 
 class Stretch(msgspec.Struct, frozen=True):
-    """A part of an item's text, in characters."""
+    """A piece of an item's readable text, in characters, that the loop has not reached."""
 
     sequence: int
     start: int
     end: int
-    rank: int = 0
+    distance: int = 0
+    """How many entries come before it."""
 
 
 class _Source(msgspec.Struct, frozen=True):
-    """Where the arguments of a call were copied from."""
+    """What the arguments of a call were copied from."""
 
     at: int
     """The group's position."""
@@ -38,90 +36,91 @@ class _Source(msgspec.Struct, frozen=True):
 
 
 def next_entries(groups: Sequence[Group]) -> tuple[Stretch, ...]:
-    """What the newest call's loop has not reached. Groups come in order."""
+    """The entries that come next if the newest call is one of a loop: an earlier call used the same
+    tool. `groups` are in order. Empty if there is no loop."""
     calls = [at for at, group in enumerate(groups) if group.is_exchange]
-    if not calls:
+    alike = [at for at in calls if _tool(groups[at]) == _tool(groups[calls[-1]])][-2:]
+    if len(alike) < 2:
         return ()
-    last = calls[-1]
-    tool = _tool(groups[last])
-    same = [at for at in calls[:-1] if _tool(groups[at]) == tool]
-    if not same:
-        return ()
-    mine = _arguments(groups[last])
-    before = _arguments(groups[same[-1]])
+    before, last = alike
+    old, new = _arguments(groups[before]), _arguments(groups[last])
+    reached = _sources(groups, before, old - new)
     found: list[Stretch] = []
-    for source in _sources(groups, last, mine - before):
-        earlier = [one for one in _sources(groups, same[-1], before - mine)]
-        found += _inside(source, earlier)
-        found += _among(groups, calls, source, last)
+    for source in _sources(groups, last, new - old):
+        if any(one.row is source.row and one.start < source.start for one in reached):
+            found.append(Stretch(source.row.sequence, source.end, source.end + ENTRY))
+        found += _next_results(groups, [at for at in calls if source.at < at < last], source)
     return tuple(found)
 
 
-def _inside(source: _Source, earlier: Sequence[_Source]) -> list[Stretch]:
-    """The entry after this one in the same text, if the loop goes forward in it."""
-    if any(one.row.sequence == source.row.sequence and one.end <= source.start + 1 or
-           one.row.sequence == source.row.sequence and one.start < source.start for one in earlier):
-        end = source.end + AHEAD
-        return [Stretch(source.row.sequence, source.end, end)]
-    return []
+def loop_factor(ahead: Iterable[Stretch], sequence: int, start: int, end: int) -> float:
+    """What a part's score is multiplied by; 1.0 for a part of no stretch ahead."""
+    return max(
+        (
+            float(NEXT_ENTRY ** (1 / (1 + one.distance)))
+            for one in ahead
+            if one.sequence == sequence and start < one.end and end > one.start
+        ),
+        default=1.0,
+    )
 
 
-def _among(
-    groups: Sequence[Group], calls: Sequence[int], source: _Source, last: int
-) -> list[Stretch]:
-    """The results after this one that the same tool gave."""
+def _next_results(groups: Sequence[Group], calls: Sequence[int], source: _Source) -> list[Stretch]:
+    """The next results of the tool that the source is a result of."""
     if source.row.kind is not ItemKind.TOOL_RESULT:
         return []
-    tool = _tool(groups[source.at])
-    if tool == _tool(groups[last]):
-        return []
-    after = [at for at in calls if at > source.at and at < last and _tool(groups[at]) == tool]
+    following = [at for at in calls if _tool(groups[at]) == _tool(groups[source.at])]
     return [
-        Stretch(row.sequence, 0, len(row.readable), rank)
-        for rank, at in enumerate(after[:2])
+        Stretch(row.sequence, 0, len(row.readable), distance)
+        for distance, at in enumerate(following[:ENTRIES_AHEAD])
         for row in groups[at].rows[1:]
     ]
 
 
 def _sources(groups: Sequence[Group], before: int, copied: Collection[str]) -> list[_Source]:
-    """The texts before a call that hold most of these values."""
-    if not copied:
-        return []
-    best, found = 0, list[_Source]()
-    for at in range(before - 1, -1, -1):
+    """The items before a group that state most of these values, newest first."""
+    most, found = 1, list[_Source]()
+    for at in range(before - 1, max(before - LOOK_BACK, 0) - 1, -1):
         for row in groups[at].rows:
             if row.kind is ItemKind.TOOL_CALL:
                 continue
-            held = copied & values(row.whole).keys()
-            if len(held) < max(best, 1):
+            held = sorted(value for value in copied if value in row.whole)
+            if len(held) < most:
                 continue
-            if len(held) > best:
-                best, found = len(held), []
-            start, end = _window(row.readable, held)
-            found.append(_Source(at, row, start, end))
-    return found[:3]
+            if len(held) > most:
+                most, found = len(held), []
+            window = _window(row.readable, held)
+            if window is not None:
+                found.append(_Source(at, row, *window))
+    return found[:LOOP_SOURCES]
 
 
-def _window(text: str, held: Collection[str]) -> tuple[int, int]:
-    """The shortest stretch that holds all of these values; of several, the first."""
-    places: list[tuple[int, str]] = []
-    for value in held:
-        at = text.find(value)
-        while at >= 0 and len(places) < 200:
-            places.append((at, value))
-            at = text.find(value, at + len(value))
-    places.sort()
-    counts: dict[str, int] = {}
-    best = (0, len(text))
-    left = 0
+def _window(text: str, held: Sequence[str]) -> tuple[int, int] | None:
+    """The shortest stretch that states all of these values, the first of several; None without
+    one."""
+    places = sorted(place for value in held for place in _places(text, value))
+    best: tuple[int, int] | None = None
+    latest: dict[str, int] = {}
     for at, value in places:
-        counts[value] = counts.get(value, 0) + 1
-        while counts[places[left][1]] > 1:
-            counts[places[left][1]] -= 1
-            left += 1
-        if len(counts) == len(held) and at + len(value) - places[left][0] < best[1] - best[0]:
-            best = places[left][0], at + len(value)
+        latest[value] = at
+        start = min(latest.values())
+        end = max(place + len(one) for one, place in latest.items())
+        if len(latest) == len(held) and (best is None or end - start < best[1] - best[0]):
+            best = start, end
     return best
+
+
+MOST_PLACES = 64
+"""Of one value in one text: a value that stands everywhere says nothing about where."""
+
+
+def _places(text: str, value: str) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    at = text.find(value)
+    while at >= 0 and len(found) < MOST_PLACES:
+        found.append((at, value))
+        at = text.find(value, at + len(value))
+    return found
 
 
 def _tool(group: Group) -> str:
