@@ -50,6 +50,17 @@ def test_the_value_of_a_field_that_is_asked_for_counts_more() -> None:
     assert found["TCK901"] == found["TCK903"] == ASKED_FIELD * found["TCK902"]
 
 
+def test_a_list_that_is_asked_for_counts_without_other_fields_beside_it() -> None:
+    found = value_weights('"tickets": ["TCK901"]', frozenset({"tickets"})).values
+    assert found["TCK901"] == ASKED_FIELD * values("TCK901")["TCK901"]
+
+
+def test_a_value_that_several_records_state_counts_with_each_of_them() -> None:
+    once = value_weights('{"day": "2024-05-01"}', frozenset({"day"})).values["2024-05-01"]
+    text = ", ".join(['{"day": "2024-05-01"}'] * 3)
+    assert value_weights(text, frozenset({"day"})).values["2024-05-01"] == pytest.approx(3 * once)
+
+
 def test_a_value_that_is_stated_already_is_worth_little_more() -> None:
     part = value_weights("the seat 12A", NOTHING)
     coverage = Coverage([part], {})

@@ -8,6 +8,7 @@ from functools import partial
 from weft.compiler.header import entries_above
 from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
+from weft.compiler.ranking.loops import next_entries
 from weft.compiler.ranking.value_weights import arguments_used, asked_fields
 from weft.compiler.rendering.cost import PromptCost
 from weft.compiler.rendering.counting import counter
@@ -50,6 +51,7 @@ def choice_of(state: State) -> Choice:
             _passages(state, rows),
             frozenset(state.question.terms),
             arguments_used(rows),
+            next_entries(state.groups) if profile.objective.values else (),
         ),
         shapes=shapes,
         pinned=tuple(state.pinned()),

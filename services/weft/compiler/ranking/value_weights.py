@@ -4,6 +4,7 @@ counts more if calls take such a field, and less if the prompt states it already
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import truediv
@@ -22,7 +23,7 @@ ASKED_FIELD = 6.0
 NEXT = 8.0
 """Factor for values of a list that calls have begun to go through. Of tau-bench's steps that read
 such a list's next entry, 10 missed it at 1,000 tokens without this, and 2 with it."""
-REPEATED = 4.0
+REPEATED = 8.0
 """How much each earlier statement of a value lowers its weight."""
 
 
@@ -80,6 +81,16 @@ _HOLDER = re.compile(r'"([^"\\]{1,80})"\s*:\s*[\[{]')
 """A field whose value holds others."""
 
 
+def _held_in(text: str, asked: Collection[str]) -> set[str]:
+    """The values in the lists and records of fields that calls ask for."""
+    return {
+        value
+        for found in _HOLDER.finditer(text)
+        if found[1] in asked
+        for value in values(_inside(text, found.end()))
+    }
+
+
 def _inside(text: str, start: int) -> str:
     """The text between the bracket before `start` and its closing bracket."""
     depth = 1
@@ -95,21 +106,23 @@ _BRACKET = re.compile(r"[\[\]{}]")
 
 @lru_cache(maxsize=REMEMBERED)
 def value_weights(text: str, asked: frozenset[str]) -> ValueWeights:
-    """The values in a part's text; those of fields that calls ask for count more."""
+    """The values in a part's text; those of fields that calls ask for count more, with every record
+    that states them, and again where the field that holds the record is asked for."""
     found = values(text)
-    fields = _FIELD.findall(text) if '":' in text else ()
-    if fields:
+    if '":' in text:
         found = dict(found)
-        for name, value in fields:
+        asked_for: Counter[str] = Counter()
+        for name, value in _FIELD.findall(text):
             stated = value.strip('" ')
-            weight = max(found.get(stated, 0.0), FIELD_VALUE)
-            found[stated] = weight * ASKED_FIELD if name in asked else weight
+            found[stated] = max(found.get(stated, 0.0), FIELD_VALUE)
+            asked_for[stated] += name in asked
             if name in found and "_" not in name:
                 del found[name]
-        for held in _HOLDER.finditer(text):
-            if held[1] in asked:
-                for value in values(_inside(text, held.end())):
-                    found[value] = max(found.get(value, 0.0), FIELD_VALUE) * ASKED_FIELD
+        for value, count in asked_for.items():
+            if count and value in found:
+                found[value] *= ASKED_FIELD * count
+        for value in _held_in(text, asked):
+            found[value] = max(found.get(value, 0.0), FIELD_VALUE) * ASKED_FIELD
     return ValueWeights(found, sum(found.values()))
 
 

@@ -28,6 +28,7 @@ from weft.compiler.profiles import (
     PASSAGE_FLOOR,
     Objective,
 )
+from weft.compiler.ranking.loops import Stretch, loop_factor
 from weft.compiler.ranking.value_weights import (
     Coverage,
     ValueWeights,
@@ -111,6 +112,8 @@ class Scores(msgspec.Struct, frozen=True):
     """Of the question."""
     used: frozenset[str] = frozenset()
     """Values that calls were made with."""
+    ahead: tuple[Stretch, ...] = ()
+    """Where a loop goes on."""
 
 
 def required_parts(row: ItemRow) -> frozenset[int]:
@@ -185,18 +188,21 @@ def _offers(
 ) -> list[Offer]:
     row, score = shape.row, scores.groups[group.key]
     density = density_of(row)
+    ahead = [one for one in scores.ahead if one.sequence == row.sequence]
     used = scores.used if row.kind is not ItemKind.TOOL_CALL else frozenset[str]()
     offer = partial(_offer, group, row.sequence, density, objective, asked, used)
     if shape.fixed is not None:
         return [offer(0, shape.fixed.text, score)]
     if row.parts is None or shape.redacted:
+        score *= loop_factor(ahead, row.sequence, 0, len(row.whole))
         return [offer(0, row.text if shape.redacted else row.whole, score)]
     text, outline = row.readable, row.parts
+    leaves = outline.leaves
     passages = scores.passages.get(row.sequence, {})
     shares = _shares(row, outline, passages)
     room = OFFERED * budget / density
     if row.size_of_whole <= room:
-        parts = list(enumerate(outline.leaves))
+        parts = list(enumerate(leaves))
     else:
         parts = _telling(outline, passages, room)
         parts.sort(key=lambda one: (-shares(one[0]), one[0]))
@@ -209,7 +215,14 @@ def _offers(
     asked_of = scores.terms if passages and row.kind not in MESSAGES else frozenset[str]()
     answers = _answers(taken, asked_of)
     return [
-        offer(number, stretch, score * shares(number) * (1 + ANSWERING * answers.get(number, 0.0)))
+        offer(
+            number,
+            stretch,
+            score
+            * shares(number)
+            * loop_factor(ahead, row.sequence, leaves[number].start, leaves[number].end)
+            * (1 + ANSWERING * answers.get(number, 0.0)),
+        )
         for number, stretch in taken
     ]
 
