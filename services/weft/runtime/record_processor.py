@@ -20,7 +20,7 @@ from weft.runtime.policies import Policies
 from weft.runtime.subprocess_worker import SubprocessWorker
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import Event, RevivedEvent
-from weft_schemas.subjects import Stored
+from weft_schemas.subjects import Stored, event_of
 
 _log = logging.getLogger(__name__)
 
@@ -42,8 +42,13 @@ class RecordProcessor:
 
     def takes(self, record: LogRecord) -> bool:
         """Whether the worker may have something to do for a record."""
-        if record.deliveries > 1 or record.settled or record.subject.endswith(".revived"):
+        name = event_of(record.subject)
+        if name in self._worker.names or name == "revived":
             return True
+        if record.deliveries > 1 or record.settled:
+            return True
+        if not parking.is_reported(record, self._worker.reports):
+            return False
         try:
             return self._worker.takes(record.event())
         except InvalidInput:
