@@ -131,7 +131,7 @@ def _folded(text: str) -> str:
     return text.casefold() if text.isascii() else text.translate(_ONE_I).casefold()
 
 
-_ONE_I = str.maketrans("İı", "ii")  # noqa: RUF001
+_ONE_I = str.maketrans("İı", "ii")
 
 
 @cache
