@@ -191,11 +191,13 @@ class Puller(Generic[T]):
         if self._stopped or self._buffer or self._trouble:
             return
         self._arrived.clear()
-        # Not `wait_for`: in Python 3.11 it loses a cancellation that comes together with the event.
+        # `wait_for` takes three times as long, and loses a cancellation that comes with the event.
+        waking = asyncio.get_running_loop().call_later(HEARTBEAT_SECONDS, self._arrived.set)
         try:
-            async with asyncio.timeout(HEARTBEAT_SECONDS):
-                await self._arrived.wait()
-        except TimeoutError:
+            await self._arrived.wait()
+        finally:
+            waking.cancel()
+        if not self._buffer:
             self._check_silence()
 
     def _check_silence(self) -> None:

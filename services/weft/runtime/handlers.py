@@ -21,6 +21,11 @@ class StraightToHandler(SubscriberUsecase[Any]):
             if not (model.dependencies or model.extra_dependencies or model.custom_fields):
                 call.handler._wrapped_call = _straight(call.handler._composed_call)
 
+    def get_log_context(self, message: StreamMessage[Any] | None) -> dict[str, str]:
+        """Nothing: the broker logs nothing, and FastStream would write the template of the subject
+        anew for each message, which takes a quarter of its time."""
+        return {}
+
 
 def _straight(handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     async def called(message: StreamMessage[Any]) -> Any:

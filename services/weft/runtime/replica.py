@@ -25,7 +25,7 @@ T = TypeVar("T")
 W = TypeVar("W", bound=msgspec.Struct)
 
 READERS = 4
-"""Background readers at a time; more would only contend for the interpreter's lock."""
+"""Readers apart at a time; more would only contend for the interpreter's lock."""
 LOOK_SECONDS = 0.001
 """Between two reads of the checkpoint while a request waits for it; a read takes 10 µs."""
 LEAVE_SECONDS = 0.5
@@ -64,6 +64,7 @@ class Replica:
         """Whether a short read was done in this turn of the event loop."""
         self._reader = Reader(data_dir)
         """Used only in the event loop, and never across an await."""
+        self._idle: list[_ReaderApart] = []
         self._look: asyncio.Task[int] | None = None
         self._waits_ended = False
         self._last_check = float("-inf")
@@ -77,6 +78,8 @@ class Replica:
     async def __aexit__(self, *_: object) -> None:
         await cancelled(self._leaving, self._look)
         self._reader.close()
+        while self._idle:
+            await self._idle.pop().close()
 
     def watermark(self) -> int:
         """The last sequence folded. Raises `Unavailable` if there is no read model yet."""
@@ -115,13 +118,18 @@ class Replica:
         return folded if folded >= 0 else self.watermark()
 
     async def read(self, work: Callable[[ReadModel], T]) -> T:
-        """`work` over one consistent state of the current generation, in aiosqlite's thread, for
-        reads that may be slow, such as status and listings. Each opens the generation (1 ms), so
-        that no idle reader keeps a replaced file open."""
+        """`work` over one consistent state of the current generation, in a thread of aiosqlite, for
+        reads that may be slow: status, listings, the start of a replica. A thread and its file stay
+        open for the next read: to open them takes a millisecond."""
         async with self._seats:
-            with Reader(self._data_dir) as reader:
-                async with Database(lambda: reader.model().db) as database:
-                    return await database.run(lambda _: reader.read(work, self._check_after_error))
+            reader = self._idle.pop() if self._idle else await _ReaderApart.open(self._data_dir)
+            try:
+                done = await reader.read(work, self._check_after_error)
+            except BaseException:
+                await reader.close()
+                raise
+            self._idle.append(reader)
+            return done
 
     async def read_here(self, tenant: str, work: Callable[[ReadModel], T]) -> T:
         """`work` in the event loop, for work of some milliseconds. Threads would wait for the
@@ -171,6 +179,9 @@ class Replica:
         while True:
             await asyncio.sleep(LEAVE_SECONDS)
             self._reader.leave_if_replaced()
+            for reader in [one for one in self._idle if not one.is_there()]:
+                self._idle.remove(reader)
+                await reader.close()
 
     async def _next_look(self) -> int:
         await asyncio.sleep(LOOK_SECONDS)
@@ -192,3 +203,31 @@ class Replica:
             return self.watermark()
         except Unavailable:
             return -1
+
+
+class _ReaderApart:
+    """A reader in a thread of its own. One task at a time uses it."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._reader = Reader(data_dir)
+        self._database = Database(lambda: self._reader.model().db)
+        self.is_there = self._reader.is_there
+
+    @classmethod
+    async def open(cls, data_dir: Path) -> _ReaderApart:
+        """Raises as `Reader.model`."""
+        reader = cls(data_dir)
+        try:
+            await reader._database.__aenter__()
+        except BaseException:
+            reader._reader.close()
+            raise
+        return reader
+
+    async def read(self, work: Callable[[ReadModel], T], doubt: Callable[[Reader], None]) -> T:
+        """As `Reader.read`."""
+        return await self._database.run(lambda _: self._reader.read(work, doubt))
+
+    async def close(self) -> None:
+        await self._database.close()
+        self._reader.close()

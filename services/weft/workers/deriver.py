@@ -55,6 +55,11 @@ class _Rule(msgspec.Struct, frozen=True):
             return ContextItem in self.types or event.kind in self.kinds
         return isinstance(event, self.types)
 
+    def names(self) -> tuple[str, ...]:
+        """Of what it takes, as subjects end with them."""
+        kinds = tuple(ItemKind) if ContextItem in self.types else tuple(self.kinds)
+        return (*kinds, *(name for name, one in EVENT_TYPES.items() if one in self.types))
+
 
 class Deriver:
     """A worker; `name` is that of its durable consumer, which its processes share.
@@ -116,6 +121,7 @@ class Deriver:
             run.derive,
             run.at_once,
             self.takes,
+            frozenset(name for rule in self._rules for name in rule.names()),
             self.reports,
             self.filter,
         )

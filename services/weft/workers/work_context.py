@@ -14,7 +14,7 @@ from weft.log.message import Message, event_headers
 from weft.log.record import LogRecord
 from weft.runtime.subprocess_worker import SubprocessWorker
 from weft_schemas.errors import InvalidInput
-from weft_schemas.events import Event, Origin, encode_event
+from weft_schemas.events import EVENT_TYPES, Event, Origin, encode_event
 from weft_schemas.ids import derived_key, derived_message_id
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
@@ -114,6 +114,8 @@ class Worker(msgspec.Struct, frozen=True):
     first deliveries only. A task for each event would take a tenth of a small event's time."""
     takes: Callable[[Event], bool] = _anything
     """Whether it may derive anything of such an event, under whatever policy."""
+    names: frozenset[str] = frozenset((*ItemKind, *EVENT_TYPES))
+    """Last tokens of the subjects of such events."""
     reports: str = ""
     """`in` or `out`: the direction whose undecodable events this worker parks, empty for none. One
     worker reports each direction, so that a malformed event is parked once and not three times."""
