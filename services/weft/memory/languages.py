@@ -75,10 +75,16 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
             return frozenset(map(_folded, firsts))
         return frozenset(max(_WORD.findall(_folded(word)), key=len, default="") for word in firsts)
 
+    @cached_property
+    def _has_ascii(self) -> bool:
+        return any(map(str.isascii, self._known))
+
     def may_be_in(self, folded: str, words: frozenset[str]) -> bool:
         """Whether a text, given folded, and as its words, may hold one of the phrases."""
         if self.is_spaced:
             return "" in self._known or not self._known.isdisjoint(words)
+        if folded.isascii() and not self._has_ascii:
+            return False
         return any(word in folded for word in self._known)
 
     def said(self, sentence: str) -> Iterator[tuple[str, str]]:
