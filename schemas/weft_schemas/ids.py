@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from weft_schemas.errors import InvalidInput
 
@@ -88,6 +89,7 @@ def is_digest(text: str) -> bool:
     return _DIGEST.match(text) is not None
 
 
+@lru_cache(maxsize=64)
 def derived_key(secret: bytes, purpose: str) -> bytes:
     """A key of its own for one purpose, out of a secret; empty where there is no secret."""
     return hmac.digest(secret, purpose.encode(), "sha256") if secret else b""

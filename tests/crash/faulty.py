@@ -14,13 +14,13 @@ from weft.log.record import LogRecord
 from weft.readmodel import fold
 from weft.readmodel.fold import Folded
 from weft.readmodel.store import set_meta
-from weft.runtime import worker
+from weft.workers import worker_loop
 
-_take = worker.WorkerLoop.take
+_take = worker_loop.WorkerLoop.take
 _apply = fold.Fold.apply
 
 
-async def take_after_ack(self: worker.WorkerLoop, batch: list[Delivery]) -> None:
+async def take_after_ack(self: worker_loop.WorkerLoop, batch: list[Delivery]) -> None:
     for delivery in batch:
         delivery.ack()
     await self._process.connection.flush()
@@ -40,6 +40,6 @@ def apply_after_checkpoint(
 
 
 if __name__ == "__main__":
-    worker.WorkerLoop.take = take_after_ack  # type: ignore[method-assign]
+    worker_loop.WorkerLoop.take = take_after_ack  # type: ignore[method-assign]
     fold.Fold.apply = apply_after_checkpoint  # type: ignore[method-assign]
     main()

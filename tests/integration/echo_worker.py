@@ -11,10 +11,10 @@ import time
 
 from weft.log.record import LogRecord
 from weft.runtime.application import serve
-from weft.runtime.deriving import Derived, WorkContext, Worker
 from weft.runtime.process import Process
 from weft.runtime.settings import read_settings
-from weft.runtime.worker import run_worker
+from weft.workers.work_context import Derived, WorkContext, Worker
+from weft.workers.worker_loop import run_worker
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.errors import Unavailable
 from weft_schemas.events import EnvelopeEvent, Event

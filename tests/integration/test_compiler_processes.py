@@ -21,11 +21,11 @@ from weft.readmodel.fold import Fold
 from weft.readmodel.generations import Generations, Reader
 from weft.readmodel.model import records_of
 from weft.readmodel.store import open_writer, snapshot
-from weft.replica_service import warm
+from weft.replica_service.service import warm
 from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
-from weft.runtime.replica import Replica, apart
+from weft.runtime.replica import Replica, pool_work
 from weft.runtime.request_server import ReceivedRequest
 from weft.runtime.settings import Settings
 from weft_schemas.compile import CompileRequest, ContextPack, ExplainReply
@@ -141,13 +141,13 @@ async def test_a_process_says_what_the_service_says(server: EmbeddedServer, tmp_
         ):
             task = CompileTask("t", "s", request, b"secret", first.audit, item=item)
             ours = here_and_now(tmp_path, task)
-            assert await pool.run("t", "s", apart(tmp_path, attempt, task)) == ours
+            assert await pool.run("t", "s", pool_work(tmp_path, attempt, task)) == ours
             assert ours is not None
             kind = ExplainReply if item else ContextPack
             assert msgspec.json.decode(ours.body, type=kind).sequence == ours.sequence
         unknown = CompileTask("t", "nobody", CompileRequest(Phase.CALL), b"")
         with pytest.raises(NotFound, match="nobody"):
-            await pool.run("t", "s", apart(tmp_path, attempt, unknown))
+            await pool.run("t", "s", pool_work(tmp_path, attempt, unknown))
 
 
 async def test_a_tenant_that_held_the_loop_is_worked_apart_for_a_while(

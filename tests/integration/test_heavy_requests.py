@@ -18,7 +18,7 @@ from weft.readmodel.store import open_writer
 from weft.router.service import Hydrating, Place, encoded_hydration, experience, hydration
 from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
-from weft.runtime.replica import apart
+from weft.runtime.replica import pool_work
 from weft_schemas.compile import DrilldownRequest
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 from weft_schemas.policy import FirewallRules
@@ -67,9 +67,9 @@ async def test_a_hydration_is_the_same(pool: Pool, tmp_path: Path) -> None:
     reader = ReadModel.open(path)
     ours = hydration(reader, wanted)
     assert {one.value for one in ours.values["order_id"]} == {"ORD_4711", "ORD_4712"}
-    made = await pool.run("acme", "s", apart(tmp_path, encoded_hydration, wanted))
+    made = await pool.run("acme", "s", pool_work(tmp_path, encoded_hydration, wanted))
     assert made == msgspec.json.encode(ours)
     place = Place("acme", "s")
     known = experience(reader, place)
-    assert await pool.run("acme", "s", apart(tmp_path, experience, place)) == known
+    assert await pool.run("acme", "s", pool_work(tmp_path, experience, place)) == known
     reader.close()

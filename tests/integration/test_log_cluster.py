@@ -69,7 +69,6 @@ async def test_a_killed_leader_loses_doubles_and_reorders_nothing(folder: Path, 
             async with Follower(other) as follower:
                 async for step in follower:
                     followed.extend(record.sequence for record in step.records)
-                    assert step.deleted == 0
                     if step.through >= COUNT:
                         return
 

@@ -10,10 +10,10 @@ from weft.log.connection import Connection, connect
 from weft.log.reading import read_matching
 from weft.readmodel.model import ReadModel
 from weft.replay.reviving import chosen, dead_letters, revive
-from weft.runtime.deriving import Worker
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
-from weft.runtime.worker import run_worker
+from weft.workers.work_context import Worker
+from weft.workers.worker_loop import run_worker
 from weft_schemas.errors import InvalidInput
 from weft_schemas.events import EnvelopeEvent, ParkedEvent
 

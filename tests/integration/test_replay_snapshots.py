@@ -27,7 +27,7 @@ from weft.readmodel.store import get_meta
 from weft.replay.erasing import erase, plan
 from weft.replay.exporting import export
 from weft.replay.forking import fork
-from weft.replay.snapshots import KEPT, Bucket, take
+from weft.replay.snapshots import RETAINED, Bucket, take
 from weft.replay.trimming import trim, trimmed_before
 from weft_schemas.errors import ConfigurationError, Conflict, NotFound
 from weft_schemas.events import ErasedEvent, encode_event
@@ -102,12 +102,12 @@ async def test_without_a_snapshot_that_fits_it_says_so(log: Connection, folder: 
 
 
 async def test_old_snapshots_go(log: Connection, folder: Path) -> None:
-    for round in range(KEPT + 2):
+    for round in range(RETAINED + 2):
         await publish(log, "s", turns(2, first=2 * round))
         newest = await snapshot_of(log, folder)
     async with Bucket(log) as bucket:
         kept = await bucket.snapshots()
-    assert [one.sequence for one in kept] == [2 * (KEPT + 2), 2 * (KEPT + 1)]
+    assert [one.sequence for one in kept] == [2 * (RETAINED + 2), 2 * (RETAINED + 1)]
     assert kept[0].name == newest.name
     assert len(list(Generations(folder).folder.glob("*.sqlite"))) <= 2
 

@@ -12,7 +12,7 @@ PATIENCE = 120.0
 
 SLEEPER = """
 import pathlib, signal, sys, time
-from weft.runtime.parent_death import die_with_parent
+from weft.parent_death import die_with_parent
 die_with_parent()
 name = pathlib.Path(sys.argv[1])
 signal.signal(signal.SIGTERM, lambda *_: (name.with_suffix('.drained').touch(), sys.exit(0)))

@@ -14,11 +14,11 @@ from weft.log.consuming import Consumer
 from weft.log.following import Follower
 from weft.log.pulling import Puller
 from weft.log.topology import provision
-from weft.runtime import watchdog
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
-from weft.runtime.watchdog import StreamLost, Watchdog
-from weft.runtime.worker import run_worker
+from weft.workers import watchdog
+from weft.workers.watchdog import StreamLost, Watchdog
+from weft.workers.worker_loop import run_worker
 from weft_schemas.subjects import STREAM
 
 

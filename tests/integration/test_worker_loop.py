@@ -20,10 +20,10 @@ from tests.integration.logged import (
 
 from weft.log.api import call
 from weft.log.connection import Connection, connect
-from weft.runtime.deriving import SUSPECT_DELIVERIES
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
-from weft.runtime.worker import run_worker
+from weft.workers.work_context import SUSPECT_DELIVERIES
+from weft.workers.worker_loop import run_worker
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.events import EnvelopeEvent, ParkedEvent
 from weft_schemas.subjects import STREAM, item_subject

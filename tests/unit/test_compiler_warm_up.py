@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from weft import replica_service
 from weft.compiler import warm_up
 from weft.compiler.compile import compile_pack
 from weft.compiler.context import compile_context
 from weft.readmodel.model import ReadModel, records_of
+from weft.replica_service import service
 from weft.runtime.replica import Replica
 from weft_schemas.compile import ContextPack
 from weft_schemas.items import ContextItem, ItemKind
@@ -53,7 +53,7 @@ async def test_a_process_starts_without_a_read_model_and_beside_a_session_that_f
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Replica(tmp_path) as replica:
-        await replica_service._rehearse_recent(replica)
+        await service._rehearse_recent(replica)
         assert not caplog.records
 
         def failing(model: ReadModel) -> None:
@@ -63,6 +63,6 @@ async def test_a_process_starts_without_a_read_model_and_beside_a_session_that_f
             work(ReadModel.in_memory([]))
 
         monkeypatch.setattr(replica, "read", read)
-        monkeypatch.setattr(replica_service, "rehearse_recent", failing)
-        await replica_service._rehearse_recent(replica)
+        monkeypatch.setattr(service, "rehearse_recent", failing)
+        await service._rehearse_recent(replica)
     assert "could not be compiled" in caplog.text

@@ -66,7 +66,7 @@ async def test_the_log_is_written_back_though_somebody_always_reads(
         ]
         records = records_of(items, "acme", "s1", first)
         through = first + IN_EACH - 1
-        await writer.fold(Followed(records, through, 0, StreamIdentity("t", through)))
+        await writer.fold(Followed(records, through, StreamIdentity("t", through)))
         sizes.append((tmp_path / "a.sqlite-wal").stat().st_size)
         await asyncio.sleep(0.005)
     await writer.close()
@@ -77,7 +77,7 @@ async def test_the_log_is_written_back_though_somebody_always_reads(
 def turn(sequence: int) -> Followed:
     items = [ContextItem(f"i{sequence}", ItemKind.USER_TURN, "Where is it?")]
     records = records_of(items, "acme", "s1", sequence)
-    return Followed(records, sequence, 0, StreamIdentity("t", sequence))
+    return Followed(records, sequence, StreamIdentity("t", sequence))
 
 
 async def test_the_log_is_written_back_where_nothing_is_folded(tmp_path: Path, monkeypatch):

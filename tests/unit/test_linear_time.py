@@ -9,7 +9,7 @@ from tests.growing import LONG, Search, patterns, slow, units
 
 from weft import tokens
 from weft.bodies.clean import clean
-from weft.compiler.ranking.times import times_in
+from weft.compiler.ranking.dates import dates_in
 from weft.firewall.scan import scan
 from weft.memory.derive import facts_of_item
 from weft.passages.json_text import unquoted
@@ -90,7 +90,7 @@ def test_what_reads_whole_json_is_linear(name: str, form: str) -> None:
 
 
 def test_the_times_of_a_query_are_read_in_linear_time() -> None:
-    assert slow(times_in.__wrapped__, ["1 may ", "may 1 ", "2024-01 ", "in may "], LONG) is None
+    assert slow(dates_in.__wrapped__, ["1 may ", "may 1 ", "2024-01 ", "in may "], LONG) is None
 
 
 ALL = {name: (pattern, work) for name, pattern, work in patterns(ELSEWHERE)}

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from weft.file_lock import FileLock
 from weft.readmodel.fold import Fold
-from weft.readmodel.generations import Generations, Lock, Reader, reader_lock
+from weft.readmodel.generations import Generations, Reader, reader_lock
 from weft.readmodel.model import records_of
 from weft.readmodel.store import open_writer
 from weft_schemas.errors import Unavailable
@@ -51,7 +52,7 @@ def test_a_swap_while_a_reader_opens_is_not_noticed(
     generations.publish(old)
     new = made(generations, "new")
     current = Generations.current
-    sweeping = Lock(old.with_name(f"{old.name}.readers"))
+    sweeping = FileLock(old.with_name(f"{old.name}.readers"))
 
     def then_swapped(self: Generations) -> Path | None:
         found = current(self)

@@ -55,7 +55,7 @@ def flip(path: Path, at: int) -> None:
 
 def test_a_flipped_byte_anywhere_is_damage(path: Path, db: sqlite3.Connection) -> None:
     pages = PageChecksums(path)
-    pages.note_all()
+    pages.store_all()
     fold(db, 1)
     assert written_back(pages, db)
     size = path.stat().st_size
@@ -69,7 +69,7 @@ def test_a_flipped_byte_anywhere_is_damage(path: Path, db: sqlite3.Connection) -
 
 def test_what_the_writer_writes_is_no_damage(path: Path, db: sqlite3.Connection) -> None:
     pages, reader = PageChecksums(path), PageChecksums(path)
-    pages.note_all()
+    pages.store_all()
     for batch in range(5):
         fold(db, 1 + 200 * batch)
         assert written_back(pages, db)
@@ -85,7 +85,7 @@ def test_where_a_reader_holds_the_writer_up_the_rest_is_noted_later(
     path: Path, db: sqlite3.Connection
 ) -> None:
     pages = PageChecksums(path)
-    pages.note_all()
+    pages.store_all()
     fold(db, 1)
     with closing(open_reader(path)) as reading:
         reading.execute("BEGIN")
@@ -99,7 +99,7 @@ def test_where_a_reader_holds_the_writer_up_the_rest_is_noted_later(
 
 def test_another_s_write_is_seen_by_a_look_at_the_file(path: Path, db: sqlite3.Connection) -> None:
     pages, reader = PageChecksums(path), PageChecksums(path)
-    pages.note_all()
+    pages.store_all()
     fold(db, 1)
     written_back(pages, db)
     reader.check_if_touched()
@@ -112,7 +112,7 @@ def test_what_changes_without_a_trace_is_found_by_looking_on(
     path: Path, db: sqlite3.Connection
 ) -> None:
     pages = PageChecksums(path)
-    pages.note_all()
+    pages.store_all()
     fold(db, 1)
     written_back(pages, db)
     before = path.stat()
@@ -121,14 +121,14 @@ def test_what_changes_without_a_trace_is_found_by_looking_on(
     PageChecksums(path).check_if_touched()
     looks = before.st_size // 8_192 + 1
     with pytest.raises(Corrupt):
-        list(map(pages.look, [8_192] * looks))
+        list(map(pages.check_next, [8_192] * looks))
 
 
 def test_damage_is_not_written_over_and_so_taken_for_right(
     path: Path, db: sqlite3.Connection
 ) -> None:
     pages = PageChecksums(path)
-    pages.note_all()
+    pages.store_all()
     fold(db, 1)
     written_back(pages, db)
     fold(db, 201)
@@ -142,7 +142,7 @@ def dies_writing_back(
 ) -> None:
     """The pages are in the file, their checksums are not."""
     with monkeypatch.context() as dying:
-        dying.setattr(PageChecksums, "_note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        dying.setattr(PageChecksums, "_update", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             written_back(pages, db)
 
@@ -151,13 +151,13 @@ def test_a_writer_that_dies_while_it_writes_back_leaves_no_false_damage(
     path: Path, db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages = PageChecksums(path)
-    pages.note_all()
+    pages.store_all()
     fold(db, 1)
     dies_writing_back(pages, db, monkeypatch)
     PageChecksums(path).check_if_touched()
     PageChecksums(path).check()
     again = PageChecksums(path)
-    again.settle()
+    again.recover()
     again.check()
     fold(db, 201)
     assert written_back(again, db)
@@ -167,16 +167,16 @@ def test_a_writer_that_dies_while_it_writes_back_leaves_no_false_damage(
 def test_what_rots_while_it_is_written_back_is_not_taken_for_right(
     path: Path, db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pages, noting = PageChecksums(path), PageChecksums._note
-    pages.note_all()
+    pages, updating = PageChecksums(path), PageChecksums._update
+    pages.store_all()
     fold(db, 1)
 
     def late(*given: object, **named: object) -> None:
         flip(path, 4_200)
-        noting(*given, **named)  # type: ignore[arg-type]
+        updating(*given, **named)  # type: ignore[arg-type]
 
     with monkeypatch.context() as rotting:
-        rotting.setattr(PageChecksums, "_note", late)
+        rotting.setattr(PageChecksums, "_update", late)
         with pytest.raises(Corrupt, match="page 2 is damaged"):
             written_back(pages, db)
     with pytest.raises(Corrupt, match="page 2 is damaged"):
@@ -187,19 +187,19 @@ def test_what_rots_while_nobody_settles_it_is_not_taken_for_right(
     path: Path, db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages = PageChecksums(path)
-    pages.note_all()
+    pages.store_all()
     fold(db, 1)
     dies_writing_back(pages, db, monkeypatch)
     flip(path, 4_200)
     with pytest.raises(Corrupt, match="page 2 is damaged"):
-        PageChecksums(path).settle()
+        PageChecksums(path).recover()
 
 
 def test_a_writer_that_closes_leaves_all_in_the_file_though_a_reader_has_it_open(
     path: Path, db: sqlite3.Connection
 ) -> None:
     pages = PageChecksums(path)
-    pages.note_all()
+    pages.store_all()
     fold(db, 1)
     with closing(open_reader(path)):
         pages.close(db)
@@ -214,7 +214,7 @@ def test_readers_that_hold_the_writer_up_anywhere_make_no_false_damage(
 ) -> None:
     """What SQLite writes back is what its write-ahead log was read to say, whatever it does."""
     chance, pages, at = random.Random(seed), PageChecksums(path), 1
-    pages.note_all()
+    pages.store_all()
     reading: list[sqlite3.Connection] = []
     for _ in range(120):
         match chance.choice(["fold", "delete", "undo", "read", "leave", "back", "back", "vacuum"]):
@@ -239,7 +239,7 @@ def test_readers_that_hold_the_writer_up_anywhere_make_no_false_damage(
             case "back":
                 written_back(pages, db)
                 PageChecksums(path).check()
-                pages.look(1 << 30)
+                pages.check_next(1 << 30)
     for reader in reading:
         reader.close()
     assert written_back(pages, db)
@@ -247,7 +247,7 @@ def test_readers_that_hold_the_writer_up_anywhere_make_no_false_damage(
 
 
 def test_damaged_checksums_are_damage(path: Path, db: sqlite3.Connection) -> None:
-    PageChecksums(path).note_all()
+    PageChecksums(path).store_all()
     flip(path.with_name(f"{path.name}.checksums"), 10)
     with pytest.raises(Corrupt, match="checksums"):
         PageChecksums(path).check()

@@ -37,7 +37,7 @@ def test_what_is_remembered_is_taken_once_without_the_log() -> None:
 
 
 def test_the_oldest_are_forgotten_first_and_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raw_bodies, "KEPT", 8)
+    monkeypatch.setattr(raw_bodies, "MOST_CHARACTERS", 8)
     log = Log(at_1="first", at_2="other")
     bodies = RawBodies(log.read)
     bodies.add(1, "first")
@@ -49,7 +49,7 @@ def test_the_oldest_are_forgotten_first_and_read_again(monkeypatch: pytest.Monke
 
 
 def test_what_is_taken_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raw_bodies, "KEPT", 10)
+    monkeypatch.setattr(raw_bodies, "MOST_CHARACTERS", 10)
     log = Log()
     bodies = RawBodies(log.read)
     for sequence in range(20):

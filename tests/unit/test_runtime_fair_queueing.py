@@ -29,7 +29,7 @@ async def test_a_tenant_takes_its_share_and_no_more() -> None:
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
-    assert not shares._doors
+    assert not shares._queues
 
 
 async def test_a_session_that_waits_keeps_no_other_of_its_tenant_waiting() -> None:
@@ -65,13 +65,13 @@ async def test_who_crowds_is_told_only_where_others_are_about() -> None:
     async with turns.turn("acme"):
         waiting = [asyncio.create_task(begun_turn(turns, "acme")) for _ in range(3)]
         await asyncio.sleep(0)
-        assert not turns.crowds("acme")
+        assert not turns.is_crowding("acme")
         waiting.append(asyncio.create_task(begun_turn(turns, "rival")))
         await asyncio.sleep(0)
-        assert turns.crowds("acme")
-        assert not turns.crowds("rival")
+        assert turns.is_crowding("acme")
+        assert not turns.is_crowding("rival")
     await asyncio.gather(*waiting)
-    assert not turns.crowds("acme")
+    assert not turns.is_crowding("acme")
 
 
 async def test_who_leaves_while_waiting_keeps_no_turn() -> None:

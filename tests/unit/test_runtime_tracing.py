@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from weft.compiler.retrieval_span import retrieval_span
 from weft.log.record import LogRecord
 from weft.log.trace_context import current_trace
 from weft.runtime.settings import Settings, read_settings
@@ -20,7 +21,8 @@ PAYLOAD = b'{"id": "r1", "text": "secret", "metadata": {"call_id": "c1"}}'
 
 def traced(folder: Path, content: bool) -> list[dict]:
     tracing = Tracing("compiler", Settings(traces=f"file:{folder}", trace_content=content))
-    with tracing.retrieval("s1", "the query") as made:
+    query = "the query" if tracing.shows_content else ""
+    with retrieval_span(tracing.tracer, "s1", query) as made:
         made(b'{"sequence": 7, "stats": {"prompt_tokens": 120}}')
     record = LogRecord(5, "w.in.3.acme.s1.tool_result", 0, PAYLOAD, traceparent=TRACE)
     span = tracing.event(record)
@@ -45,7 +47,7 @@ def test_without_a_setting_nothing_is_traced() -> None:
     tracing = Tracing("firewall", Settings())
     record = LogRecord(5, "w.in.3.acme.s1.tool_result", 0, PAYLOAD, traceparent=TRACE)
     assert tracing.event(record) is None
-    with tracing.retrieval("s1", "q") as made:
+    with retrieval_span(tracing.tracer, "s1", "q") as made:
         made(b"not looked at")
     tracing.close()
 

@@ -216,4 +216,5 @@ def test_any_record_is_read_or_refused(made: list[tuple[str, Any, dict[str, Any]
         LogRecord("t", "1", name, at, held, body) for at, (name, body, held) in enumerate(made)
     ]
     found = converted(Joining().spans("t", records))
-    assert set(found.sessions) <= {"trace-t"}
+    named = {str(value) for _, _, held in made for value in held.values()}  # as by `session.id`
+    assert set(found.sessions) <= {"trace-t"} | named

@@ -157,8 +157,8 @@ async def _read_model(settings: Settings) -> list[Check]:
         size = path.stat().st_size / (1 << 20)
         found = f"{path.name}, {size:.0f} MiB, is sound, at sequence {sequence}"
         checks = [Check(name, "ok", found)]
-    if generations.mended():
-        checks.append(Check(name, "note", f"it was made anew once: {generations.mended()}"))
+    if generations.last_damage():
+        checks.append(Check(name, "note", f"it was made anew once: {generations.last_damage()}"))
     return checks
 
 

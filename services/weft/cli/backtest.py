@@ -64,7 +64,7 @@ def backtest(policy: Path, since: str, processes: int, as_json: bool, settings: 
 
 def since_ns(text: str) -> int:
     """Nanoseconds since 1970 UTC of a time, or of so long ago. Raises `InvalidInput`."""
-    from weft.log.time_to_sequence import parse_time
+    from weft.replay.time_to_sequence import parse_time
 
     if not text:
         return 0

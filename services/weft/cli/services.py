@@ -18,7 +18,7 @@ SERVICES = {
     "summarizer": "weft.summarizer.worker:service",
     "memory": "weft.memory.worker:service",
     "indexer": "weft.indexer.worker:service",
-    "compiler": "weft.replica_service:service",
+    "compiler": "weft.replica_service.service:service",
     "router": "weft.router.service:service",
 }
 """Service → the coroutine function that runs it until its process is told to stop."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from weft.client.catalogues import newest_catalogue
 from weft.client.confirmation import Confirmation, confirmation, distinct, settlement
 from weft.client.histories import Histories, OnEdit, PublishedMessages
 from weft.client.lazy_connection import LazyConnection
@@ -24,7 +25,6 @@ from weft.log.record import LogRecord
 from weft.log.trace_context import current_trace
 from weft.messages.offered import OfferedTools
 from weft.messages.reading import Format, Messages, draft
-from weft.runtime.catalogues import newest_catalogue
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.policies import grants_in_force, policy_in_force
 from weft.runtime.request_client import Reply, ask

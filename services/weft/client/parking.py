@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from weft.client.durable_lines import decoded_lines, write_durably
+from weft.durable_files import decoded_lines, write_durably
 from weft_schemas.errors import Forbidden, InvalidInput
 from weft_schemas.items import ContextItem
 

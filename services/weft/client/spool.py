@@ -8,7 +8,6 @@ ids again, which changes nothing. A fourth holds what a server refused.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Literal
 
 import msgspec
 
-from weft.client.durable_lines import decoded_lines, write_durably
 from weft.client.parking import Parked, Parking
+from weft.durable_files import decoded_lines, write_durably
+from weft.file_lock import FileLock
 from weft_schemas.errors import Unavailable
 from weft_schemas.ids import digest
 from weft_schemas.items import ContextItem
@@ -107,11 +107,10 @@ class Spool:
 @contextlib.contextmanager
 def _locked(path: Path, wait: bool = True) -> Iterator[None]:
     """While nobody else has the lock. Raises `Unavailable` where it is not to be waited for."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = FileLock(path)
+    if not lock.acquire(wait):
+        raise Unavailable(f"another process sends what is spooled in {path.parent}")
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
-    except BlockingIOError:
-        raise Unavailable(f"another process sends what is spooled in {path.parent}") from None
     finally:
-        os.close(descriptor)
+        lock.release()

@@ -1,5 +1,5 @@
-"""One try at what a request asks, over a read model: the same function in the service's loop and in
-a process of the pool, so that the answer has the same bytes wherever it was made.
+"""One attempt at a request, over a read model: the same function in the service's loop and in a
+process of the pool, so the answer has the same bytes wherever it is made.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from weft_schemas.policy import ContextPolicy
 
 
 class CompileTask(msgspec.Struct, frozen=True):
-    """A compile to be tried."""
+    """A compile to attempt."""
 
     tenant: str
     session: str
     request: CompileRequest
     key: bytes
-    """The deployment's secret that fences are made with."""
+    """The deployment's secret, with which fences are made."""
     base: bytes = b""
-    """The record of the pack that `request.stable_from` names, empty where it is unknown."""
+    """The record of the pack that `request.stable_from` names, empty if it is unknown."""
     is_late: bool = False
     """Whether the request has waited long enough."""
     principal: str = ""
     """The requester; empty if the subject names none."""
     item: str | None = None
-    """The item that is to be explained; None if the pack is wanted."""
+    """The item to explain; None for a pack."""
 
 
 class CompileResult(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class CompileResult(msgspec.Struct, frozen=True):
     """The sequence that was read."""
     id: str
     audit: bytes
-    """The record by which it can be reproduced."""
+    """The record from which it can be reproduced."""
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -60,9 +60,9 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 def attempt(model: ReadModel, task: CompileTask) -> CompileResult | None:
-    """The answer; None where items that the request waits for are not settled and there is time
-    left. Raises `NotFound` for a session or item that is not there, `Unavailable` for one that is
-    not folded yet, `Forbidden` where a policy is loosened, or a scope named, by who may not."""
+    """The answer; None if items that the request waits for are not settled and there is time left.
+    Raises `NotFound` for a missing session or item, `Unavailable` for one that is not folded yet,
+    `Forbidden` if the requester may not loosen the policy or use a scope."""
     ready = ready_for(model, task)
     return None if ready is None else answered(ready, task)
 
@@ -106,8 +106,7 @@ def answered(ready: Ready, task: CompileTask) -> CompileResult:
 
 
 def recorded(payload: bytes) -> CompileAudit | None:
-    """None if there is none, if another program stored something else there, or a newer release
-    something more."""
+    """The audit; None if there is none, or it was written by another program or a newer release."""
     try:
         return msgspec.json.decode(payload, type=CompileAudit)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -115,7 +114,7 @@ def recorded(payload: bytes) -> CompileAudit | None:
 
 
 def explained(item_id: str, compilation: Compilation) -> ExplainReply:
-    """Read from the pack's own stats, so that it cannot say anything else than they do."""
+    """The explanation, read from the pack's own stats, so that the two agree."""
     pack = compilation.pack
     included = candidate = False
     signals: tuple[Signal, ...] = ()
@@ -162,7 +161,7 @@ def _unknown(session: str, request: CompileRequest, folded: int, erased: int) ->
 def _with_rights(
     compilation: Compilation, principal: str, loosened: tuple[str, ...]
 ) -> Compilation:
-    """Adds the requester, and what was loosened for it, to the audit."""
+    """Adds the requester and what was loosened to the audit."""
     if not principal:
         return compilation
     audit = msgspec.structs.replace(
@@ -172,7 +171,7 @@ def _with_rights(
 
 
 def _with_unfolded(compilation: Compilation, after: int) -> Compilation:
-    """Names what the caller waits for and the read model does not hold yet."""
+    """Names what the caller waits for and the read model does not have yet."""
     pack = compilation.pack
     if pack.sequence >= after or compilation.audit.request.as_of is not None:
         return compilation

@@ -1,5 +1,4 @@
-"""Stage 5: the renditions in which each item may be shown, and what each costs. Selection chooses
-among them."""
+"""Stage 5: the renditions of each item and their costs, among which selection chooses."""
 
 from __future__ import annotations
 
@@ -9,7 +8,8 @@ from functools import partial
 from weft.compiler.header import entries_above
 from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
-from weft.compiler.ranking.worth import arguments_used, asked_fields
+from weft.compiler.ranking.loops import next_entries
+from weft.compiler.ranking.value_weights import arguments_used, asked_fields
 from weft.compiler.rendering.cost import PromptCost
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.tools import parameter_names
@@ -24,7 +24,7 @@ from weft_schemas.policy import shown_up_to
 
 
 def choice_of(state: State) -> Choice:
-    """What selection may choose from, with the cost of each rendition."""
+    """The renditions to choose from, with the cost of each."""
     request, rows = state.request, [row for group in state.groups for row in group.rows]
     profile, count = PROFILES[request.phase], counter(state.view.encoding)
     again = repeated(state.groups, state.redacted)
@@ -51,6 +51,7 @@ def choice_of(state: State) -> Choice:
             _passages(state, rows),
             frozenset(state.question.terms),
             arguments_used(rows),
+            next_entries(state.groups) if profile.objective.values else (),
         ),
         shapes=shapes,
         pinned=tuple(state.pinned()),

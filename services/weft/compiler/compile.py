@@ -47,11 +47,9 @@ def compile_pack(
     key: bytes = b"",
     base: CompileAudit | None = None,
 ) -> Compilation:
-    """The pack for a request over a view, and its audit event.
-
-    `key` is the deployment's secret that fences are made with. `base` is the audit of the pack
-    that `request.stable_from` names, null where it is unknown.
-    """
+    """The pack for a request over a view, and its audit event. `key` is the deployment's secret,
+    with which fences are made. `base` is the audit of the pack that `request.stable_from` names,
+    None if it is unknown."""
     state = _candidates(readable(view, request), request, key, base)
     _close(state)
     _apply_sensitivity(state)
@@ -79,7 +77,7 @@ def budget_of(request: CompileRequest, policy: ContextPolicy) -> int:
 def _candidates(
     view: SessionView, request: CompileRequest, key: bytes, base: CompileAudit | None
 ) -> State:
-    """Which items are looked at."""
+    """Find the items to consider."""
     version, policy = view.policy() if request.policy is None else (0, request.policy)
     budget = budget_of(request, policy)
     question = understand(request.query or _situation(view))
@@ -111,8 +109,8 @@ def _apply_sensitivity(state: State) -> None:
 
 
 def _apply_phase_rules(state: State) -> None:
-    """Drop the kinds that the phase does not show, and plans and facts that newer ones have
-    replaced. Of an item with several facts only the replaced facts are dropped."""
+    """Drop the kinds that the phase does not show, and replaced plans and facts. Of an item with
+    several facts only the replaced ones are dropped."""
     phase = state.request.phase
     state.statements = newest_statements(state.view, state.groups)
     replaced = superseded(state.view, state.groups, state.statements)

@@ -24,9 +24,9 @@ def compile_context(
 ) -> ContextPack:
     """The pack for one session's events, which get the sequences 1, 2, 3, … in their order.
 
-    A tool result shows only through its envelope: where no `EnvelopeEvent` whose origin names its
-    sequence is among the events, the pack names it as pending. `policy` goes before the request's
-    own and before one among the events; `key` makes the fences.
+    A tool result is shown only through its envelope: without an `EnvelopeEvent` whose origin names
+    its sequence, the pack names it as pending. `policy` has priority over the request's and the
+    events'; `key` makes the fences.
     """
     if policy is not None:
         request = msgspec.structs.replace(request, policy=policy)

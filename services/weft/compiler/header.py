@@ -14,7 +14,7 @@ from weft_schemas.compile import PackEntry
 
 
 def entries_above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[PackEntry, ...]:
-    """Memory and tools; the base's memory as long as it is current and fits the budget."""
+    """Memory and tools. The base's memory is kept while it is current and fits the budget."""
     share = state.policy.memory.header_share
     base = state.base if state.prefix.shown else None
     header = frozen_header(state.view, base, state.policy) if base is not None else None
@@ -31,7 +31,7 @@ def entries_above(state: State, rows: Sequence[ItemRow], count: Count) -> tuple[
 
 
 def _told(state: State, rows: Sequence[ItemRow]) -> frozenset[str]:
-    """Ids of the items that may replace facts of the header: none if the budget holds both."""
+    """Ids of the items that may replace facts of the header; none if the budget holds both."""
     tokens = sum(max(row.whole_tokens, 0) + LABEL for row in rows)
     has_room = tokens <= state.budget * (1 - state.policy.memory.header_share)
     return frozenset(() if has_room else (row.id for row in rows))

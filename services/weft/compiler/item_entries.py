@@ -1,5 +1,6 @@
 """From an item and its rendition to its entry in the pack: the section, the fence, the signals, and
-the call that a result answers."""
+the call that a result answers.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def entries_of(
     shown: Shown,
     key: bytes,
 ) -> list[PackEntry]:
-    """The entries of these renditions, as a compile made them; `above` are memory and tools."""
+    """The entries of these renditions; `above` are memory and tools."""
     groups = close(view, view.rows(shown), Ledger())
     flags = flags_among(view, groups)
     groups, _ = withhold(groups, flags, policy, Ledger())

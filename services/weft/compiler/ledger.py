@@ -10,13 +10,13 @@ from weft_schemas.compile import DroppedItem
 
 
 class Ledger:
-    """Which items were considered and which were dropped, with the first reason for each."""
+    """The items considered, and those dropped with the first reason for each."""
 
     def __init__(self) -> None:
         self.total = 0
         """Candidates after dependency closure."""
         self.closures = 0
-        """Of these, how many came because a call or a result needed them."""
+        """How many of these came because a call or a result needed them."""
         self.repeats = 0
         """Results that are shown as a reference to a later, equal one."""
         self.notes: list[str] = []

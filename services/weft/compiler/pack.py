@@ -14,8 +14,8 @@ from weft.compiler.stats import stats_of
 from weft_schemas.compile import ContextPack, PendingItem
 from weft_schemas.ids import digest
 
-CODE_VERSION = "18"
-"""Raised whenever the same view and request would give another selection."""
+CODE_VERSION = "19"
+"""Raise it if the same view and request would give another selection."""
 
 
 def pack_of(state: State, costed: Costed, choice: Choice, shown: Shown) -> ContextPack:

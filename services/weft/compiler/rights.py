@@ -1,5 +1,6 @@
-"""What a request may ask for: its own policy, and one of the past, may tighten the policy in force;
-to loosen it is the operator's right."""
+"""What a request may use. A policy of its own, or of the past, may tighten the policy in force;
+only the operator may loosen it.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from weft_schemas.policy import ContextPolicy
 def within_grants(
     model: ReadModel, view: SessionView, request: CompileRequest, principal: str
 ) -> CompileRequest:
-    """The request narrowed to the scopes that are granted now to who asks. Raises `Forbidden` where
-    it names one that is not."""
+    """The request, limited to the scopes that are granted to the requester now. Raises `Forbidden`
+    if it names another scope."""
     grants = model.view(view.tenant, view.session).grants()
     if not isinstance(request.scopes, msgspec.UnsetType):
         for scope in request.scopes:
@@ -38,8 +39,8 @@ def within_grants(
 
 
 def floor_of(view: SessionView, request: CompileRequest, principal: str) -> Sensitivity:
-    """The sensitivity floor of a request of now, before its policy is judged: nobody but the
-    operator gets above the one in force."""
+    """The sensitivity floor before the request's policy is checked: only the operator's may be
+    above the one in force."""
     in_force = view.policy()[1].sensitivity_floor
     own = in_force if request.policy is None else request.policy.sensitivity_floor
     return own if principal == OPERATOR else min(own, in_force, key=lambda one: one.level)
@@ -48,8 +49,8 @@ def floor_of(view: SessionView, request: CompileRequest, principal: str) -> Sens
 def policy_of(
     model: ReadModel, view: SessionView, request: CompileRequest, principal: str
 ) -> tuple[ContextPolicy, tuple[str, ...]]:
-    """The policy that a compile over this view goes by, and what of the one in force now it
-    loosens. Raises `Forbidden` where that is not the operator's."""
+    """The policy of a compile over this view, and what it loosens of the one in force now. Raises
+    `Forbidden` if the requester may not do that."""
     policy = request.policy or view.policy()[1]
     if request.policy is None and request.as_of is None:
         return policy, ()

@@ -1,8 +1,6 @@
-"""The compiler as a service: reads the replica's newest generation and answers `compile`,
-`explain` and `status`.
-
-The reply to a compile waits for the acknowledgement of its audit event, so that every pack that
-anybody holds can be reproduced.
+"""The compiler as a service: reads the replica's newest generation and answers `compile`, `explain`
+and `status`. The reply to a compile waits for the acknowledgement of its audit event, so every pack
+can be reproduced.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ from weft.compiler.attempt import (
     is_short_work,
     ready_for,
 )
+from weft.compiler.retrieval_span import retrieval_span
 from weft.compiler.rights import floor_of
 from weft.compiler.work_estimate import is_judged_here
 from weft.log.connection import Connection
@@ -34,7 +33,7 @@ from weft.readmodel.status import sessions_of, status
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
-from weft.runtime.replica import Replica, apart
+from weft.runtime.replica import Replica, pool_work
 from weft.runtime.request_client import ask
 from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import ReceivedRequest
@@ -92,8 +91,9 @@ class Compiler:
         self._after_publish = crash_point("compiler.after_publish")
 
     async def compile(self, asked: ReceivedRequest[CompileRequest]) -> msgspec.Raw:
-        """The pack, recorded. Raises `NotFound` for a session that the log does not hold."""
-        with self._tracing.retrieval(asked.session, asked.request.query) as made:
+        """The pack, recorded. Raises `NotFound` for a session that is not in the log."""
+        query = asked.request.query if self._tracing.shows_content else ""
+        with retrieval_span(self._tracing.tracer, asked.session, query) as made:
             answer = await self._answered(asked, await self._routed(asked, asked.request))
             self._after_work()
             await self._audits.record(asked.tenant, asked.session, answer)
@@ -103,7 +103,7 @@ class Compiler:
 
     async def explain(self, asked: ReceivedRequest[ExplainRequest]) -> msgspec.Raw:
         """What the compile would do with one item; nothing is recorded. Raises `NotFound` for a
-        session or an item that is not there at the sequence read."""
+        session or item that does not exist at the sequence read."""
         inner = await self._routed(asked, asked.request.request)
         answer = await self._answered(asked, inner, asked.request.item_id)
         return msgspec.Raw(answer.body)
@@ -125,9 +125,10 @@ class Compiler:
             if asked.is_tenants and asked.principal != OPERATOR:
                 processes = tuple(map(as_told, processes))
             found = msgspec.structs.replace(found, processes=processes)
-        # Unset where there is nothing to tell: a client of an older release knows no such field.
-        mended = "" if asked.is_tenants and asked.principal != OPERATOR else self._replica.mended()
-        return msgspec.structs.replace(found, rebuilt=mended or msgspec.UNSET)
+        if asked.is_tenants and asked.principal != OPERATOR:
+            return found
+        # Unset without damage: a client of an older release does not know this field.
+        return msgspec.structs.replace(found, rebuilt=self._replica.last_damage() or msgspec.UNSET)
 
     async def sessions(self, asked: ReceivedRequest[SessionsRequest]) -> SessionsReply:
         """The tenant's sessions that this replica has folded, a page of them."""
@@ -136,11 +137,9 @@ class Compiler:
         )
 
     async def _routed(self, asked: ReceivedRequest[Any], request: CompileRequest) -> CompileRequest:
-        """The request with what the router says of its catalogue: cards to choose from, or the
-        chosen tool with the session's values. The past (`as_of`) is compiled from the log alone.
-
-        Raises `NotFound` for an unknown catalogue or tool, `Unavailable` without a router.
-        """
+        """The request with the router's answer for its catalogue: cards to choose from, or the
+        chosen tool with the session's values. The past (`as_of`) is compiled without a router.
+        Raises `NotFound` for an unknown catalogue or tool, `Unavailable` without a router."""
         if not request.catalog or request.as_of is not None:
             return request
         tenant, session = asked.tenant, asked.session
@@ -159,8 +158,8 @@ class Compiler:
         return request
 
     async def _latest_turn(self, asked: ReceivedRequest[Any], request: CompileRequest) -> str:
-        """What the user said last, to route by where no query is given; empty where that is too
-        sensitive to be shown."""
+        """The latest user turn, by which to route without a query; empty if it is too sensitive to
+        show."""
         await self._replica.reach(request.after, self._replica.deadline(request.timeout))
 
         def read(model: ReadModel) -> str:
@@ -174,8 +173,8 @@ class Compiler:
     async def _answered(
         self, asked: ReceivedRequest[Any], request: CompileRequest, item: str | None = None
     ) -> CompileResult:
-        """Waits for the sequence that the request names, then compiles: here if that is short
-        work, else in a process."""
+        """Wait for the sequence that the request names, then compile: here if that is short work,
+        else in a process of the pool."""
         tenant, session = asked.tenant, asked.session
         base = await self._audits.find(tenant, session, request.stable_from)
         task = CompileTask(
@@ -187,11 +186,11 @@ class Compiler:
             if self._replica.is_late(deadline):
                 task = msgspec.structs.replace(task, is_late=True)
             outcome: CompileResult | _Not = _Not.SHORT
-            is_apart = self._pool.is_apart(tenant, self._replica.crowds(tenant))
-            if not is_apart and is_judged_here(request):
+            is_isolated = self._pool.is_isolated(tenant, self._replica.is_crowding(tenant))
+            if not is_isolated and is_judged_here(request):
                 outcome = await self._replica.read_here(tenant, partial(self._here, task))
             if outcome is _Not.SHORT:
-                work = apart(self._data_dir, attempt, task)
+                work = pool_work(self._data_dir, attempt, task)
                 outcome = await self._pool.run(tenant, session, work) or _Not.SETTLED
             if isinstance(outcome, CompileResult):
                 return outcome
@@ -203,7 +202,7 @@ class Compiler:
             return _Not.SETTLED
         if not is_short_work(ready, task):
             return _Not.SHORT
-        with self._pool.noted(task.tenant):
+        with self._pool.watched(task.tenant):
             return answered(ready, task)
 
 
@@ -216,7 +215,8 @@ class Audits:
         self._newest: OrderedDict[tuple[str, str, str], bytes] = OrderedDict()
 
     async def record(self, tenant: str, session: str, answer: CompileResult) -> None:
-        """Publish it, and return when it is stored. The same compile again has the same id."""
+        """Publish an audit, and return when it is stored. The same compile again has the same
+        id."""
         subject = audit_subject(tenant, session, "compiled")
         headers = event_headers(answer.id, "weft.compiled", "/weft/compiler")
         await self._publisher.publish(subject, answer.audit, answer.id, headers)
@@ -225,7 +225,7 @@ class Audits:
             self._newest.popitem(last=False)
 
     async def find(self, tenant: str, session: str, pack_id: str | None) -> bytes:
-        """The audit of a pack of this session; empty where it is unknown."""
+        """The audit of a pack of this session; empty if it is unknown."""
         if pack_id is None:
             return b""
         known = self._newest.get((tenant, session, pack_id))

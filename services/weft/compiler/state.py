@@ -1,4 +1,4 @@
-"""What the stages of one compile pass on."""
+"""What the stages of one compile share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class State(msgspec.Struct):
     """Tokens that the prompt may take."""
     question: Question
     key: bytes
-    """The deployment's secret that fences are made with."""
+    """The deployment's secret, with which fences are made."""
     base: CompileAudit | None
     """The audit of the pack that `request.stable_from` names."""
     ledger: Ledger
@@ -37,7 +37,7 @@ class State(msgspec.Struct):
     groups: tuple[Group, ...] = ()
     """The groups not dropped yet."""
     redacted: frozenset[int] = frozenset()
-    """Sequences whose text is the redaction hook's."""
+    """Sequences of the items with the redaction hook's text."""
     scores: dict[int, float] = {}
     """By group key."""
     prefix: Prefix = Prefix()
@@ -46,10 +46,10 @@ class State(msgspec.Struct):
     statements: Statements = NO_STATEMENTS
     """The newest statement of each fact."""
     carried: Carried = Carried()
-    """Reasoning that goes back to its provider; its tokens are off the budget."""
+    """Reasoning that goes back to its provider; its tokens are taken off the budget."""
 
     def pinned(self) -> list[Group]:
-        """The pinned groups, the most important first, policies last, the newest of them first."""
+        """The pinned groups, the most important first; policies last, the newest first."""
         of = {row.sequence: group for group in self.groups for row in group.rows}
         pinned = {of[at].key: of[at] for at in self.candidates.pinned if at in of}
         for group in reversed(self.groups):

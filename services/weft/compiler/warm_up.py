@@ -1,5 +1,6 @@
-"""Compiles before the first request: what is set up at first use (patterns, tokens of common words,
-SQLite's statements and pages) is set up by then."""
+"""Compiles before the first request, which set up patterns, tokens of common words, and SQLite's
+statements and pages.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from weft_schemas.policy import Phase
 _KINDS = (ItemKind.USER_TURN, ItemKind.AGENT_MSG, ItemKind.DOC_SNIPPET)
 _TURNS = 12
 _BUDGET = 120
-"""Tokens: less than the turns have, so that every stage has something to do."""
+"""Tokens: too few for the turns, so that every stage has work."""
 _TEXT = "Where is order A-{0}? It left on 8 May 2023, for {0}.50 EUR; ask orders@example.com."
 
 RECENT = 2
-"""Sessions last active: those that are most likely to be asked for."""
+"""Sessions active last, which are most likely to be requested."""
 
 
 def rehearse(encoding: str) -> None:

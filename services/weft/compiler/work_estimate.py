@@ -1,5 +1,5 @@
-"""Whether a compile is short work, by what it would look at: what is not is done in a process of
-the pool. A guess before the work, from counts that the view has anyway.
+"""Whether a compile is short work; any other is done in a process of the pool. Estimated before the
+work, from counts that the view has.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from weft_schemas.policy import ContextPolicy
 SHORT_BUDGET = 8_000
 """Tokens. At 32,000 it takes 40 ms, at 128,000 300 ms."""
 SHORT_WORDS = 4_000
-"""Of a session that is shown whole at any budget."""
+"""Of a session that is shown whole at any budget, and"""
 SHORT_ITEMS = 500
-"""The same."""
+"""its items."""
 SHORT_QUERY = 4_000
 """Characters. One of 30,000 takes 120 ms."""
 RECENT = 64
-"""Newest items that a compile looks at whatever it is asked."""
+"""Newest items, which every compile considers."""
 SHORT_PASSAGES = 250
-"""Of them: 64 ordinary items have up to 150. One result of 250 KB has 300 to 400, and choosing
+"""Of these: 64 ordinary items have up to 150. One result of 250 KB has 300 to 400, and choosing
 among its parts takes 30 ms."""
 SHORT_TOOLS = 64 * 1024
 """Bytes of the tools on offer: some 130 take 3 ms. 1,000 take 20 ms, a schema of 500 KB 150 ms and
@@ -37,7 +37,7 @@ SHORT_RULES = 16
 
 
 def is_short(view: SessionView, request: CompileRequest, policy: ContextPolicy, base: int) -> bool:
-    """`base`: bytes of the record of the pack that the request starts from."""
+    """`base` is the size of the earlier pack's record in bytes."""
     if len(request.query) > SHORT_QUERY or base > SHORT_BASE:
         return False
     if _tools_size(view, request) > SHORT_TOOLS:
@@ -49,8 +49,8 @@ def is_short(view: SessionView, request: CompileRequest, policy: ContextPolicy, 
 
 
 def is_judged_here(request: CompileRequest) -> bool:
-    """Whether the request's own policy is soon held against the one in force: each of its globs is
-    compiled and compared with every other."""
+    """Whether the request's own policy can be checked quickly: each of its globs is compiled and
+    compared with every other."""
     if request.policy is None:
         return True
     rules = request.policy.firewall
@@ -58,7 +58,7 @@ def is_judged_here(request: CompileRequest) -> bool:
 
 
 def _tools_size(view: SessionView, request: CompileRequest) -> int:
-    """Bytes of what is read of tools."""
+    """Bytes of tools that are read."""
     if not reads_tools(request):
         return 0
     given = (request.tools, request.cards, request.hydration)

@@ -21,7 +21,7 @@ _SIGN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],]')
 _NAME = re.compile(r'\s*+("[^"\\]*+(?:\\.[^"\\]*+)*+")\s*:')
 
 
-class Given(NamedTuple):
+class StatedFact(NamedTuple):
     """A key with its value, and the stretch of the text that gives it, in characters."""
 
     key: str
@@ -45,26 +45,26 @@ def facts_given(metadata: Mapping[str, Any], text: str) -> list[tuple[str, str]]
     return list(found.items())[:_MOST_FACTS]
 
 
-def facts_named(metadata: Mapping[str, Any], text: str) -> list[Given]:
+def facts_named(metadata: Mapping[str, Any], text: str) -> list[StatedFact]:
     """All that is given under a key, in order of the text, repetitions included; nothing of a
     remark: that another begins with the same words makes it no newer value."""
     named = metadata.get("key")
     if isinstance(named, str) and key_from(named):
-        return [_given(named, _plain(metadata.get("value", text)), 0, len(text))]
+        return [_stated_fact(named, _plain(metadata.get("value", text)), 0, len(text))]
     return _from_json(text) or _from_lines(text)
 
 
-def remark(text: str) -> Given:
+def remark(text: str) -> StatedFact:
     """A text that is one fact as it stands."""
-    return _given(note_key(text), text, 0, len(text))
+    return _stated_fact(note_key(text), text, 0, len(text))
 
 
-def _given(name: str, value: str, start: int, end: int) -> Given:
+def _stated_fact(name: str, value: str, start: int, end: int) -> StatedFact:
     key = key_from(name)
-    return Given("" if is_secret(key) else key, " ".join(value.split()), start, end)
+    return StatedFact("" if is_secret(key) else key, " ".join(value.split()), start, end)
 
 
-def _from_json(text: str) -> list[Given]:
+def _from_json(text: str) -> list[StatedFact]:
     if not text.lstrip().startswith("{") or len(text) > _MOST_TEXT:
         return []
     try:
@@ -72,7 +72,7 @@ def _from_json(text: str) -> list[Given]:
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return []
     if isinstance(content.get("key"), str) and "value" in content:
-        return [_given(content["key"], _plain(content["value"]), 0, len(text))]
+        return [_stated_fact(content["key"], _plain(content["value"]), 0, len(text))]
     return [_field(text, start, end) for start, end in _fields(text) if text[start:end].strip()]
 
 
@@ -88,14 +88,14 @@ def _fields(text: str) -> Iterator[tuple[int, int]]:
         depth += (sign in ("{", "[")) - (sign in ("}", "]"))
 
 
-def _field(text: str, start: int, end: int) -> Given:
+def _field(text: str, start: int, end: int) -> StatedFact:
     name = _NAME.match(text, start)
     assert name is not None  # it was decoded as JSON
     value = _plain(msgspec.json.decode(text[name.end() : end]))
-    return _given(msgspec.json.decode(name[1]), value, *_trimmed(text, start, end))
+    return _stated_fact(msgspec.json.decode(name[1]), value, *_trimmed(text, start, end))
 
 
-def _from_lines(text: str) -> list[Given]:
+def _from_lines(text: str) -> list[StatedFact]:
     """All parts between semicolons, or all lines, must be pairs: else it is prose."""
     head = text[:_MOST_TEXT]
     for stretch in (_STRETCH, _LINE):
@@ -104,11 +104,11 @@ def _from_lines(text: str) -> list[Given]:
         pairs = [_PAIR.match(head[start:end]) for start, end in places]
         if pairs and all(pair and len(pair["key"].split()) < 5 for pair in pairs):
             found = [
-                _given(pair["key"], _unless_null(pair["value"]), *place)
+                _stated_fact(pair["key"], _unless_null(pair["value"]), *place)
                 for pair, place in zip(pairs, places, strict=True)
                 if pair
             ]
-            unread = [Given("", "", len(head), len(text))] if len(text) > len(head) else []
+            unread = [StatedFact("", "", len(head), len(text))] if len(text) > len(head) else []
             return [*found, *unread]
     return []
 

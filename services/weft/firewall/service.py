@@ -82,13 +82,14 @@ class _Drilldowns:
             self._key, self._encoding, rules, signals=signals_of(found),
         )  # fmt: skip
         is_short = found.size <= SHORT_BYTES and request.max_tokens <= SHORT_SLICE
-        if is_short and not self._pool.is_apart(asked.tenant, self._replica.crowds(asked.tenant)):
+        is_crowding = self._replica.is_crowding(asked.tenant)
+        if is_short and not self._pool.is_isolated(asked.tenant, is_crowding):
             item = await self._artifacts.item(found.sequence, found.item_id)
             async with (
                 self._artifacts.body(asked.tenant, item) as body,
                 self._replica.turn(asked.tenant),
             ):
-                with self._pool.noted(asked.tenant):
+                with self._pool.watched(asked.tenant):
                     return shown(body)
         # The body is fetched within the turn too, so that no tenant fetches many at once.
         async with self._pool.turn(asked.tenant, found.session) as worker:

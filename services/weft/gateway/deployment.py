@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from weft.client import Client
+from weft.file_lock import FileLock
 from weft.gateway.erasures import Erasures, following_erasures
-from weft.gateway.file_lock import locked_file
 from weft.log.connection import connect
 from weft.log.reading import state
 from weft.runtime.deployment import made_secret, private
@@ -132,7 +132,7 @@ class _Keeper:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         folder = private(settings.data_dir / "gateway")
-        self._lock = folder / "keeper.lock"
+        self._lock = FileLock(folder / "keeper.lock")
         self._file = folder / "address"
         self._started = asyncio.Event()
         self._failed: BaseException | None = None
@@ -168,8 +168,11 @@ class _Keeper:
 
     async def _keep(self) -> None:
         try:
-            async with locked_file(self._lock, _LOOK_SECONDS):
+            await self._lock.acquired(_LOOK_SECONDS)
+            try:
                 await self._run()
+            finally:
+                self._lock.release()
         except asyncio.CancelledError:
             raise
         except BaseException as error:

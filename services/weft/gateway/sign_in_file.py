@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from mcp.shared.auth import OAuthToken
 
-from weft.gateway.file_lock import locked_file
+from weft.file_lock import FileLock
 from weft.gateway.state import replace_file
 
 _LOOK_SECONDS = 0.02
@@ -58,8 +58,12 @@ def write_sign_in(path: Path, stored: StoredSignIn) -> None:
 @asynccontextmanager
 async def locked(path: Path) -> AsyncIterator[None]:
     """Holds the lock: one task of one process at a time may change the file."""
-    async with locked_file(path.with_suffix(".lock"), _LOOK_SECONDS):
+    lock = FileLock(path.with_suffix(".lock"))
+    await lock.acquired(_LOOK_SECONDS)
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def expiry(tokens: OAuthToken) -> float | None:

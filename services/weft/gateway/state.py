@@ -4,7 +4,6 @@ running gateway is. Several gateways may share one folder."""
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from weft.file_lock import FileLock
 from weft.gateway.manifest import Manifest
 from weft.gateway.trust import Pin, Quarantined
 from weft.runtime.deployment import private
@@ -89,9 +89,12 @@ class Folder:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """One gateway at a time reads and writes the pins."""
-        with (self.path / "pins.lock").open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        lock = FileLock(self.path / "pins.lock")
+        lock.acquire(wait=True)
+        try:
             yield
+        finally:
+            lock.release()
 
     def manifest(self, server: str, spec: str) -> Manifest | None:
         """The server's answers when it last ran, if it is still started the same way."""

@@ -42,4 +42,4 @@ def _until(followed: Followed, target: int) -> Followed:
         identity = identity.at(records[-1])
     else:
         identity = msgspec.structs.replace(identity, sequence=0, fingerprint="")
-    return Followed(records, target, followed.deleted, identity)
+    return Followed(records, target, identity)

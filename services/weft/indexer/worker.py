@@ -14,6 +14,7 @@ import sqlite3
 import time
 
 from weft import tokens
+from weft.file_lock import FileLock
 from weft.indexer.idle import closing
 from weft.indexer.rebuild import take_over
 from weft.indexer.starting import reopen, start
@@ -21,7 +22,7 @@ from weft.indexer.writer import Writer
 from weft.log.following import Followed, Follower
 from weft.log.publishing import Publisher
 from weft.log.reading import last_sequence
-from weft.readmodel.generations import Generations, Lock
+from weft.readmodel.generations import Generations
 from weft.replay.replicas import ReplicaState, answer, replica_name
 from weft.runtime.crashpoints import crash_point
 from weft.runtime.logs import fields
@@ -57,7 +58,7 @@ async def service(process: Process) -> None:
         lock.release()
 
 
-async def _stand_by(process: Process, lock: Lock) -> bool:
+async def _stand_by(process: Process, lock: FileLock) -> bool:
     """Wait for the lock; False if the process has to stop first."""
     said = False
     while not process.stopping.is_set():

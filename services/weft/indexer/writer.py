@@ -155,14 +155,14 @@ class Writer:
         is_new = not self.path.exists()
         is_checked = self._pages.are_known()
         if is_checked:
-            self._pages.settle()
+            self._pages.recover()
             self._pages.check()
         self._db = open_writer(self.path)
         try:
             if not is_checked:
                 if not is_new:
                     check_structure(self._db, self.path.name)
-                self._pages.note_all()
+                self._pages.store_all()
             # What is written back is noted beside the file: it happens here, at no other time.
             self._db.execute("PRAGMA wal_autocheckpoint = 0")
             if self._wal_bytes():  # of a writer that was killed
@@ -195,7 +195,7 @@ class Writer:
         return folded
 
     def _look(self) -> None:
-        self._pages.look(LOOK_BYTES)
+        self._pages.check_next(LOOK_BYTES)
         if self._wal_bytes() and time.monotonic() - self._wrote > REST_SECONDS:
             self._wrote = time.monotonic()
             self._pages.write_back(self._db, 0)

@@ -25,7 +25,7 @@ from weft.messages import Format, Provider
 from weft_schemas.errors import InvalidInput, NotFound, Unavailable, WeftError
 from weft_schemas.items import ItemKind
 
-KEPT = 1_000
+MOST_CONVERSATIONS = 1_000
 """Conversations that are remembered; an older one is begun again by its next step."""
 LOG = logging.getLogger("weft.integrations")
 
@@ -232,7 +232,7 @@ class Conversations:
         one = self._open.get(name)
         if one is None:
             one = self._open[name] = _Conversation(self.client.session(name, **self._options))
-            while len(self._open) > KEPT:
+            while len(self._open) > MOST_CONVERSATIONS:
                 self._open.popitem(last=False)
         self._open.move_to_end(name)
         return one

@@ -39,7 +39,7 @@ TOO_MANY_REQUESTS = 10167
 BATCH_GONE = frozenset({10176, 10208})
 """The server does not have the batch, or not all of it: it dropped a message for lack of space,
 gave the batch up after ten silent seconds, or was restarted. Part of it may be stored."""
-_PASSES = frozenset({IN_PROCESS, TOO_FEW_NODES, TOO_MANY_REQUESTS}) | BATCH_GONE
+_TEMPORARY = frozenset({IN_PROCESS, TOO_FEW_NODES, TOO_MANY_REQUESTS}) | BATCH_GONE
 WRONG_LAST = frozenset({10070, 10071, 10164})
 """The expected last message id, or sequence, is not the last."""
 
@@ -49,7 +49,7 @@ async def call(
 ) -> dict[str, Any]:
     """Ask `$JS.API.<verb>` and return its answer.
 
-    Raises `Unavailable` without an answer, else what `error_of` makes of the refusal.
+    Raises `Unavailable` without an answer, and the errors of `error_of`.
     """
     subject = f"$JS.API.{verb}"
     payload = b"" if body is None else msgspec.json.encode(body)
@@ -115,7 +115,7 @@ def error_of(error: dict[str, Any], what: str) -> WeftError:
     """A server's `{code, err_code, description}` as an exception."""
     number = error.get("err_code", 0)
     text = f"{what}: {error.get('description', 'refused')} (error {number})"
-    if number in _PASSES:
+    if number in _TEMPORARY:
         return Unavailable(f"{text}; try again")
     if number in FULL or error.get("code") == 429:
         return Overloaded(f"{text}; wait, or raise the stream's limits")

@@ -120,7 +120,7 @@ class Batch:
         self.error = self.error or invalid
 
     async def run_atomic(self) -> None:
-        """Send as an atomic batch and wait for its commit. Where a message cannot be sent, none
+        """Send as an atomic batch and wait for its commit. If one message cannot be sent, none
         is."""
         try:
             commands = [self._atomic_command(index) for index in range(len(self.messages))]
@@ -161,13 +161,13 @@ class Batch:
         await self._connection.write(b"".join(chunk))
         await asyncio.sleep(0)
 
-    async def _until(self, stored: int, patience: float = SILENCE_SECONDS) -> None:
+    async def _until(self, stored: int, silence_seconds: float = SILENCE_SECONDS) -> None:
         """Until the batch has started and so many of its messages are stored, or it is over, or
-        the server was silent for `patience` seconds."""
+        the server was silent for `silence_seconds` seconds."""
         while not self._over and not (self._started and self.stored >= stored):
             self._news.clear()
             try:
-                async with asyncio.timeout(patience):
+                async with asyncio.timeout(silence_seconds):
                     await self._news.wait()
             except TimeoutError:
                 self._over = True
@@ -191,7 +191,7 @@ class Batch:
 
 
 class Reply(msgspec.Struct):
-    """What the server says to a batch's inbox."""
+    """A message of the server to a batch's inbox."""
 
     type: str = ""
     """`ack`, `gap`, `err`, or empty for the final one."""

@@ -124,7 +124,8 @@ class Bodies:
         return b"".join(parts)[:limit]
 
     async def write_into(self, reference: BodyRef, file: BinaryIO) -> None:
-        """Write a body to an open file. Raises as `get` does; then the file holds rubbish."""
+        """Write a body to an open file. Raises as `get` does; then the file's content is
+        invalid."""
         async for chunk in self.chunks(reference):
             await asyncio.to_thread(file.write, chunk)
 
@@ -151,10 +152,8 @@ class Bodies:
             )
 
     async def delete(self, sha256: str) -> int:
-        """Erase a body: every chunk and its entry are overwritten in the stream's files.
-
-        Returns how many messages that were; 0 where there was none.
-        """
+        """Erase a body: every chunk and its entry are overwritten in the stream's files. Returns
+        the number of messages, 0 if there was none."""
         return await self._delete(self._name(sha256))
 
     async def _delete(self, name: str) -> int:
@@ -232,7 +231,7 @@ class Bodies:
         return body_name(self.tenant, sha256) if self.tenant else sha256
 
     async def _meta(self, name: str) -> tuple[Meta | None, int]:
-        """The object's entry and its sequence, `(None, 0)` where there is none."""
+        """The object's entry and its sequence, `(None, 0)` if there is none."""
         try:
             record = await last_of(self._connection, self._meta_subject(name), self._stream)
         except NotFound:

@@ -23,6 +23,7 @@ from weft.log.connection import Connection, Listener
 from weft.log.in_flight import WINDOW
 from weft.log.message import Ack, Message, Messages, each
 from weft.log.publishing import Publisher
+from weft.log.reading import last_sequence
 from weft_schemas.errors import Overloaded, Unavailable, WeftError
 from weft_schemas.subjects import STREAM
 
@@ -116,7 +117,7 @@ class BulkPublisher:
         return BulkAck(sequence, count)
 
     async def _publish_part(self, part: list[Message]) -> int:
-        """As all below, returns a sequence at or before which the whole part is stored."""
+        """Returns a sequence at or before which the whole part is stored, as do all below."""
         if len(part) == 1 or self.mode is Mode.PIPELINED:
             return await self._pipelined(part)
         async with self._turns:
@@ -166,10 +167,9 @@ class BulkPublisher:
         if not last.duplicate:
             return last.sequence
         try:
-            info = await call(self._connection, f"STREAM.INFO.{STREAM}")
+            return max(last.sequence, await last_sequence(self._connection))
         except WeftError:
             return last.sequence
-        return max(last.sequence, int(info["state"]["last_seq"]))
 
     async def _atomic(self, part: list[Message]) -> int:
         sequence = 0

@@ -18,7 +18,7 @@ class PlainError(nats.errors.Error):
     """TLS was asked for, and the server speaks none."""
 
 
-def refusal(
+def connect_error(
     url: str, cause: BaseException | None, wants_certificate: bool, has_certificate: bool
 ) -> WeftError:
     """The error to raise. `cause` is nats-py's last error; `wants_certificate` is what the server

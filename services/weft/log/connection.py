@@ -20,7 +20,7 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from weft.log.connect_errors import RefusedError, refusal
+from weft.log.connect_errors import RefusedError, connect_error
 from weft.log.credentials import credentials_file, tls_context
 from weft.log.timeouts import cancelled, done_within
 from weft.log.wire import Command, block_of, commands_in
@@ -308,4 +308,4 @@ async def _failed(
     cause = error if is_refused else connection.last_error or error
     wants_certificate = connection.wants_certificate
     await connection.abandon()
-    return refusal(url, cause, wants_certificate, has_certificate)
+    return connect_error(url, cause, wants_certificate, has_certificate)

@@ -1,7 +1,7 @@
 """A worker's side of a shared durable consumer: batches in, explicit acks out.
 
-While a process lives, its deliveries are extended for up to `HOLD_SECONDS`, so that no other
-process is given them; after it died they are redelivered when the consumer's ack wait has passed.
+While a process lives, it extends the ack wait of its deliveries for up to `HOLD_SECONDS`. After it
+died they are redelivered to another when the ack wait has passed.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from weft_schemas.errors import ConfigurationError, NotFound, WeftError
 from weft_schemas.subjects import STREAM
 
 BATCH = 128
-"""Deliveries handed on at once, at most; twice as many are held: enough for the server's answers to
-overlap, few enough that a crash causes little repeated work."""
+"""Most deliveries in a batch; twice as many are held: enough for the server's answers to overlap,
+few enough that a crash causes little repeated work."""
 HELD_BYTES = 32 * 1024 * 1024
 """Bytes of payloads held by one process, above which it requests no more."""
 EXTEND_SECONDS = 3.0
-"""A third of the ack wait: how often the ack wait of held deliveries is extended."""
+"""How often the ack wait of held deliveries is extended: a third of it."""
 HOLD_SECONDS = 300.0
-"""After this a delivery that was not settled is no longer extended and goes to another process."""
+"""After this a delivery is no longer extended and goes to another process."""
 
 
 class Delivery:

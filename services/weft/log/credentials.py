@@ -33,7 +33,7 @@ def credentials_file(path: str) -> str:
 
 
 def tls_context(ca: str | None, cert: str | None, key: str | None) -> ssl.SSLContext | None:
-    """For PEM files, None where there are none. Raises `ConfigurationError`."""
+    """For PEM files, None if there are none. Raises `ConfigurationError`."""
     if not (ca or cert):
         return None
     try:

@@ -10,15 +10,15 @@ from weft.log.connection import Connection
 from weft_schemas.errors import NotFound
 
 AT_ONCE = 16
-"""Concurrent erasures: most of the time is the server's, not the round trip; 64 took as long."""
+"""Concurrent erasures. 64 took as long, since most of the time is the server's."""
 ERASE_SECONDS = 30.0
-"""The server syncs each to its disk, one after the other: `AT_ONCE` of them on a very slow one."""
+"""For the slowest disks: the server syncs each erasure, one after the other."""
 
 
 async def erase(connection: Connection, stream: str, sequence: int) -> bool:
     """Delete one message and overwrite its bytes in the stream's file, on every node's store.
 
-    Returns False where it was not there. A cluster's Raft logs keep it until compaction.
+    Returns False if it was not there. A cluster's Raft logs keep it until compaction.
     """
     try:
         body = {"seq": sequence, "no_erase": False}

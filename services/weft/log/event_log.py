@@ -16,7 +16,7 @@ class EventLog:
         self._connection = connection
 
     async def read(self, sequence: int) -> LogRecord:
-        """One event. Raises `NotFound` where there is none (any more)."""
+        """One event. Raises `NotFound` if there is none (any more)."""
         return await reading.read(self._connection, sequence)
 
     def session(

@@ -1,7 +1,7 @@
 """Following the whole log in order from any sequence, without acks, as folds and replays do.
 
-Every message must have the next sequence, or the stream's leader must confirm that those in between
-no longer exist. Otherwise the follower discards what it has and requests it again.
+If a message does not have the next sequence, the stream's leader must confirm that those in between
+no longer exist. Otherwise the follower discards its buffer and requests the messages again.
 """
 
 from __future__ import annotations
@@ -38,11 +38,9 @@ class Followed(msgspec.Struct, frozen=True):
     """The log between two sequences, complete."""
 
     records: list[LogRecord]
-    """In order; empty where everything up to `through` was deleted."""
+    """In order; empty if everything up to `through` was deleted."""
     through: int
     """Everything up to here was delivered or no longer exists."""
-    deleted: int
-    """How many sequences between the last batch and `through` do not exist."""
     identity: StreamIdentity
     """To store with `through`, and to pass to the next `Follower`."""
 
@@ -54,8 +52,7 @@ class Follower(Puller[Followed]):
     of the stream that is expected: `Corrupt` is raised if the stream is another one, at the start
     or later. While the server is away, the follower waits.
 
-    With `subjects` it follows matching messages only; deleted messages then cannot be told from
-    those that do not match, and are not counted.
+    With `subjects` it follows matching messages only.
     """
 
     def __init__(
@@ -158,9 +155,8 @@ class Follower(Puller[Followed]):
         assert self.identity is not None
         if records:
             self.identity = self.identity.at(records[-1])
-        deleted = through - self.through - len(records)
         self.through = through
-        return Followed(records, through, 0 if self._subjects else deleted, self.identity)
+        return Followed(records, through, self.identity)
 
     async def _start(self) -> None:
         """Check the stream's identity and start from the next sequence."""
@@ -203,7 +199,7 @@ class Follower(Puller[Followed]):
         name, self._consumer = self._consumer, ""
         if not name or not self._connection.is_connected:
             return
-        with suppress(WeftError, nats.errors.Error):  # where it was gone already
+        with suppress(WeftError, nats.errors.Error):  # if it was gone already
             await call(self._connection, f"CONSUMER.DELETE.{STREAM}.{name}", timeout=1.0)
 
     def _wanted(self) -> int:

@@ -1,5 +1,5 @@
 """Published messages without an answer. Each is sent again until the server answers or its time is
-up, so that each has exactly one outcome.
+up, so each has exactly one outcome.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class InFlight:
         self._room = asyncio.Event()
         self._listener: Listener | None = None
         self._sweeper: asyncio.Task[None] | None = None
-        self._doubt: asyncio.Task[None] | None = None
-        self._doubted = 0.0
-        self._owning = DuplicateCheck(connection)
-        self._questions: set[asyncio.Task[None]] = set()
+        self._stall_check: asyncio.Task[None] | None = None
+        self._stall_looked = 0.0
+        self._duplicate_check = DuplicateCheck(connection)
+        self._checks: set[asyncio.Task[None]] = set()
         self._unwatch: list[Callable[[], None]] = []
 
     async def __aenter__(self) -> Self:
@@ -77,7 +77,7 @@ class InFlight:
         """Settle messages without an answer as unknown."""
         for unwatch in self._unwatch:
             unwatch()
-        await cancelled(self._sweeper, self._doubt, *self._questions)
+        await cancelled(self._sweeper, self._stall_check, *self._checks)
         for token in tuple(self._in_flight):
             self._settle(token, Unavailable("the publisher was closed before an answer came"))
         if self._listener is not None:
@@ -95,7 +95,7 @@ class InFlight:
             return b""
         now = asyncio.get_running_loop().time()
         again = now + RETRY_SECONDS
-        pending = _Pending(message, message.subject, data, index, settled, now, again, now)
+        pending = _Pending(message, data, index, settled, now, again, now)
         self._in_flight[token] = pending
         self._bytes += len(data)
         return data
@@ -122,33 +122,33 @@ class InFlight:
         reply = _decode(payload)
         if reply.error is None:
             if reply.duplicate:
-                self._question(token, pending, reply.seq)
+                self._start_check(token, pending, reply.seq)
             else:
                 self._settle(token, Ack(reply.seq))
             return
-        error = error_of(reply.error, f"publish to {pending.subject}")
+        error = error_of(reply.error, f"publish to {pending.message.subject}")
         if isinstance(error, Unavailable):
             pending.put_off(asyncio.get_running_loop().time())
         else:
             self._settle(token, error)
 
-    def _question(self, token: int, pending: _Pending, sequence: int) -> None:
-        if not pending.in_question:
-            pending.in_question = True
-            task = asyncio.create_task(self._answer_for(token, pending, sequence))
-            self._questions.add(task)
-            task.add_done_callback(self._questions.discard)
+    def _start_check(self, token: int, pending: _Pending, sequence: int) -> None:
+        if not pending.being_checked:
+            pending.being_checked = True
+            task = asyncio.create_task(self._check_duplicate(token, pending, sequence))
+            self._checks.add(task)
+            task.add_done_callback(self._checks.discard)
 
-    async def _answer_for(self, token: int, pending: _Pending, sequence: int) -> None:
-        """A duplicate of the same message counts as acknowledged. Otherwise the message is
-        published again, under an id that nobody else can have used."""
+    async def _check_duplicate(self, token: int, pending: _Pending, sequence: int) -> None:
+        """A duplicate of the same message counts as acknowledged. Any other is published again,
+        under an id that nobody else can have used."""
         try:
-            is_own = await self._owning.is_own(pending.message, sequence)
+            is_own = await self._duplicate_check.is_own(pending.message, sequence)
         except Unavailable:
             pending.put_off(asyncio.get_running_loop().time())
             return
         finally:
-            pending.in_question = False
+            pending.being_checked = False
         if token not in self._in_flight:
             return
         if is_own:
@@ -158,7 +158,7 @@ class InFlight:
             "message %d of the log has the message id of %s, and is not the same: that is "
             "published under another id",
             sequence,
-            pending.subject,
+            pending.message.subject,
         )
         self._bytes -= len(pending.data)
         pending.message = msgspec.structs.replace(pending.message, message_id=secrets.token_hex(16))
@@ -181,57 +181,59 @@ class InFlight:
         while True:
             await asyncio.sleep(SOON_SECONDS)
             now = clock()
-            self._forgive(now - looked - SOON_SECONDS, now)
+            self._extend_deadlines(now - looked - SOON_SECONDS, now)
             looked = now
             late = [t for t, f in self._in_flight.items() if now - f.first_sent > self.timeout]
             why = f"no acknowledgement in {self.timeout:g} s"
             for token in late:
-                self._settle(token, silence(self._in_flight[token].subject, why))
+                self._settle(token, silence(self._in_flight[token].message.subject, why))
             if self.connection.is_connected:
                 self._send_again(now)
-                self._doubt_silence(now)
+                self._look_for_stall(now)
 
-    def _forgive(self, held_up: float, now: float) -> None:
-        """Time in which this process did not run (see `log/timeouts.py`) is not counted: answers
-        that came meanwhile are still to be read."""
+    def _extend_deadlines(self, held_up: float, now: float) -> None:
+        """Time in which this process did not run (see `log/timeouts.py`) does not count: answers
+        may be waiting in the socket."""
         if held_up > SOON_SECONDS:
             for pending in self._in_flight.values():
-                pending.forgive(held_up, now)
+                pending.extend(held_up, now)
 
-    def _doubt_silence(self, now: float) -> None:
-        """If a message has no answer though it was sent again, check whether the stream stores
-        nothing, and report that before the timeout."""
-        if self._doubt is not None and not self._doubt.done():
+    def _look_for_stall(self, now: float) -> None:
+        """If a message that was sent again has no answer, check whether the stream stores anything,
+        to report a stall before the timeout."""
+        if self._stall_check is not None and not self._stall_check.done():
             return
-        silent = (f for f in self._in_flight.values() if f.is_silent(now) and stream_of(f.subject))
+        silent = (
+            f for f in self._in_flight.values() if f.is_silent(now) and stream_of(f.message.subject)
+        )
         oldest = next(silent, None)
-        if oldest is not None and now - self._doubted > SILENT_SECONDS:
-            self._doubted = now
-            self._doubt = asyncio.create_task(self._give_up_where_stalled(oldest))
+        if oldest is not None and now - self._stall_looked > SILENT_SECONDS:
+            self._stall_looked = now
+            self._stall_check = asyncio.create_task(self._give_up_where_stalled(oldest))
 
     async def _give_up_where_stalled(self, oldest: _Pending) -> None:
-        """Only the oldest is sent for this check: all of them would slow down a slow server."""
+        """Only the oldest is sent for this check, since all would slow down a slow server."""
         clock = asyncio.get_running_loop().time
-        stream = stream_of(oldest.subject)
+        stream = stream_of(oldest.message.subject)
         connection = self.connection
         if not await stores_nothing(connection, stream, lambda: connection.write_soon(oldest.data)):
             return
         for token, pending in tuple(self._in_flight.items()):
-            if pending.is_silent(clock()) and stream_of(pending.subject) == stream:
-                self._settle(token, stalled(pending.subject))
+            if pending.is_silent(clock()) and stream_of(pending.message.subject) == stream:
+                self._settle(token, stalled(pending.message.subject))
 
     def _refuse(self, subject: str) -> None:
         """The server names only the subject of a message that it dropped."""
         for token, pending in tuple(self._in_flight.items()):
-            if pending.subject.lower() == subject:
-                self._settle(token, forbidden(pending.subject))
+            if pending.message.subject.lower() == subject:
+                self._settle(token, forbidden(pending.message.subject))
 
     def _send_again(self, due: float) -> None:
-        """In the order of the first sending, so that a session's events keep their order. Each
-        retry waits longer than the one before, so that a slow server does not get more work."""
+        """In their first order, so that a session's events keep theirs. Each retry waits longer
+        than the last, so that a slow server does not get more work."""
         now = asyncio.get_running_loop().time()
         for pending in self._in_flight.values():
-            if pending.retry_at <= due and not pending.in_question:
+            if pending.retry_at <= due and not pending.being_checked:
                 pending.attempts += 1
                 pending.retry_at = now + RETRY_SECONDS * pending.attempts
                 self.connection.write_soon(pending.data)
@@ -241,7 +243,6 @@ class _Pending(msgspec.Struct):
     """A message without an answer."""
 
     message: Message
-    subject: str
     data: bytes
     index: int
     settled: Any
@@ -249,7 +250,7 @@ class _Pending(msgspec.Struct):
     retry_at: float
     silent_since: float
     attempts: int = 1
-    in_question: bool = False
+    being_checked: bool = False
     """The server calls it a duplicate, which is being checked."""
 
     def put_off(self, now: float) -> None:
@@ -257,7 +258,7 @@ class _Pending(msgspec.Struct):
         self.silent_since = now
         self.retry_at = now + SOON_SECONDS
 
-    def forgive(self, held_up: float, now: float) -> None:
+    def extend(self, held_up: float, now: float) -> None:
         self.first_sent = min(now, self.first_sent + held_up)
         self.silent_since = min(now, self.silent_since + held_up)
         self.retry_at += held_up

@@ -75,7 +75,7 @@ def event_headers(
 
 
 def command(message: Message, reply: str, limit: int) -> bytes:
-    """The message as a protocol command. Raises `InvalidInput` where it is over `limit` bytes."""
+    """The message as a protocol command. Raises `InvalidInput` if it is over `limit` bytes."""
     headers = message.headers
     if message.message_id:
         headers = {**headers, "Nats-Msg-Id": message.message_id}

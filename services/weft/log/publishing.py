@@ -1,7 +1,7 @@
 """Publishing with acknowledgements: one message, or many in a bounded window.
 
-A message without an answer is sent again under the same message id until its time is up, so that
-nothing acknowledged is lost and nothing is stored twice. Every publish ends as exactly one of:
+A message without an answer is sent again under the same message id until its time is up: nothing
+acknowledged is lost, and nothing is stored twice. Every publish ends as exactly one of:
 acknowledged (an `Ack`), refused (an error; it is not stored), unknown (`Unavailable`: it may be
 stored; publishing it again under the same id settles it).
 """
@@ -30,8 +30,8 @@ class Publisher(InFlight):
     ) -> Ack:
         """Publish one message and wait for its acknowledgement.
 
-        Raises `Unavailable` where the outcome is unknown, and `Overloaded`, `Forbidden`,
-        `Conflict`, `InvalidInput` or `ConfigurationError` where it was refused.
+        Raises `Unavailable` if the outcome is unknown, and `Overloaded`, `Forbidden`,
+        `Conflict`, `InvalidInput` or `ConfigurationError` if it was refused.
         """
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
 

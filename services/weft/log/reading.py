@@ -37,14 +37,14 @@ class StreamState(msgspec.Struct, frozen=True):
     created: str
     """Time of creation, as the server writes it: the stream's identity."""
     first: int
-    """Sequence of the oldest message; `last + 1` where there is none."""
+    """Sequence of the oldest message; `last + 1` if there is none."""
     last: int
     messages: int
     bytes: int
 
 
 async def state(connection: Connection, stream: str = STREAM) -> StreamState:
-    """Raises `NotFound` where there is no such stream, and `Unavailable`."""
+    """Raises `NotFound` if there is no such stream, and `Unavailable`."""
     info = await call(connection, f"STREAM.INFO.{stream}")
     now = info["state"]
     return StreamState(
@@ -58,7 +58,7 @@ async def last_sequence(connection: Connection, stream: str = STREAM) -> int:
 
 
 async def read(connection: Connection, sequence: int, stream: str = STREAM) -> LogRecord:
-    """One message, from the stream's leader. Raises `NotFound` where there is none (any more)."""
+    """One message, from the stream's leader. Raises `NotFound` if there is none (any more)."""
     try:
         answer = await call(connection, f"STREAM.MSG.GET.{stream}", {"seq": sequence})
     except NotFound:
@@ -106,8 +106,8 @@ async def read_matching(
     stream: str = STREAM,
     page_bytes: int = PAGE_BYTES,
 ) -> AsyncGenerator[LogRecord, None]:
-    """Records whose stored subject matches, in order, `after < sequence <= through`; `page_bytes`
-    of them come at once, and whatever else the connection carries waits behind them."""
+    """Records whose stored subject matches, in order, `after < sequence <= through`. Other traffic
+    on the connection waits for at most `page_bytes` of them."""
     position = after
     limit = through if through is not None else await last_sequence(connection, stream)
     async with _Pages(connection, stream, page_bytes) as pages:
@@ -125,7 +125,7 @@ async def read_matching(
 async def read_own(
     connection: Connection, tenant: str, kind: type[E]
 ) -> AsyncGenerator[tuple[int, E], None]:
-    """A tenant's own events of one type, such as its catalogues, in order, each after its sequence.
+    """Sequence and event of a tenant's own events of one type, such as catalogues, in order.
     Malformed ones are left out: the fold reports them."""
     subjects = stored_filter(tenant, TENANT_SESSION, "out", str(kind.__struct_config__.tag))
     async for record in read_matching(connection, subjects):
@@ -140,9 +140,8 @@ async def read_own(
 async def newest_first(
     connection: Connection, subject: str, *, stream: str = STREAM
 ) -> AsyncGenerator[LogRecord, None]:
-    """Records of one stored subject. The `LOOKED_BACK` newest come first, newest first, one request
-    each; the older ones, which are seldom needed, follow in order from the oldest on.
-    """
+    """Records of one stored subject: first the `LOOKED_BACK` newest, newest first, by one request
+    each; then the older ones, which are rarely needed, from the oldest on."""
     limit = await last_sequence(connection, stream)
     async with _Pages(connection, stream, PAGE_BYTES) as pages:
         for _ in range(LOOKED_BACK):
@@ -190,7 +189,7 @@ class _Pages:
         await self._listener.close()
 
     async def get(self, first: int, subjects: str) -> list[LogRecord]:
-        """Some messages from `first` on; none where there are no more."""
+        """Some messages from `first` on; none if there are no more."""
         body = {
             "seq": first,
             "next_by_subj": subjects,
@@ -200,7 +199,7 @@ class _Pages:
         return await self._ask(body, f"from {first}")
 
     async def last(self, subject: str, through: int) -> list[LogRecord]:
-        """The last message of one subject at or before a sequence; none where there is none."""
+        """The last message of one subject at or before a sequence; none if there is none."""
         body = {"multi_last": [subject], "up_to_seq": through, "batch": 1}
         return await self._ask(body, f"back from {through}")
 

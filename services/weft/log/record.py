@@ -19,7 +19,7 @@ class LogRecord(msgspec.Struct, frozen=True):
     """Server time of storing, nanoseconds since 1970 UTC."""
     payload: bytes
     message_id: str = ""
-    """`Nats-Msg-Id`, empty where the publisher gave none."""
+    """`Nats-Msg-Id`, empty if the publisher gave none."""
     traceparent: str = ""
     deliveries: int = 1
     """How often a consumer delivered it; 1 in a plain replay."""

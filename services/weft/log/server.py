@@ -1,32 +1,31 @@
 """The embedded nats-server: one child process over one data folder, which dies with its parent.
 
-The lock on the folder is inherited by the server itself, so it lasts exactly as long as the server
-lives, whoever started it and however that ended.
+The server process itself inherits the lock on the folder, so it lasts exactly as long as the server
+lives.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
-import fcntl
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
+from weft.file_lock import FileLock
 from weft.log import ports
 from weft.log.topology import Durability as Durability
+from weft.parent_death import terminate_with_parent
 from weft_schemas.errors import ConfigurationError, Unavailable
 
 MAX_PAYLOAD = 8 * 1024 * 1024
-"""Bytes; above nats-server's default of 1 MiB so that an item just under the body threshold fits
-with everything that JSON escaping can make of it."""
+"""Bytes; above nats-server's default of 1 MiB, so that an item just under the body threshold fits
+even when JSON escaping makes it longer."""
 READY_SECONDS = 120.0
 """Measured 0.05 s; a recovery of a large store on a slow disk takes longer."""
 STOP_SECONDS = 10.0
@@ -39,15 +38,13 @@ _STARTING = b"Starting nats-server"
 _NO_SPACE = b"no space left on device"
 """As the server's log says it."""
 
-_PR_SET_PDEATHSIG = 1
-
 
 class EmbeddedServer:
     """`async with EmbeddedServer(folder) as server:` gives a running server at `server.url`.
 
     `port` 0 takes a free one, kept over restarts. `extra` is appended to the configuration file.
-    Raises `ConfigurationError` where there is no binary or a live server uses the folder, and
-    `Unavailable` where it does not come up.
+    Raises `ConfigurationError` if there is no binary or a live server uses the folder, and
+    `Unavailable` if it does not come up.
     """
 
     def __init__(
@@ -65,7 +62,7 @@ class EmbeddedServer:
         self._durability = durability
         self._extra = extra
         self._process: subprocess.Popen[bytes] | None = None
-        self._lock: int | None = None
+        self._lock: FileLock | None = None
         self._kept: ports.Port | None = None
         self._turn = asyncio.Lock()
         """One change at a time: a kill during the start waits until the start is done."""
@@ -76,7 +73,7 @@ class EmbeddedServer:
 
     @property
     def pid(self) -> int | None:
-        """Of the running server, None where it does not run."""
+        """Of the running server, None if it does not run."""
         process = self._process
         return process.pid if process and process.poll() is None else None
 
@@ -156,7 +153,7 @@ class EmbeddedServer:
     def _ports_file(self) -> Path:
         return self.data_dir / f"nats-server_{self.pid}.ports"
 
-    def _spawn(self, binary: Path, lock: int) -> None:
+    def _spawn(self, binary: Path, lock: FileLock) -> None:
         for stale in self.data_dir.glob("nats-server_*.ports"):
             stale.unlink(missing_ok=True)
         config = self.data_dir / "nats-server.conf"
@@ -166,10 +163,10 @@ class EmbeddedServer:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            pass_fds=(lock,),
+            pass_fds=(lock.descriptor,) if lock.descriptor is not None else (),
             # Its own session: Ctrl-C reaches the parent only, which drains before it stops this.
             start_new_session=True,
-            preexec_fn=_die_with_parent(),
+            preexec_fn=terminate_with_parent(),
         )
 
     def _configuration(self) -> str:
@@ -210,7 +207,7 @@ class EmbeddedServer:
             process.send_signal(number)
             await _wait_or_kill(process)
         if self._lock is not None:
-            os.close(self._lock)
+            self._lock.release()
             self._lock = None
 
 
@@ -225,37 +222,17 @@ def find_binary() -> Path:
     return Path(found)
 
 
-async def _locked(folder: Path) -> int:
+async def _locked(folder: Path) -> FileLock:
     """The folder's lock. A server that shuts down keeps it until its last thread has ended, which
     is after its process looks dead to others, so this waits for it."""
-    lock = os.open(folder / "nats-server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        for _ in range(int(LEAVING_SECONDS / _POLL_SECONDS)):
-            if _taken(lock):
-                return lock
-            await asyncio.sleep(_POLL_SECONDS)
-        raise ConfigurationError(
-            f"{folder} is in use by a running nats-server; stop it, or connect to it by its URL"
-        )
-    except BaseException:
-        os.close(lock)
-        raise
-
-
-def _taken(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _die_with_parent() -> Callable[[], None] | None:
-    """On Linux, have the kernel end the child when the parent dies."""
-    if not sys.platform.startswith("linux"):
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    return lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    lock = FileLock(folder / "nats-server.lock")
+    for _ in range(int(LEAVING_SECONDS / _POLL_SECONDS)):
+        if lock.acquire():
+            return lock
+        await asyncio.sleep(_POLL_SECONDS)
+    raise ConfigurationError(
+        f"{folder} is in use by a running nats-server; stop it, or connect to it by its URL"
+    )
 
 
 def _port_in(file: Path) -> int:

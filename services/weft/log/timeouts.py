@@ -23,8 +23,8 @@ async def done_within(work: asyncio.Future[Any], seconds: float) -> bool:
 
 
 async def cancelled(*tasks: asyncio.Future[Any] | None, again: float | None = None) -> None:
-    """Cancel tasks and wait until they have ended; what they raise counts for nothing. With `again`
-    they are cancelled every so many seconds: Python 3.11's `wait_for` can lose a cancellation."""
+    """Cancel tasks, wait until they have ended and ignore their errors. With `again` they are
+    cancelled every so many seconds: Python 3.11's `wait_for` can lose a cancellation."""
     running = [task for task in tasks if task is not None]
     while not all(task.done() for task in running):
         for task in running:
@@ -34,5 +34,5 @@ async def cancelled(*tasks: asyncio.Future[Any] | None, again: float | None = No
 
 
 async def pause(seconds: float) -> None:
-    """Sleep so long, and longer where this process was held up meanwhile."""
+    """Sleep, not counting time in which this process did not run."""
     await done_within(asyncio.get_running_loop().create_future(), seconds)

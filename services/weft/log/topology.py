@@ -49,7 +49,7 @@ The syncing is the server's configuration (`sync_interval: always`), not the str
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What the log may hold; at the limit it refuses new events and keeps the old."""
+    """Limits of the log; at a limit it refuses new events and keeps the old."""
 
     max_bytes: int = -1
     """Bytes of the log, -1 for no limit."""
@@ -157,7 +157,7 @@ def diff(wanted: Topology, actual: Topology) -> list[Change]:
 
 
 async def actual(connection: Connection, wanted: Topology) -> Topology:
-    """What the server has of the streams and consumers in `wanted`."""
+    """The server's versions of the streams and consumers in `wanted`."""
     streams: dict[str, Config] = {}
     consumers: dict[tuple[str, str], Config] = {}
     for name in wanted.streams:
@@ -196,10 +196,10 @@ async def apply(connection: Connection, wanted: Topology) -> list[Change]:
 async def provision(
     connection: Connection, durability: Durability = "process", limits: Limits = UNLIMITED
 ) -> list[Change]:
-    """`apply` what this release desires of this server's version.
+    """`apply` this release's `desired` for the server's version.
 
-    A cluster that starts is asked again until it has elected its leaders. Raises `Unavailable`
-    where that takes longer than `ELECTION_SECONDS`.
+    If a cluster is starting, this waits until it has elected its leaders. Raises `Unavailable` if
+    that takes longer than `ELECTION_SECONDS`.
     """
     version = connection.connected_server_version
     wanted = desired(durability, limits, (version.major, version.minor))
@@ -233,7 +233,7 @@ def _without_read_only(config: Config) -> Config:
 
 
 def worker_consumer(name: str, subjects: str) -> Config:
-    """The durable consumer of a worker: its name, and the filter of what it is given."""
+    """A worker's durable consumer: its name and filter."""
     return {
         "durable_name": name,
         "name": name,

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def current_trace() -> str:
-    """`traceparent` of the current span, empty where there is none."""
+    """`traceparent` of the current span, empty if there is none."""
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
         return ""

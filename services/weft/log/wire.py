@@ -88,7 +88,7 @@ _LONE = re.compile("[\udc80-\udcff]")
 
 
 def header(block: bytes | None, name: bytes) -> str:
-    """One header's value, empty where it is absent; the first, where there are several."""
+    """One header's value, empty if it is absent; the first, if there are several."""
     return _value(block, block.find(b"\r\n%b:" % name), name) if block else ""
 
 
@@ -99,7 +99,7 @@ def servers_header(block: bytes | None, name: bytes) -> str:
 
 
 def headers_of(block: bytes | None) -> dict[str, str] | None:
-    """All headers of a message by their names, the first of each; None where there are none."""
+    """A message's headers by name, the first of each; None if there are none."""
     if not block:
         return None
     lines = (line.partition(b":") for line in block.split(b"\r\n")[1:] if line)
@@ -119,7 +119,7 @@ class Command(NamedTuple):
 
 
 def commands_in(written: bytes) -> list[Command]:
-    """What `publish_command` and its like wrote, one after the other, in order."""
+    """The commands in `written`, as `publish_command` makes them, in order."""
     found: list[Command] = []
     start = 0
     while start < len(written):
@@ -136,7 +136,7 @@ def commands_in(written: bytes) -> list[Command]:
 
 
 def block_of(headers: Mapping[str, str] | None) -> bytes | None:
-    """A header block out of what nats-py makes of one."""
+    """A header block from nats-py's form of it."""
     if headers is None:
         return None
     others = dict(headers)
@@ -155,14 +155,14 @@ def _value(block: bytes, start: int, name: bytes) -> str:
 
 
 def message_id(block: bytes | None) -> str:
-    """`Nats-Msg-Id`, empty where it is absent or nothing that a header could carry again."""
+    """`Nats-Msg-Id`, empty if it is absent or cannot be sent again."""
     value = header(block, MESSAGE_ID)
     return value if _ID.fullmatch(value) else ""
 
 
 def trace(block: bytes | None) -> str:
-    """`traceparent` in the form that W3C Trace Context gives it, else empty: it is the publisher's,
-    and stands in the headers of whatever is derived."""
+    """`traceparent` if it is in the form of W3C Trace Context, else empty: it comes from the
+    publisher and is copied to derived events."""
     value = header(block, TRACEPARENT)
     return value if _TRACE.fullmatch(value) else ""
 
@@ -176,7 +176,7 @@ def status(block: bytes | None) -> tuple[int, str]:
 
 
 class Delivered(NamedTuple):
-    """What the reply subject of a consumer's message says."""
+    """The parts of a consumer message's reply subject."""
 
     deliveries: int
     stream_sequence: int

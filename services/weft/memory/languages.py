@@ -27,6 +27,7 @@ _SENTENCE = re.compile(r"[^。！？?!]+[。！？?!]*")  # noqa: RUF001
 _ASKED = re.compile(r"[?？؟¿]")  # noqa: RUF001
 _QUOTED = re.compile(r"[“”„«»‹›「」『』《》\"‚]|(?<!\w)[‘'’]|[:：]")  # noqa: RUF001
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+_WORD = re.compile(r"[\w'’-]+")  # noqa: RUF001
 _PROPER = frozenset({"name", "location", "employer", "timezone"})
 """Keys whose values begin with a capital letter, in scripts that have capitals."""
 
@@ -66,18 +67,29 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
         return _any_of(self.before, self.is_spaced)
 
     @cached_property
-    def _known(self) -> re.Pattern[str]:
-        """Words of which every sentence with a phrase holds at least one."""
-        words = {
-            max(phrase.split(PLACE), key=len).split()[0]
-            for phrases in self.says.values()
-            for phrase in phrases
-        }
-        return _any_of(tuple(words), self.is_spaced)
+    def _known(self) -> frozenset[str]:
+        """Words, folded, of which every text with a phrase holds at least one."""
+        phrases = (phrase for phrases in self.says.values() for phrase in phrases)
+        firsts = (max(phrase.split(PLACE), key=len).split()[0] for phrase in phrases)
+        if not self.is_spaced:
+            return frozenset(map(_folded, firsts))
+        return frozenset(max(_WORD.findall(_folded(word)), key=len, default="") for word in firsts)
+
+    @cached_property
+    def _has_ascii(self) -> bool:
+        return any(map(str.isascii, self._known))
+
+    def may_be_in(self, folded: str, words: frozenset[str]) -> bool:
+        """Whether a text, given folded, and as its words, may hold one of the phrases."""
+        if self.is_spaced:
+            return "" in self._known or not self._known.isdisjoint(words)
+        if folded.isascii() and not self._has_ascii:
+            return False
+        return any(word in folded for word in self._known)
 
     def said(self, sentence: str) -> Iterator[tuple[str, str]]:
         """Keys and values that a sentence states about its speaker."""
-        if not self._known.search(sentence) or self._supposed.search(sentence):
+        if self._supposed.search(sentence):
             return
         for part in _BETWEEN_CLAUSES.split(sentence):
             for clause in self._joined.split(part):
@@ -109,12 +121,23 @@ Languages = Mapping[str, Language]
 def said_in(sentence: str, languages: Languages) -> Iterator[tuple[str, str]]:
     """Keys and values that a sentence states about its speaker in any of these languages, in order.
     A quotation, something that a colon introduces, and a question state nothing."""
-    if _QUOTED.search(sentence):
+    folded = _folded(sentence)
+    words = frozenset(_WORD.findall(folded))
+    spoken = [one for one in languages.values() if one.may_be_in(folded, words)]
+    if not spoken or _QUOTED.search(sentence):
         return
     for found in _SENTENCE.finditer(sentence):
         if not _ASKED.search(found.group()):
-            for language in languages.values():
+            for language in spoken:
                 yield from language.said(found.group())
+
+
+def _folded(text: str) -> str:
+    """Equal for texts that differ in case alone, as `re.IGNORECASE` sees it."""
+    return text.casefold() if text.isascii() else text.translate(_ONE_I).casefold()
+
+
+_ONE_I = str.maketrans("İı", "ii")
 
 
 @cache

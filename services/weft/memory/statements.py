@@ -44,15 +44,19 @@ _HANDS_OVER = re.compile(
     r"(?:summari[sz]e|translate|rewrite|rephrase|paraphrase|proofread|reply|respond|draft|write"
     r"|compose|repeat|recite|read|quote|type|act|play|role-?play|speak|answer|classify|extract"
     r"|analy[sz]e|check|review|edit|shorten|improve|continue|complete|process)\b"
-    rf"|.*\b(?:this|these|following|below|her|his|their)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\b"
-    rf"|.*\b(?:the|an?)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\s+"
+    r"|\W*(?:from|to|subject|sent|date|cc)\s*:",
+    re.I,
+)
+_HANDED_OVER = re.compile(
+    rf"\b(?:(?:this|these|following|below|her|his|their)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\b"
+    rf"|(?:the|an?)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\s+"
     r"(?:I|we|from|that|which|by|says?|said|reads?|speaks?|writes?|goes)\b"
-    r"|(?:\W*(?:from|to|subject|sent|date|cc)\s*:|.*\b(?:dear|to whom it may concern)\b"
-    r"|.*\b(?:sehr geehrte[rs]?|liebe[rs]?|estimad[oa]s?|cher|chère|gentile|egregio|prezad[oa]"
+    r"|(?:dear|to whom it may concern)\b"
+    r"|(?:sehr geehrte[rs]?|liebe[rs]?|estimad[oa]s?|cher|chère|gentile|egregio|prezad[oa]"
     r"|geachte|beste|kära?|kjære)\s+\w+\s*,)",
     re.I,
 )
-"""A sentence that hands over a text, or begins one: what follows it in the turn, and what it says
+"""Sentences that hand over a text, or begin one: what follows one in the turn, and what it says
 itself, may be somebody else's, as in `Summarise this mail. Hi, I'm Eve …`."""
 _SAYS = (
     r"said|says|wrote|writes|replied|answered|claimed|claims|told|adds|added|dijo|dice|escribió"
@@ -113,26 +117,40 @@ _ZONE = r"(?P<value>(?:UTC|GMT)(?:\s?[+-]\s?\d{1,2}(?::\d\d)?)?|[A-Z]{2,4}T|[A-Z
 _EMAIL = r"(?P<value>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4})"
 _REST = r"(?P<value>\S.*)"
 _PATTERNS = [
-    (key, re.compile(pattern))
-    for key, pattern in (
+    (key, needle, re.compile(pattern))
+    for key, needle, pattern in (
         (
             "name",
+            "",
             rf"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey)\W+)?(?:I'm|I am|[Tt]his is) {_NAMED}"
             r"(?=[,.!]|\sand\s|$)",
         ),
-        ("name", rf"\b(?:[Pp]lease )?[Cc]all me {_NAMED}"),
-        ("timezone", rf"\bI(?:'m| am) (?:in|on) (?:the )?{_ZONE}"),
-        ("email", rf"\b(?:[Rr]each|[Ee]-?mail|[Cc]ontact|[Ww]rite to) me (?:at|on|via) {_EMAIL}"),
-        ("location", rf"\bI(?:'m| am)? (?:live|based|located|reside|residing|living) in {_REST}"),
-        ("location", rf"\bI (?:have |just )?moved to {_REST}"),
-        ("employer", rf"\bI work (?:at|for) {_REST}"),
-        ("job", rf"\bI work as (?:an? )?{_REST}"),
-        ("allergy", rf"\bI(?:'m| am) allergic to {_REST}"),
-        ("diet", r"\bI(?:'m| am) (?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"),
-        ("birth_date", rf"\bI was born (?:on|in) {_REST}"),
-        ("preference", rf"\bI(?:'d| would)?(?: really| strongly| always| usually)? prefer {_REST}"),
+        ("name", "all me ", rf"\b(?:[Pp]lease )?[Cc]all me {_NAMED}"),
+        ("timezone", "I", rf"\bI(?:'m| am) (?:in|on) (?:the )?{_ZONE}"),
+        (
+            "email",
+            " me ",
+            rf"\b(?:[Rr]each|[Ee]-?mail|[Cc]ontact|[Ww]rite to) me (?:at|on|via) {_EMAIL}",
+        ),
+        (
+            "location",
+            " in ",
+            rf"\bI(?:'m| am)? (?:live|based|located|reside|residing|living) in {_REST}",
+        ),
+        ("location", "moved to ", rf"\bI (?:have |just )?moved to {_REST}"),
+        ("employer", "I work ", rf"\bI work (?:at|for) {_REST}"),
+        ("job", "I work as ", rf"\bI work as (?:an? )?{_REST}"),
+        ("allergy", "allergic to ", rf"\bI(?:'m| am) allergic to {_REST}"),
+        ("diet", "an", r"\bI(?:'m| am) (?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"),
+        ("birth_date", "I was born ", rf"\bI was born (?:on|in) {_REST}"),
+        (
+            "preference",
+            "prefer ",
+            rf"\bI(?:'d| would)?(?: really| strongly| always| usually)? prefer {_REST}",
+        ),
     )
 ]
+"""Key, what stands in every sentence that the pattern matches, and the pattern."""
 _REMEMBER = re.compile(
     r"^(?:\w+,\s|please\s|and\s|also\s)*(?:remember|note|keep in mind|don't forget)(?:\s+that)?\s+"
     r"(?P<value>(?:my|I|I'm|I'd)\s\S.*)",
@@ -162,9 +180,12 @@ def facts_said(
     is_imagined = is_anothers = False
     for end in [*(match.end() for match in _SENTENCE.finditer(typed)), len(typed)]:
         sentence, at, start = typed[start:end].rstrip(), start, end
-        is_imagined = is_imagined or _IMAGINED.match(sentence.lstrip()) is not None
-        is_anothers = is_anothers or _HANDS_OVER.match(sentence) is not None
-        if is_imagined or is_anothers or _IMAGINED.search(sentence):
+        imagined = _IMAGINED.search(sentence)
+        is_imagined = is_imagined or (
+            imagined is not None and not sentence[: imagined.start()].strip()
+        )
+        is_anothers = is_anothers or _hands_over(sentence)
+        if is_imagined or is_anothers or imagined:
             continue
         if _SAID_AFTER.search(sentence):
             continue
@@ -175,6 +196,10 @@ def facts_said(
                 found.pop(key, None)
                 found[key] = " ".join(value.split())
     return list(found.items())[:_MOST_FACTS]
+
+
+def _hands_over(sentence: str) -> bool:
+    return _HANDS_OVER.match(sentence) is not None or _HANDED_OVER.search(sentence) is not None
 
 
 def _quoted(text: str) -> Iterator[tuple[int, int]]:
@@ -196,8 +221,8 @@ def _facts_of(sentence: str, quoted: Spans, who: str) -> Iterator[tuple[str, str
         if not sentence.endswith(_ASKS) and not _is_within(remark.start("value"), quoted):
             yield _remembered(remark["value"], who)
         return
-    for key, pattern in _PATTERNS:
-        for match in pattern.finditer(sentence):
+    for key, needle, pattern in _PATTERNS:
+        for match in pattern.finditer(sentence) if needle in sentence else ():
             if _is_said(sentence, match, quoted) and not _is_asked(sentence, match.start("value")):
                 yield _stated(key, _value(match["value"]), who)
     for match in _MINE.finditer(sentence):

@@ -1,4 +1,4 @@
-"""A tool call as text: its name and every argument, in whatever form it was published."""
+"""A tool call as text: its name and all arguments, in whatever form it was published."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def call_text(text: str, metadata: Mapping[str, Any]) -> str:
-    """`name({…})` with the arguments as compact JSON, and below it what else the item says."""
+    """`name({…})` with the arguments as compact JSON, followed by the item's other text."""
     name, arguments = metadata.get("tool_name"), metadata.get("arguments")
     if not isinstance(name, str) or not name:
         return text
@@ -21,8 +21,8 @@ def call_text(text: str, metadata: Mapping[str, Any]) -> str:
 
 
 def call_arguments(text: str, metadata: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The arguments in the order in which they were written, None where they are no object. Events
-    keep the keys of objects in a fixed order; the text keeps the agent's."""
+    """The arguments in the agent's order, None if they are not an object. Events sort the keys of
+    objects; the text keeps the agent's order."""
     name, arguments = metadata.get("tool_name"), metadata.get("arguments")
     if not isinstance(arguments, dict):
         return None

@@ -1,10 +1,10 @@
-"""Access to a SQLite file from coroutines: aiosqlite's thread runs one request after the other, so
-that the event loop never waits for SQLite.
+"""Access to a SQLite file from coroutines, in aiosqlite's thread: the event loop never waits for
+SQLite.
 
-aiosqlite itself makes a hop to its thread and back for every statement, some 30 to 100 µs. What
-belongs together (the rows of a batch and their checkpoint, all that one answer reads) is one hop
-here. A compile's own reads are some thirteen statements of 5 µs each, between which it computes:
-they stay in the loop (`weft.runtime.replica`), where they measure five times faster.
+aiosqlite switches to its thread and back for every statement, which takes 30 to 100 µs. Here
+statements that belong together are one switch: a batch's rows and checkpoint, or all reads of one
+answer. A compile's reads, some thirteen statements of 5 µs each with work in between, stay in the
+loop (`weft.runtime.replica`), where they are five times as fast.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from weft.readmodel.store import open_reader
 T = TypeVar("T")
 
 _ROWS = 64
-"""Rows that a cursor of aiosqlite fetches in a hop; nothing here iterates over one."""
+"""Rows that a cursor of aiosqlite fetches at a time; nothing here iterates over one."""
 
 
 class Database(aiosqlite.Connection):
-    """`async with Database(connect) as db:`; `connect` is called in aiosqlite's thread. What it
-    raises is raised by the `async with`."""
+    """`async with Database(connect) as db:`; `connect` is called in aiosqlite's thread, and the
+    `async with` raises its errors."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         super().__init__(connect, _ROWS)
@@ -35,7 +35,7 @@ class Database(aiosqlite.Connection):
 
     @classmethod
     def reading(cls, path: Path) -> Self:
-        """A read model's file, read-only. Raises `Corrupt` where there is none of this schema."""
+        """A read model's file, read-only. Raises `Corrupt` as `open_reader` does."""
         return cls(lambda: open_reader(path))
 
     async def __aenter__(self) -> Self:
@@ -53,6 +53,6 @@ class Database(aiosqlite.Connection):
         return self._stopped
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """`work`, with as many statements as it has, in one hop. Raises what it raises."""
+        """All of `work` in the thread. Raises what it raises."""
         done: T = await self._execute(work, self._conn)  # type: ignore[no-untyped-call]
         return done

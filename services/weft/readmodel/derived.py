@@ -1,5 +1,5 @@
-"""Folding derived events. One counts only if its source is known, is in the same session, and it
-outranks what was derived before."""
+"""Folding derived events. One counts only if its source is known and in the same session, and if no
+earlier derived event outranks it."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from weft_schemas.subjects import Stored
 
 _sql = statements("fold")
 _COMPRESSION = 1
-"""The fastest: 200 KB of JSON take 2 ms, and a fifth of their size."""
+"""The fastest: 200 KB of JSON take 2 ms and shrink to a fifth."""
 
 
 class Contradiction(InvalidInput):
-    """A derived event whose source is unknown or in another session. The fold ignores and counts
-    it, so this is never raised to callers."""
+    """The source of a derived event is unknown or in another session. The fold ignores and counts
+    the event; callers never see this."""
 
     code = "contradiction"
 
 
 class _Source(msgspec.Struct, frozen=True):
     anchor: int
-    """Sequence of the item, or of the closing, that the source is about."""
+    """Sequence of the item or closing that the source is about."""
     session: int
     item_id: str
     type: str
@@ -78,29 +78,30 @@ class DerivedFold:
         self._documents = documents
         self._bodies = bodies
 
-    def apply(self, place: Place, event: Event) -> bool:
-        """False if the event is a duplicate or outranked. Raises `Contradiction`."""
+    def apply(self, place: Place, event: Event) -> None:
+        """Fold the event, unless it is a duplicate or outranked. Raises `Contradiction`."""
         match event:
             case EnvelopeEvent():
-                return self._envelope(place, event)
+                self._envelope(place, event)
             case SummaryEvent():
-                return self._summary(place, event)
+                self._summary(place, event)
             case FactsEvent():
-                return self._facts(place, event)
+                self._facts(place, event)
             case EpisodeEvent():
-                return self._episode(place, event)
+                self._episode(place, event)
             case SensitivityEvent():
-                return self._level(place, event)
+                self._level(place, event)
             case ParkedEvent():
-                return self._parked(place, event)
+                self._parked(place, event)
             case RevivedEvent():
-                return self._revived(place, event)
-        raise InvalidInput(f"the fold does not know {type(event).__name__}; upgrade it")
+                self._revived(place, event)
+            case _:
+                raise InvalidInput(f"the fold does not know {type(event).__name__}; upgrade it")
 
-    def _envelope(self, place: Place, event: EnvelopeEvent) -> bool:
+    def _envelope(self, place: Place, event: EnvelopeEvent) -> None:
         source, version = self._item(place, event.origin, "envelope"), place.version
         if not self._counts(version, "envelope", source, event.origin):
-            return False
+            return
         envelope = event.envelope
         count = self._tokens(envelope.encoding, envelope.summary_tokens, envelope.summary)
         row = (version, source.anchor, count, msgspec.json.encode(envelope))
@@ -112,18 +113,17 @@ class DerivedFold:
         self._documents.supersede(source.anchor, version)
         passages = self._clean(version, source.anchor, envelope)
         self._documents.add(place.state, source.anchor, version, passages)
-        return True
 
     def _flags(self, version: int, source: _Source, envelope: ResultEnvelope) -> None:
-        """Store the envelope's signals, if it or an earlier one has any."""
+        """Store the envelope's signals, if this or an earlier envelope has any."""
         known = self._db.execute(_sql.has_flags, (source.session, source.anchor)).fetchone()
         if envelope.signals or known:
             row = (source.session, source.anchor, version, msgspec.json.encode(envelope.signals))
             self._db.execute(_sql.add_flags, row)
 
     def _clean(self, version: int, item: int, envelope: ResultEnvelope) -> list[str]:
-        """Store the clean text if the envelope describes it without containing it. Returns the
-        texts by which the item is found."""
+        """Store the clean text, unless the envelope contains it. Returns the texts by which the
+        item is found."""
         clean = envelope.clean
         text = envelope.summary if envelope.complete or envelope.passthrough else None
         if clean is not None:
@@ -139,53 +139,50 @@ class DerivedFold:
             self._db.execute(_sql.add_body, row)
         return found_by
 
-    def _summary(self, place: Place, event: SummaryEvent) -> bool:
+    def _summary(self, place: Place, event: SummaryEvent) -> None:
         source = self._source(place, event.origin)
         erased = (place.state.number, source.anchor)
         if source.type == "closing" and self._db.execute(_sql.partly_erased, erased).fetchone():
             raise Contradiction(f"closing {source.anchor}: a scope of its session was erased since")
         if not self._counts(place.version, "summary", source, event.origin):
-            return False
+            return
         count = self._tokens(event.encoding, event.tokens, event.text)
         row = (place.version, source.anchor, count, event.sensitivity.value, event.text)
         self._db.execute(_sql.add_summary, row)
-        return True
 
-    def _facts(self, place: Place, event: FactsEvent) -> bool:
+    def _facts(self, place: Place, event: FactsEvent) -> None:
         source = self._source(place, event.origin)
         kind = f"fact of {source.type}"
         if not self._counts(place.version, kind, source, event.origin, event.scope, withdraw):
-            return False
+            return
         scope = self._scope_of_facts(event.scope, place.address.session, source)
         for fact in event.facts:
             key = (place.address.tenant, "fact", scope, fact.key)
             values = (place.state.number, 0, msgspec.json.encode(fact))
             remember(self._db, key, source.anchor, place.version, values)
-        return True
 
-    def _episode(self, place: Place, event: EpisodeEvent) -> bool:
+    def _episode(self, place: Place, event: EpisodeEvent) -> None:
         source = self._source(place, event.origin)
         kind = f"episode of {source.type}"
         part = f"{event.scope}\n{event.episode_id}"
         if not self._counts(place.version, kind, source, event.origin, part, withdraw):
-            return False
+            return
         count = self._tokens(event.encoding, event.tokens, event.text)
         scope = self._scope_of_episode(event.scope, place)
         key = (place.address.tenant, "episode", scope, event.episode_id)
         values = (place.state.number, count, encode_event(event))
         remember(self._db, key, source.anchor, place.version, values)
-        return True
 
     def _scope_of_facts(self, scope: str, session: str, source: _Source) -> str:
-        """The scope of facts from an item: the one that the worker read, or the session's own if
-        the item's publisher may not use that one."""
+        """The scope of facts from an item: the event's, or the session's own if the item's
+        publisher may not use that one."""
         if scope.startswith("session:"):
             return f"session:{session}"
         refused = self._db.execute(_sql.refused_scope, (source.anchor,)).fetchone()
         return f"session:{session}" if refused and refused[0] == scope else scope
 
     def _scope_of_episode(self, scope: str, place: Place) -> str:
-        """The scope of an episode: one that an item of the session may use, or the session's
+        """The scope of an episode: the event's, if the session's items may use it, or the session's
         own."""
         own, named = f"session:{place.address.session}", (place.state.number, scope)
         if scope.startswith("session:"):
@@ -194,35 +191,32 @@ class DerivedFold:
             return scope
         return own if self._db.execute(_sql.refuses_scope, named).fetchone() else scope
 
-    def _level(self, place: Place, event: SensitivityEvent) -> bool:
+    def _level(self, place: Place, event: SensitivityEvent) -> None:
         source, version = self._item(place, event.origin, "level"), place.version
         if not self._counts(version, "level", source, event.origin, "", _end_level):
-            return False
+            return
         row = (source.anchor, version, OPEN, LEVELS.index(event.sensitivity))
         self._db.execute(_sql.add_level, row)
-        return True
 
-    def _parked(self, place: Place, event: ParkedEvent) -> bool:
+    def _parked(self, place: Place, event: ParkedEvent) -> None:
         origin, version = event.origin, place.version
         self._source_or_fault(place, origin)
         key = (place.state.number, origin.sequence, origin.worker)
         if self._db.execute(_sql.open_parked, key).fetchone():
-            return False
+            return
         row = (version, *key, origin.item_id, event.code, event.error, bounded(event.attempts))
         self._db.execute(_sql.add_parked, row)
         if origin.worker == "firewall":
             self._db.execute(_sql.settle, (version, origin.sequence, version))
-        return True
 
-    def _revived(self, place: Place, event: RevivedEvent) -> bool:
+    def _revived(self, place: Place, event: RevivedEvent) -> None:
         origin, version = event.origin, place.version
         self._source_or_fault(place, origin)
         key = (place.state.number, origin.sequence, origin.worker, origin.worker)
         if not self._db.execute(_sql.revive, (version, event.drop, *key)).rowcount:
-            return False
+            return
         if not event.drop and origin.worker in ("", "firewall"):
             self._db.execute(_sql.wait_again, (version, OPEN, origin.sequence))
-        return True
 
     def _item(self, place: Place, origin: Origin, what: str) -> _Source:
         source = self._source(place, origin)
@@ -258,7 +252,7 @@ class DerivedFold:
         part: str = "",
         supersede: Callable[[sqlite3.Connection, int, int], None] | None = None,
     ) -> bool:
-        """Judge a derived event; if it counts, record it and supersede what it outranks."""
+        """Whether a derived event counts; if so, record it and supersede what it outranks."""
         key = (source.anchor, kind, origin.worker)
         known = [Derivation(*row) for row in self._db.execute(_sql.derivations, key)]
         superseded = superseded_by(Derivation(origin.sequence, origin.run, part, version), known)
@@ -271,9 +265,9 @@ class DerivedFold:
                 supersede(self._db, old.version, version)
         return True
 
-    def _tokens(self, encoding: str, told: int, text: str) -> int:
-        """As told, or counted where that was in another encoding."""
-        return bounded(told) if encoding == self._encoding else tokens.count(text, self._encoding)
+    def _tokens(self, encoding: str, count: int, text: str) -> int:
+        """The count, or a new one if it is in another encoding."""
+        return bounded(count) if encoding == self._encoding else tokens.count(text, self._encoding)
 
 
 def _check_order(place: Place, origin: Origin) -> None:
@@ -286,8 +280,8 @@ def _end_level(db: sqlite3.Connection, version: int, at: int) -> None:
 
 
 def _folded(raw: str, clean: CleanBody) -> str | None:
-    """The clean text; None if this release makes a different one of the body than the firewall did.
-    The summary is then used, as for bodies that are not kept."""
+    """The clean text; None if this release makes another of the body than the firewall did. Then
+    the summary is used, as for bodies that are not stored."""
     try:
         return clean_text(raw, clean)
     except Corrupt:
@@ -295,5 +289,5 @@ def _folded(raw: str, clean: CleanBody) -> str | None:
 
 
 def envelope_text(envelope: ResultEnvelope) -> str:
-    """The text by which a result is found whose clean text is not kept: its summary and facts."""
+    """Summary and facts, by which a result is found whose clean text is not stored."""
     return "\n".join([envelope.summary, *(f"{fact.name} {fact.value}" for fact in envelope.facts)])

@@ -51,11 +51,11 @@ def session_digests(
 
 
 def _session_digest(db: sqlite3.Connection, number: int) -> str:
-    """Empty where the session has no rows."""
+    """Empty if the session has no rows."""
     state, empty = hashlib.sha256(), True
     for table in _OF_SESSION:
         for row in db.execute(getattr(_sql, table), (number,)):
-            # The row's number is no content; SQLite only needs one in the group.
+            # The row's number, which the query needs for its group, is not content.
             content = row[:-1] if table == "facts" else row
             state.update(_line(table, content))
             empty = False
@@ -66,7 +66,7 @@ def _session_digest(db: sqlite3.Connection, number: int) -> str:
 
 
 def _episodes(db: sqlite3.Connection, number: int) -> Iterator[tuple[object, ...]]:
-    """Without their ids: those that older releases gave hold sequence numbers."""
+    """Episodes without their ids: older releases put sequence numbers into these."""
     for scope, body, in_force, withdrawn in db.execute(_sql.episodes, (number,)).fetchall():
         episode = _episode.decode(body)
         stretch = [

@@ -26,17 +26,17 @@ _sql = statements("postings")
 
 
 class Documents:
-    """Written within the fold's transaction; `flush` before it commits."""
+    """Writes within the fold's transaction; call `flush` before it commits."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._new: defaultdict[int, list[Document]] = defaultdict(list)
         """By session, in order."""
         self._full: set[int] = set()
-        """Sessions with full segments in the tail."""
+        """Sessions with full segments that are not sealed."""
 
     def add(self, state: SessionState, item: int, version: int, passages: Sequence[str]) -> None:
-        """Index the passages by which an item is found from the sequence `version` on."""
+        """Index the passages of an item, which is found by them from the sequence `version` on."""
         for passage, text in enumerate(passages):
             terms = clip(words(text))
             if terms:
@@ -50,8 +50,8 @@ class Documents:
         self._db.execute(_sql.supersede, (until, item))
 
     def flush(self) -> None:
-        """Write the added documents to the tail; if it would grow long, write its full segments
-        as postings."""
+        """Write the added documents, unsealed; if there would be many of these, seal their full
+        segments."""
         rows: list[tuple[int, int, int, str]] = []
         for session, documents in self._new.items():
             sealed = self._seal_long(session, documents)
@@ -69,8 +69,8 @@ class Documents:
         return bool(self._full)
 
     def seal(self) -> None:
-        """Seal the full segments that `flush` left in the tail. Called in a transaction, when
-        no request waits for the new documents."""
+        """Seal the full segments that `flush` left. Call it in a transaction, when no request waits
+        for the new documents."""
         for session in sorted(self._full):
             tail = self._tail(session)
             if tail:
@@ -78,12 +78,12 @@ class Documents:
         self._full.clear()
 
     def forget(self) -> None:
-        """The transaction failed."""
+        """Drop what was added, after the transaction failed."""
         self._new.clear()
 
     def _seal_long(self, session: int, new: list[Document]) -> int:
-        """Seal the full segments if they are many, or end a block; gives the first document that
-        then belongs into the tail."""
+        """Seal the full segments if they are many, or end a block. Returns the first document that
+        stays unsealed."""
         first, end = new[0][0], new[-1][0] + 1
         if first // SEGMENT == end // SEGMENT:
             return first
@@ -98,8 +98,8 @@ class Documents:
     def _seal_full(
         self, session: int, documents: list[Document], tail: list[Document], end: int
     ) -> int:
-        """Seal the full segments of the unsealed `documents`, of which the first are the `tail`;
-        gives the first that is left."""
+        """Seal the full segments of the unsealed `documents`, of which `tail` is stored already.
+        Returns the first that stays unsealed."""
         start, sealed = documents[0][0], end // SEGMENT * SEGMENT
         for _, block in groupby(documents[: sealed - start], lambda one: one[0] // BLOCK):
             self._seal(session, list(block))

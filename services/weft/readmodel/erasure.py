@@ -1,6 +1,6 @@
-"""Deleting what a tombstone names: a session's rows, all of a tenant's, or a scope: what its items
-say, in whichever session, all that was made of them, and what is remembered for it. What is left of
-a session is as if the log had never held the rest, so that a rebuild comes to the same.
+"""Deletes what a tombstone names: the rows of a session, of a tenant or of a scope. Of a scope that
+is its items in every session, everything derived from them, and its memory. What remains of a
+session is as if the log had never held the rest, so a rebuild gives the same rows.
 """
 
 from __future__ import annotations
@@ -47,9 +47,8 @@ def erase_tenant(db: sqlite3.Connection, tenant: str, at: int) -> None:
 def erase_scope(
     db: sqlite3.Connection, tenant: str, scope: str, at: int, unreadable: Iterable[int] = ()
 ) -> None:
-    """Delete what came before `at`; items that name the scope later are remembered as usual.
-    `unreadable` are records that no fold could decode. Nothing that was folded may wait to be
-    written."""
+    """Delete what came before `at`; later items of the scope are not affected. `unreadable` are
+    records that could not be decoded. Flush all pending rows first."""
     place = {"tenant": tenant, "scope": scope, "at": at}
     db.execute(_scope.collect)
     db.execute(_scope.clear)

@@ -47,10 +47,7 @@ class Folded(msgspec.Struct):
     """What one batch came to."""
 
     records: int = 0
-    skipped: int = 0
-    """At or before the checkpoint."""
-    items: int = 0
-    duplicates: int = 0
+    """After the checkpoint."""
     conflicts: int = 0
     faults: int = 0
     erased: int = 0
@@ -99,7 +96,7 @@ class Fold:
         `work` (before the commit) and `commit` (after it), at which a test can crash the process.
         """
         folded = Folded()
-        decoded = [decode(record) for record in self._new(records, folded)]
+        decoded = [decode(record) for record in self._new(records)]
         checkpoint = max([self.checkpoint, through, *(one.record.sequence for one in decoded[-1:])])
         step("decode")
         try:
@@ -126,14 +123,12 @@ class Fold:
             with transaction(self._db):
                 self._documents.seal()
 
-    def _new(self, records: Iterable[LogRecord], folded: Folded) -> Iterator[LogRecord]:
+    def _new(self, records: Iterable[LogRecord]) -> Iterator[LogRecord]:
         last = self.checkpoint
         for record in records:
             if record.sequence > last:
                 last = record.sequence
                 yield record
-            else:
-                folded.skipped += 1
 
     def _forget(self) -> None:
         """The rows were changed, so the state in memory is out of date."""
@@ -175,15 +170,9 @@ class Fold:
         match event:
             case ContextItem():
                 state = self._sessions.get(tenant, address.session, record.published_ns)
-                match self._items.apply(record, address, state, event):
-                    case "new":
-                        folded.items += 1
-                    case "duplicate":
-                        folded.duplicates += 1
-                    case "conflict":
-                        folded.conflicts += 1
+                folded.conflicts += self._items.apply(record, address, state, event)
             case SessionClosedEvent():
-                self._closing(record, address, event, folded)
+                self._closing(record, address, event)
             case ErasedEvent() | ScopeErasedEvent():
                 folded.erased += 1
                 self._erase(tenant, event, version)
@@ -201,8 +190,7 @@ class Fold:
                 self._db.execute(_sql.add_catalog, catalog)
             case _:
                 state = self._state_of_derived(record, address, event)
-                if not self._derived.apply(Place(version, address, state), event):
-                    folded.duplicates += 1
+                self._derived.apply(Place(version, address, state), event)
 
     def _state_of_derived(self, record: LogRecord, address: Stored, event: Event) -> SessionState:
         """A derived event creates no session, except a parked one for a record without a
@@ -214,14 +202,11 @@ class Fold:
             raise Contradiction(f"session {address.session!r} has no items")
         return state
 
-    def _closing(
-        self, record: LogRecord, address: Stored, event: SessionClosedEvent, folded: Folded
-    ) -> None:
+    def _closing(self, record: LogRecord, address: Stored, event: SessionClosedEvent) -> None:
         """Several replicas may close an idle session at the same item; the first counts."""
         state = self._sessions.get(address.tenant, address.session, record.published_ns)
         last = bounded(event.last_sequence) or record.sequence
         if event.last_sequence and last <= state.closed:
-            folded.duplicates += 1
             return
         row = (record.sequence, state.number, last, event.reason)
         self._db.execute(_sql.add_closing, row)

@@ -1,13 +1,11 @@
-"""The files of a replica's read model: a generation each, one of them current.
+"""The files of a replica's read model: its generations, one of which is current.
 
-A rebuild makes a new generation beside the current one; the pointer is swapped atomically, readers
-switch between requests, and the old file is removed when its last reader has closed it. One process
-writes; the operating system releases its lock when it dies.
+A rebuild makes a new generation beside the current one. The pointer is swapped atomically, readers
+switch between requests, and the old file is removed when its last reader has closed it.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Callable
@@ -15,6 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple, Self, TypeVar
 
+from weft.durable_files import replace_durably
+from weft.file_lock import FileLock
 from weft.readmodel.model import ReadModel
 from weft.readmodel.page_checksums import PageChecksums
 from weft.readmodel.store import snapshot
@@ -25,38 +25,10 @@ T = TypeVar("T")
 _NAME = re.compile(r"generation-(\d{6})\.sqlite\Z")
 _MOST_SWAPS = 5
 """Of the current generation while a reader opens it; each takes seconds to build."""
-_OLDER = (".sums", ".sums.new", ".flux")
-_PARTS = ("", "-wal", "-shm", "-journal", ".checksums", ".checksums.new", ".readers", *_OLDER)
-"""A generation's file and what belongs to it, of earlier releases too."""
-
-
-class Lock:
-    """A lock of the operating system on a file; released at the latest when the process dies."""
-
-    def __init__(self, path: Path, shared: bool = False) -> None:
-        self._path = path
-        self._kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        self._file: int | None = None
-
-    def acquire(self) -> bool:
-        """Try to take it, without waiting. Returns whether that succeeded."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(file, self._kind | fcntl.LOCK_NB)
-        except OSError:
-            os.close(file)
-            return False
-        self._file = file
-        return True
-
-    def release(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
 
 
 class Generations:
-    """The folder of a replica: which generation is current, and what else lies there."""
+    """The folder of a replica, with pointers to its generations."""
 
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / "replica"
@@ -65,31 +37,31 @@ class Generations:
         self._successor = self.folder / "successor"
         self._building = self.folder / "building"
         self._condemned = self.folder / "condemned"
-        self._mended = self.folder / "mended"
+        self._last_damage = self.folder / "mended"
 
-    def writer_lock(self) -> Lock:
+    def writer_lock(self) -> FileLock:
         """Held by the one process that writes the current generation."""
-        return Lock(self.folder / "writer.lock")
+        return FileLock(self.folder / "writer.lock")
 
-    def builder_lock(self) -> Lock:
+    def builder_lock(self) -> FileLock:
         """Held by the one process that builds a new generation."""
-        return Lock(self.folder / "builder.lock")
+        return FileLock(self.folder / "builder.lock")
 
     def current(self) -> Path | None:
-        """The file that readers read; None where there is none yet."""
+        """The file that readers read, if there is one yet."""
         return self._named(self._pointer)
 
     def successor(self) -> Path | None:
-        """A finished generation that the writer has yet to take over."""
+        """A finished generation that the writer has not taken over yet."""
         return self._named(self._successor)
 
     def building(self) -> Path | None:
-        """A first generation that has not caught up with the log yet and is not read."""
+        """A generation that is not read yet, since it has not caught up with the log."""
         return self._named(self._building)
 
     def begin(self, path: Path) -> None:
         """Record the generation that is being built, so that building can be resumed."""
-        _write_atomically(self._building, path.name)
+        replace_durably(self._building, path.name.encode())
 
     def abandon(self) -> None:
         """Do not resume the generation that is being built."""
@@ -97,7 +69,7 @@ class Generations:
 
     def offer(self, path: Path) -> None:
         """Name a built generation as successor of the current one."""
-        _write_atomically(self._successor, path.name)
+        replace_durably(self._successor, path.name.encode())
 
     def withdraw(self) -> None:
         """Withdraw the successor, so that it is not taken over."""
@@ -110,12 +82,12 @@ class Generations:
 
     def publish(self, path: Path) -> None:
         """Make a generation the current one, for every request from now on."""
-        _write_atomically(self._pointer, path.name)
+        replace_durably(self._pointer, path.name.encode())
         if self.successor() == path:
             self.withdraw()
         self.abandon()
         if self.condemned():
-            os.replace(self._condemned, self._mended)
+            os.replace(self._condemned, self._last_damage)
 
     def retire(self) -> None:
         """Make no generation current, so that readers wait for the next one."""
@@ -124,19 +96,19 @@ class Generations:
     def condemn(self, path: Path, why: str) -> None:
         """Mark a generation as damaged: it is no longer read, and the writer builds another."""
         if self.current() == path:
-            _write_atomically(self._condemned, f"{path.name} {why}")
+            replace_durably(self._condemned, f"{path.name} {why}".encode())
             self.retire()
 
     def condemned(self) -> str:
         """Why the last generation was condemned, if there is no current one; else empty."""
         return _read(self._condemned).partition(" ")[2]
 
-    def mended(self) -> str:
+    def last_damage(self) -> str:
         """Why the generation before the current one was condemned; empty if none was."""
-        return _read(self._mended).partition(" ")[2]
+        return _read(self._last_damage).partition(" ")[2]
 
     def others(self, path: Path) -> int:
-        """How many generations' files there are beside this one."""
+        """The number of other generations' files."""
         return sum(file != path for file in self._files())
 
     def sweep(self, keep: tuple[Path, ...] = ()) -> list[Path]:
@@ -156,11 +128,11 @@ class Generations:
 class _Opened(NamedTuple):
     model: ReadModel
     pages: PageChecksums
-    lock: Lock
+    lock: FileLock
 
 
 class Reader:
-    """Reads the current generation, whichever that is by now. One thread at a time uses it."""
+    """Reads the generation that is current at each request. One thread at a time uses it."""
 
     def __init__(self, data_dir: Path) -> None:
         self._generations = Generations(data_dir)
@@ -174,11 +146,8 @@ class Reader:
         self.close()
 
     def model(self) -> ReadModel:
-        """The read model to answer the next request from.
-
-        Raises `Unavailable` where there is none yet that this release can read, or its file is
-        damaged.
-        """
+        """The read model for the next request. Raises `Unavailable` if there is none that this
+        release can read, or its file is damaged."""
         if self._opened is None or not self.is_there():
             self.close()
             self._stamp = self._pointer_stamp()
@@ -187,9 +156,9 @@ class Reader:
         self.look()
         return model
 
-    def read(self, work: Callable[[ReadModel], T], doubt: Callable[[Reader], None]) -> T:
-        """`work` over one consistent state. After an error that is not weft's own, `doubt` may
-        check the file: the cause may be a damaged row. Raises `Unavailable` as `model` does."""
+    def read(self, work: Callable[[ReadModel], T], on_error: Callable[[Reader], None]) -> T:
+        """`work` over one consistent state. After an error that is not weft's own, `on_error` may
+        check the file, since the cause may be damage. Raises `Unavailable` as `model` does."""
         model = self.model()
         try:
             with snapshot(model.db):
@@ -199,16 +168,16 @@ class Reader:
         except WeftError:
             raise
         except Exception:
-            doubt(self)
+            on_error(self)
             raise
 
     def look(self) -> None:
-        """Check whether anything but the writer has written to the file: before a request, and
-        again after it. Raises `Unavailable` if it is damaged."""
+        """Check whether anything but the writer wrote to the file, before and after a request.
+        Raises `Unavailable` if it is damaged."""
         self._check(PageChecksums.check_if_touched)
 
     def check(self) -> None:
-        """Check every page of the current generation. Raises `Unavailable` where it is damaged."""
+        """Check every page of the current generation. Raises `Unavailable` if one is damaged."""
         self.model()
         self._check(lambda pages: pages.check() if pages.are_known() else None)
 
@@ -223,7 +192,7 @@ class Reader:
             raise Unavailable(f"the read model is built anew ({error}); try again") from None
 
     def is_there(self) -> bool:
-        """Whether `model` would return the generation that it returned before."""
+        """Whether the generation last opened is still current."""
         return self._opened is not None and self._pointer_stamp() == self._stamp
 
     def leave_if_replaced(self) -> None:
@@ -232,7 +201,6 @@ class Reader:
             self.close()
 
     def close(self) -> None:
-        """Close the generation."""
         opened, self._opened = self._opened, None
         if opened is not None:
             opened.model.close()
@@ -272,14 +240,14 @@ def _model(path: Path) -> ReadModel:
         raise Unavailable(f"{error} (the indexer does that by itself); try again") from None
 
 
-def reader_lock(path: Path) -> Lock:
+def reader_lock(path: Path) -> FileLock:
     """Held by each reader of a generation: while one holds it, the file is not removed."""
-    return Lock(path.with_name(f"{path.name}.readers"), shared=True)
+    return FileLock(path.with_name(f"{path.name}.readers"), shared=True)
 
 
 def _remove(path: Path) -> bool:
     """Delete a generation that no process reads or builds."""
-    lock = Lock(path.with_name(f"{path.name}.readers"))
+    lock = FileLock(path.with_name(f"{path.name}.readers"))
     if not lock.acquire():
         return False
     try:
@@ -290,9 +258,9 @@ def _remove(path: Path) -> bool:
 
 
 def discard(path: Path) -> None:
-    """Remove a generation's file and all that belongs to it."""
-    for part in _PARTS:
-        path.with_name(path.name + part).unlink(missing_ok=True)
+    """Remove a generation's file and all that belongs to it: what begins with its name."""
+    for part in path.parent.glob(f"{path.name}*"):
+        part.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> str:
@@ -300,12 +268,3 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return ""
-
-
-def _write_atomically(path: Path, content: str) -> None:
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)

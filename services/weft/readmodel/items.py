@@ -1,12 +1,11 @@
-"""Folding items: the first with an id wins. Of a trusted item the text is stored as it may be
-shown, with credentials masked; of an untrusted item no text is stored until its envelope arrives.
+"""Folding items: of several with one id the first wins. A trusted item's text is stored as it may
+be shown, with credentials masked; an untrusted item's text only when its envelope arrives.
 """
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
-from typing import Literal
 
 import msgspec
 
@@ -37,14 +36,9 @@ _policy = msgspec.json.Decoder(ContextPolicy)
 _DEFAULT_RULES = ContextPolicy().firewall
 _json = msgspec.json.Encoder(order="deterministic")
 _STUB_METADATA = frozenset(ReservedMetadata.__struct_fields__) - {"arguments", REASONING}
-"""Metadata kept of an untrusted item: short keys that weft defines."""
+"""Metadata stored of an untrusted item: short keys that weft defines."""
 REFUSED_SCOPE = "refused_scope"
 """Metadata key of a scope that the item named and its publisher may not use."""
-
-
-Stands = Literal["new", "duplicate", "conflict"]
-"""The outcome of an item: a duplicate has an id that was there with the same content, a conflict
-one that was there with other content, which stays."""
 
 
 class ItemFold:
@@ -60,7 +54,8 @@ class ItemFold:
 
     def apply(
         self, record: LogRecord, address: Stored, state: SessionState, item: ContextItem
-    ) -> Stands:
+    ) -> bool:
+        """Whether it conflicts with an item of the same id and other content, which stays."""
         sequence = record.sequence
         content_hash = hashlib.sha256(encode_event(item)).digest()
         rules = self._rules_of(address, sequence)
@@ -91,7 +86,7 @@ class ItemFold:
             self._bodies.add(sequence, raw.text)
         else:
             self._documents.add(state, sequence, sequence, passages)
-        return "new"
+        return False
 
     def _row(
         self,
@@ -124,19 +119,16 @@ class ItemFold:
 
     def _collision(
         self, sequence: int, state: SessionState, item: ContextItem, content_hash: bytes
-    ) -> Stands:
+    ) -> bool:
         first = self._db.execute(_sql.item_hash, (state.number, item.id)).fetchone()[0]
-        conflict = first != content_hash
+        conflict: bool = first != content_hash
         row = (state.number, sequence, item.id, conflict, content_hash)
         self._db.execute(_sql.add_collision, row)
-        if conflict:
-            return "conflict"
-        state.duplicates += 1
-        return "duplicate"
+        state.duplicates += not conflict
+        return conflict
 
     def _narrowed(self, address: Stored, item: ContextItem) -> ContextItem:
-        """The item; without its scope if its publisher may not use that one. It stays an item of
-        its session."""
+        """The item, without its scope if its publisher may not use that one."""
         scope = item.metadata.get("scope")
         if not scope or self._may_use(address, scope):
             return item
@@ -156,13 +148,13 @@ class ItemFold:
 
 
 def _stub(item: ContextItem) -> ContextItem:
-    """What is stored of an untrusted item: no text, and only metadata that weft defines."""
+    """An untrusted item as it is stored: no text, and only metadata that weft defines."""
     metadata = {key: item.metadata[key] for key in item.metadata if key in _STUB_METADATA}
     return msgspec.structs.replace(item, text="", metadata=metadata)
 
 
 def _cleaned(item: ContextItem) -> tuple[ContextItem, tuple[Signal, ...]]:
-    """A document, which others wrote, without hidden characters, and the guards' signals for it."""
+    """A document, which others wrote, without hidden characters, and the guards' signals."""
     cleaned = clean(item.text.encode())
     signals = (*cleaned.signals, *signals_in(cleaned.text))
     return msgspec.structs.replace(item, text=cleaned.text) if cleaned.changed else item, signals
@@ -173,6 +165,5 @@ def _size(item: ContextItem) -> int:
 
 
 def shown_text(item: ContextItem) -> str:
-    """What a prompt shows of an item, and what finds it: its text; of a tool call its tool and its
-    arguments."""
+    """The text by which an item is shown and found: for a tool call, its tool and arguments."""
     return call_text(item.text, item.metadata) if item.kind is ItemKind.TOOL_CALL else item.text

@@ -1,7 +1,7 @@
-"""Facts and episodes: of one scope and name the value with the newest source is in force.
+"""Facts and episodes: for each scope and name, the value with the newest source is in force.
 
 Nothing is overwritten. A row says from when until when a value was in force. If the newest value is
-withdrawn, the one before it gets a second row from then on.
+withdrawn, the previous one gets a second row from then on.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Key = tuple[str, str, str, str]
 def remember(
     db: sqlite3.Connection, key: Key, source: int, version: int, values: tuple[int, int, bytes]
 ) -> None:
-    """Put a value in force, unless one with a newer source is in force. `source` is the sequence
-    that decides which is newer, `version` the event's own; the values are session, tokens and the
-    fact or episode, encoded."""
+    """Put a value in force, unless one with a newer source is. `source` is the sequence that
+    decides this, `version` the event's own; `values` are the session, the tokens and the encoded
+    fact or episode."""
     current = db.execute(_sql.in_force, (*key, OPEN)).fetchone()
     until = OPEN
     if current is not None:
@@ -37,7 +37,7 @@ def remember(
 
 
 def withdraw(db: sqlite3.Connection, version: int, at: int) -> None:
-    """Withdraw from `at` on what the event `version` stated."""
+    """Withdraw the values of the event `version`, from `at` on."""
     for number, *key, until in db.execute(_sql.of_version, (version,)).fetchall():
         db.execute(_sql.withdraw, (at, at, number))
         if until == OPEN:
@@ -45,14 +45,12 @@ def withdraw(db: sqlite3.Connection, version: int, at: int) -> None:
 
 
 def forget_session(db: sqlite3.Connection, session: int, at: int) -> None:
-    """Delete the memories of a session; in shared scopes the values before them are in force
-    again."""
+    """Delete the memories of a session; in shared scopes the previous values are in force again."""
     forget_rows(db, db.execute(_sql.of_session, (session,)).fetchall(), at)
 
 
 def forget_rows(db: sqlite3.Connection, rows: list[tuple[Any, ...]], at: int) -> None:
-    """Delete these (number, *key, until); the values before them are in force
-    again."""
+    """Delete the rows `(number, *key, until)`; the previous values are in force again."""
     for number, *_ in rows:
         db.execute(_sql.forget, (number,))
     for _, *key, until in rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from weft import tokens
@@ -30,7 +31,7 @@ class ReadModel:
 
     @classmethod
     def open(cls, path: Path | str) -> ReadModel:
-        """Open a file read-only. Raises `Corrupt` where it is none, or of another schema."""
+        """Open a file read-only. Raises `Corrupt` if it is none, or of another schema."""
         return cls(open_reader(path))
 
     @classmethod
@@ -40,17 +41,14 @@ class ReadModel:
         encoding: str = tokens.DEFAULT_ENCODING,
         through: int = 0,
     ) -> ReadModel:
-        """Fold records, in order of sequence, into a read model that lives in memory and stands at
-        `through`, or at the last of them where that is later."""
+        """A read model in memory of these records, which are in order of sequence. Its checkpoint
+        is `through`, or the last record if that is later."""
         db = open_writer(":memory:")
         fold = Fold(db, encoding)
-        batch: list[LogRecord] = []
-        for record in records:
-            batch.append(record)
-            if len(batch) == _BATCH:
-                fold.apply(batch)
-                batch.clear()
-        fold.apply(batch, through)
+        remaining = iter(records)
+        while batch := list(islice(remaining, _BATCH)):
+            fold.apply(batch)
+        fold.apply((), through)
         fold.seal()
         return cls(db)
 
@@ -59,7 +57,7 @@ class ReadModel:
         return SessionView(self.db, tenant, session, as_of, self._tails)
 
     def watermark(self) -> int:
-        """The newest folded log sequence, 0 where there is none."""
+        """The newest folded log sequence, 0 if there is none."""
         return int(get_meta(self.db, "checkpoint") or 0)
 
     def encoding(self) -> str:
@@ -77,10 +75,8 @@ def records_of(
     first_sequence: int = 1,
     published_ns: int = 0,
 ) -> list[LogRecord]:
-    """Events as the log would hold them, one after the other: for tests and notebooks.
-
-    Origins must name these sequences. Every record gets `published_ns` as its time.
-    """
+    """Events as the log would hold them, for tests and notebooks. Origins must name these
+    sequences."""
     return [
         LogRecord(sequence, _subject(tenant, session, event), published_ns, encode_event(event))
         for sequence, event in enumerate(events, first_sequence)

@@ -1,15 +1,13 @@
 """Checksums of a read model's pages, so that damage is noticed before it reaches an answer.
 
-In WAL mode SQLite changes the file itself only at a checkpoint, which the one writer makes at times
-of its choice. The writer then stores a CRC-32 of every page, as it is in the write-ahead log, with
-the file's modification time and size. Around each request a reader compares these two, which tells
-whether anything else has written to the file. Corruption below the file system is found by reading
-the pages, some at a time.
+In WAL mode SQLite changes the file itself only at a checkpoint, and only the writer makes one. It
+then stores a CRC-32 of every page, with the file's modification time and size. Before and after
+each request a reader compares these two, to see whether anything else wrote to the file. Damage
+below the file system is found by reading the pages, a few at a time.
 
-SQLite's own checksum extension (cksumvfs) is not part of Python's SQLite. The write-ahead log has
-checksums of its own, by which SQLite drops a damaged end of it when it opens the file; the log's
-events are folded again then. While it is used nothing checks it, so that the writer writes it back
-whenever it rests.
+SQLite's own extension for this (cksumvfs) is not part of Python's SQLite. The write-ahead log has
+checksums of its own: when SQLite opens it, it drops a damaged end, and those events are folded
+again. Nothing checks the log while it is in use, so an idle writer writes it back.
 """
 
 from __future__ import annotations
@@ -26,36 +24,36 @@ from pathlib import Path
 
 import msgspec
 
+from weft.durable_files import replace_durably
 from weft.readmodel.store import BUSY_MS, WAIT_MS
 from weft_schemas.errors import Corrupt
 
 _WAL_HEADER_BYTES = 32
 _FRAME = struct.Struct(">II8s8x")
-"""Of a frame of the write-ahead log: page, length of the file where it ends a commit, salts."""
+"""Header of a frame in the write-ahead log: page, length of the file if it ends a commit, salts."""
 _TRIES = 40
 _PAUSE_SECONDS = 0.05
-"""While the writer writes back, which takes milliseconds; so often a reader looks again."""
+"""How often a reader looks again while the writer writes back, which takes milliseconds."""
 
 
-class _Noted(msgspec.Struct, frozen=True):
-    """What is known of the file; each version of it replaces the one before."""
+class _Stored(msgspec.Struct, frozen=True):
+    """What is stored about the file; each version replaces the one before."""
 
-    round: int
-    """Counts the versions."""
+    version: int = msgspec.field(name="round")
     mtime_ns: int
     size: int
     page_bytes: int
     packed: bytes
     """The checksum of each page, four bytes each."""
     expected: dict[int, list[int]]
-    """While the writer writes back: by page, the checksums that it may have afterwards."""
+    """While the writer writes back: the checksums that each page may have afterwards."""
 
     @property
     def sums(self) -> array[int]:
         return array("I", self.packed)
 
 
-_decoder = msgspec.msgpack.Decoder(_Noted)
+_decoder = msgspec.msgpack.Decoder(_Stored)
 
 
 class PageChecksums:
@@ -68,38 +66,37 @@ class PageChecksums:
         self._stamp: tuple[int, int] | None = None
         """Time and size of the file when it was last found intact."""
         self._next = 0
-        """The page at which `look` continues."""
+        """The page at which `check_next` continues."""
 
     def are_known(self) -> bool:
-        """Whether there are checksums; a file of an earlier release has none."""
+        """Whether checksums are stored; a file of an earlier release has none."""
         return self._file.exists()
 
-    # What the writer does.
+    # Only the writer calls these.
 
-    def note_all(self) -> None:
-        """Take the file as intact and store the checksums of all pages."""
+    def store_all(self) -> None:
+        """Store the checksums of all pages as they are now."""
         found, page_bytes = self._found(), _page_bytes(self.path)
         pages = range(1, found[1] // page_bytes + 1)
         sums = array("I", (one for _, one in self._each(pages, page_bytes)))
-        self._write(_Noted(0, *found, page_bytes, sums.tobytes(), {}))
+        self._write(_Stored(0, *found, page_bytes, sums.tobytes(), {}))
 
-    def settle(self) -> None:
+    def recover(self) -> None:
         """Store the checksums of pages that were being written back when the writer died. Raises
         `Corrupt` if one has neither its old nor its new content and will not be written again."""
-        if (noted := self._read()).expected:
-            self._note(noted, again=self._in_wal())
+        if (stored := self._read()).expected:
+            self._update(stored, again=self._in_wal())
 
     def write_back(self, db: sqlite3.Connection, wait_ms: int) -> bool:
-        """Write the write-ahead log back into the file and empty it. False where a reader, such as
-        a copy that is being made, holds that up for longer than `wait_ms`; then as much is written
-        as can be. Raises `Corrupt` where a page is damaged, be it one to be written over or one
-        just written."""
+        """Write the write-ahead log back into the file and empty it. Returns False if a reader,
+        such as a snapshot in progress, prevents that for longer than `wait_ms`; then part of it may
+        be written. Raises `Corrupt` if a page is damaged, before or after it is written."""
         with self._changing():
             return _checkpoint(db, wait_ms)
 
     def close(self, db: sqlite3.Connection) -> None:
-        """Write back and close the writer's connection. SQLite itself writes back when the last
-        connection is closed, and a reader's may well be open longer."""
+        """Write back and close the writer's connection. SQLite does that only when the last
+        connection is closed, which may be a reader's."""
         try:
             with self._changing():
                 _checkpoint(db, WAIT_MS)
@@ -109,58 +106,58 @@ class PageChecksums:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Around whatever may write back: the pages that it may write are noted anew after it, and
-        have to be as they stand in the write-ahead log now."""
-        self.settle()
-        noted, expected = self._read(), self._in_wal()
-        self._refuse(self._damaged(noted, expected))
-        noted = msgspec.structs.replace(noted, round=noted.round + 1, expected=expected)
-        self._write(noted)
+        """Wraps whatever may write back: afterwards the pages must be as they are in the
+        write-ahead log now, and their checksums are stored."""
+        self.recover()
+        stored, expected = self._read(), self._in_wal()
+        self._refuse(self._damaged(stored, expected))
+        stored = msgspec.structs.replace(stored, version=stored.version + 1, expected=expected)
+        self._write(stored)
         yield
-        self._note(noted)
+        self._update(stored)
 
-    def look(self, size: int) -> None:
-        """Check the next pages, so many bytes of them, and from the start again after the last.
-        Raises `Corrupt`."""
-        noted = self._read()
-        count = len(noted.sums)
-        last = min(count, self._next + size // noted.page_bytes)
-        self._refuse(self._damaged(noted, range(self._next + 1, last + 1)))
+    def check_next(self, size: int) -> None:
+        """Check the next pages, `size` bytes of them; after the last one, start again. Raises
+        `Corrupt`."""
+        stored = self._read()
+        count = len(stored.sums)
+        last = min(count, self._next + size // stored.page_bytes)
+        self._refuse(self._damaged(stored, range(self._next + 1, last + 1)))
         self._next = 0 if last >= count else last
 
-    # What anybody does.
+    # Readers call these, too.
 
     def check(self) -> None:
         """Check every page, .7 s for a gigabyte. Raises `Corrupt`."""
-        noted = self._read()
-        damaged = self._damaged(noted, range(1, len(noted.sums) + 1))
+        stored = self._read()
+        damaged = self._damaged(stored, range(1, len(stored.sums) + 1))
         for _ in range(_TRIES):
-            known, noted = noted, self._read()
-            if not damaged or (known.round == noted.round and not noted.expected):
+            before, stored = stored, self._read()
+            if not damaged or (before.version == stored.version and not stored.expected):
                 break
             time.sleep(_PAUSE_SECONDS)
-            damaged = self._damaged(noted, damaged)
+            damaged = self._damaged(stored, damaged)
         self._refuse(damaged)
-        if not noted.expected:
-            self._stamp = noted.mtime_ns, noted.size
+        if not stored.expected:
+            self._stamp = stored.mtime_ns, stored.size
 
     def check_if_touched(self) -> None:
-        """Check every page where anybody but the writer wrote to the file since it was found right.
-        Two system calls where nobody did. Raises `Corrupt`."""
+        """Check every page if anything but the writer wrote to the file since the last check. Takes
+        two system calls if nothing did. Raises `Corrupt`."""
         if self._found() == self._stamp:
             return
         for _ in range(_TRIES):
             try:
-                noted = self._read()
+                stored = self._read()
             except FileNotFoundError:
                 return
             found = self._found()
-            if noted.expected:
+            if stored.expected:
                 return
-            if found == (noted.mtime_ns, noted.size):
+            if found == (stored.mtime_ns, stored.size):
                 self._stamp = found
                 return
-            if self._read().round == noted.round:
+            if self._read().version == stored.version:
                 break
         self.check()
         if self._found() == found:
@@ -170,19 +167,19 @@ class PageChecksums:
         now = os.stat(self.path)
         return now.st_mtime_ns, now.st_size
 
-    def _damaged(self, noted: _Noted, pages: Iterable[int]) -> list[int]:
-        """Those of the pages that are neither as noted nor as expected; pages without a checksum
-        are new."""
-        sums, expected = noted.sums, noted.expected
+    def _damaged(self, stored: _Stored, pages: Iterable[int]) -> list[int]:
+        """The pages with neither their stored nor an expected checksum; pages that have none are
+        new."""
+        sums, expected = stored.sums, stored.expected
         known = (number for number in pages if number <= len(sums))
         return [
             number
-            for number, found in self._each(known, noted.page_bytes)
+            for number, found in self._each(known, stored.page_bytes)
             if found != sums[number - 1] and found not in expected.get(number, ())
         ]
 
     def _each(self, pages: Iterable[int], page_bytes: int) -> Iterator[tuple[int, int]]:
-        """The checksums of pages as they are."""
+        """Number and present checksum of each page."""
         with self.path.open("rb", buffering=0) as file:
             for number in pages:
                 page = os.pread(file.fileno(), page_bytes, (number - 1) * page_bytes)
@@ -194,8 +191,8 @@ class PageChecksums:
             raise Corrupt(f"{self.path.name}: page {min(damaged)}{rest} is damaged")
 
     def _in_wal(self) -> dict[int, list[int]]:
-        """Every page that is committed to the write-ahead log, with the checksums of each of its
-        states there: after a power cut SQLite may find that the newest ones are not whole."""
+        """Every page committed to the write-ahead log, with the checksum of each of its versions
+        there: after a power cut SQLite may drop the newest ones as incomplete."""
         content = memoryview(self._wal.read_bytes() if self._wal.exists() else b"")
         if len(content) < _WAL_HEADER_BYTES:
             return {}
@@ -206,7 +203,7 @@ class PageChecksums:
         for at in range(_WAL_HEADER_BYTES, len(content) - width + 1, width):
             number, committed, found = _FRAME.unpack_from(content, at)
             if found != salts:
-                break  # of an earlier round, written back long ago
+                break  # the rest was written back before
             pending.append((number, zlib.crc32(content[at + _FRAME.size : at + width])))
             if committed:
                 for page, one in pending:
@@ -214,15 +211,15 @@ class PageChecksums:
                 pending.clear()
         return expected
 
-    def _note(self, noted: _Noted, again: Collection[int] = ()) -> None:
-        """Note what was written back, and the file's length. A page has to be as it was or as it
-        was to be, else it is noted as it was to be and `Corrupt` raised; what is written `again`
-        may be torn."""
-        found, size, expected = self._found(), noted.page_bytes, noted.expected
-        sums, length = noted.sums, found[1] // noted.page_bytes
+    def _update(self, stored: _Stored, again: Collection[int] = ()) -> None:
+        """Store the checksums after a write-back, and the file's length. Raises `Corrupt` if a page
+        has neither its old nor its expected content; the expected checksum is stored. Pages that
+        will be written `again` may have any content."""
+        found, size, expected = self._found(), stored.page_bytes, stored.expected
+        sums, length = stored.sums, found[1] // stored.page_bytes
         known, damaged = len(sums), []
         del sums[length:]
-        # A hole: the file grew past a page that a reader delayed.
+        # Zeros: the file grew past a page that a reader kept from being written.
         sums.extend([zlib.crc32(bytes(size))] * (length - known))
         pages = {*range(known + 1, length + 1), *(page for page in expected if page <= length)}
         for number, one in self._each(pages, size):
@@ -232,22 +229,16 @@ class PageChecksums:
             else:
                 sums[number - 1] = allowed[0]
                 damaged.append(number)
-        self._write(_Noted(noted.round + 1, *found, size, sums.tobytes(), {}))
+        self._write(_Stored(stored.version + 1, *found, size, sums.tobytes(), {}))
         self._refuse(damaged)
 
-    def _write(self, noted: _Noted) -> None:
-        """Its time and size are from before the pages were read: what changes from then on is
-        another's write."""
-        self._stamp = noted.mtime_ns, noted.size
-        packed = msgspec.msgpack.encode(noted)
-        draft = self._file.with_name(f"{self._file.name}.new")
-        with draft.open("wb") as file:
-            file.write(zlib.crc32(packed).to_bytes(4) + packed)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, self._file)
+    def _write(self, stored: _Stored) -> None:
+        """The file's time and size were read before its pages, so a later change is noticed."""
+        self._stamp = stored.mtime_ns, stored.size
+        packed = msgspec.msgpack.encode(stored)
+        replace_durably(self._file, zlib.crc32(packed).to_bytes(4) + packed)
 
-    def _read(self) -> _Noted:
+    def _read(self) -> _Stored:
         content = memoryview(self._file.read_bytes())
         if zlib.crc32(content[4:]) != int.from_bytes(content[:4]):
             raise Corrupt(f"{self.path.name}: its checksums are damaged")
@@ -255,7 +246,7 @@ class PageChecksums:
 
 
 def _checkpoint(db: sqlite3.Connection, wait_ms: int) -> bool:
-    """Whether no reader held it up for longer than that."""
+    """Returns False if a reader prevented it for longer than `wait_ms`."""
     db.execute(f"PRAGMA busy_timeout = {wait_ms}")
     try:
         busy: int = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]

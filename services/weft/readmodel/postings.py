@@ -1,9 +1,9 @@
 """The text index: which documents of a session hold a term, as packed numbers.
 
 A document is one passage of one version of an item's text, numbered within its session in log
-order. The newest documents are kept as lists of terms in the tail, where they are found as well;
-every 256 of them are sealed, once nobody waits for what came with them: their postings are appended
-to the rows of their terms, one row for each term and block of 4,096 documents.
+order. The newest documents are stored as lists of terms, the unsealed tail, which a search reads
+whole. Every 256 of them are sealed, when no request waits for them: their postings are appended to
+the rows of their terms, one row for each term and block of 4,096 documents.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from math import log2
 SEGMENT = 256
 """Documents that are sealed together: a search reads the whole tail, seldom more than this many."""
 UNSEALED = 512
-"""Documents of full segments that may wait in the tail: those of a result of some 400 KB, which can
-be found before they are sealed. To seal takes as long as all else that the fold does with them."""
+"""Documents of full segments that may stay in the tail: as many as a result of 400 KB has. Sealing
+them takes as long as the rest of their fold, and a request need not wait for it."""
 BLOCK = 4_096
-"""Documents per row of a term: few rows to read for a rare term, and none too long to append to."""
+"""Documents per row of a term: few rows to read for a rare term, none too long to append to."""
 WIDTH = 4
-"""Bytes of a posting: 16 bits place in the block, 8 frequency (at most 255), 8 length code."""
+"""Bytes of a posting: 16 bits for its place in the block, 8 for the frequency (at most 255) and 8
+for the length code."""
+
 MAX_TERM = 40
 """Significant characters of a term; longer words are hashes and base64."""
 
@@ -53,19 +55,19 @@ def pack(postings: list[int]) -> bytes:
 
 
 def pack_each(lists: list[list[int]]) -> list[bytes]:
-    """Each list packed, all in one step: most terms of a text are rare."""
+    """Each list packed; one call for all, since most lists are short."""
     packed = pack(list(chain.from_iterable(lists)))
     ends = list(accumulate([WIDTH * len(postings) for postings in lists], initial=0))
     return [packed[start:end] for start, end in pairwise(ends)]
 
 
 def halves(entries: bytes) -> tuple[int, ...]:
-    """Of each posting the lower half, which is frequency and length code, then its place."""
+    """For each posting its lower half (frequency and length code), then its place."""
     return struct.unpack(f"<{len(entries) * 2 // WIDTH}H", entries)
 
 
 Postings = defaultdict[str, list[int]]
-"""Of each term its postings, in order of documents."""
+"""Term → its postings, in order of documents."""
 Document = tuple[int, int, list[str]]
 """Its number, its length code, and a term for each of its words."""
 

@@ -1,4 +1,4 @@
-"""Which of several derived events about the same thing counts: a pure function of earlier ones."""
+"""Which of several derived events about the same thing counts. Pure functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Derivation(msgspec.Struct, frozen=True):
-    """One derived event that counts or counted, of one worker about one thing."""
+    """A derived event that counts or counted, by one worker about one thing."""
 
     origin: int
     """Sequence of the source event."""
@@ -20,12 +20,10 @@ class Derivation(msgspec.Struct, frozen=True):
 
 
 def superseded_by(new: Derivation, known: Iterable[Derivation]) -> list[Derivation] | None:
-    """The known ones that `new` supersedes from its own sequence on; None if `new` does not
-    count.
+    """The known events that `new` supersedes from its own sequence on; None if it does not count.
 
-    Of one source, run and part the first counts. A newer source event about the same thing
-    outranks an older; of one source a named run outranks live work (an empty name), and of two
-    named runs the later in the log.
+    Of the same source, run and part the first counts. A newer source outranks an older one. For
+    one source, a named run outranks live work (an empty name) and earlier named runs.
     """
     superseded = []
     for old in known:

@@ -1,5 +1,5 @@
-"""Raw bodies of untrusted items between their event and their envelope: kept in memory, or read
-from the log again, and never written to a file."""
+"""Raw bodies of untrusted items, needed from their event until their envelope: held in memory, or
+read from the log again, and never written to a file."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.events import decode_event
 from weft_schemas.items import ContextItem
 
-KEPT = 32 << 20
-"""Characters held in memory; the log gives the rest again. Enough for the backlog of a busy
-firewall."""
+MOST_CHARACTERS = 32 << 20
+"""Held in memory; others are read from the log again. Enough for the backlog of a busy firewall."""
 
 Read = Callable[[int], bytes | None]
-"""Gives a record's payload by its sequence, None where the log does not hold it any more. Raises
-`Unavailable` where it cannot be asked."""
+"""Returns a record's payload by its sequence, None if the log no longer has it. Raises
+`Unavailable` if the log cannot be asked."""
 
 
 class RawBodies:
@@ -32,12 +31,12 @@ class RawBodies:
         """Remember a body until it is taken."""
         self._kept[sequence] = text
         self._size += len(text)
-        while self._read is not None and self._size > KEPT:
+        while self._read is not None and self._size > MOST_CHARACTERS:
             _, oldest = self._kept.popitem(last=False)
             self._size -= len(oldest)
 
     def take(self, sequence: int) -> str | None:
-        """The body of an item; None where the log does not hold it any more."""
+        """The body of an item; None if the log no longer has it."""
         known = self._kept.get(sequence)
         if known is not None:
             if self._read is not None:

@@ -1,4 +1,4 @@
-"""What a compile reads: rows of one session at one sequence; `view.SessionView` gives them."""
+"""What a compile reads: rows of one session at one sequence, from `view.SessionView`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from weft.readmodel.calls import call_text
 from weft_schemas.envelope import ResultEnvelope
 from weft_schemas.items import ItemKind, Sensitivity
 
-REMEMBERED = 32
-"""Texts of the recent results of some sessions, which each compile reads again: 8 MB of ASCII."""
+CACHED_TEXTS = 32
+"""Recent results of a few sessions, which each compile reads again: 8 MB of ASCII."""
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_TEXTS)
 def decompressed(data: bytes) -> str:
-    """A clean text."""
     return zlib.decompress(data).decode()
 
 
@@ -35,7 +34,7 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
     id: str
     kind: ItemKind
     text: str
-    """Prompt-facing: its own, or its envelope's summary; empty while pending."""
+    """As prompts show it: its own, or its envelope's summary; empty while pending."""
     tokens: int
     """Of `text`, in the read model's encoding."""
     version: int
@@ -46,29 +45,29 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
     metadata: Mapping[str, Any]
     published_ns: int
     outline: bytes = b""
-    """Of `whole`, as `passages.packed` gives it; empty where it is one passage, or of an untrusted
-    item whose whole text is its envelope's."""
+    """Of `whole`, packed by `passages.packed`; empty if it is one passage, or an untrusted item
+    whose whole text is its envelope's summary."""
     pending: bool = False
     """Untrusted and without an envelope at this sequence."""
     parked: bool = False
-    """A worker gave it up: it has no text and never will without an operator."""
+    """A worker gave it up: it has no text unless an operator revives it."""
     envelope: ResultEnvelope | None = None
     summary: str = ""
-    """Short form by the summarizer, empty where there is none."""
+    """By the summarizer; empty if there is none."""
     summary_tokens: int = 0
     summary_version: int = 0
     packed: bytes = b""
-    """The clean text of an untrusted item, compressed, where it is not its envelope's summary."""
+    """The clean text of an untrusted item, compressed, if it is not its envelope's summary."""
     packed_tokens: int = 0
     packed_size: int = 0
     """Characters of the clean text."""
     outdated: tuple[int, ...] = ()
-    """Of a `memory_fact`, by their numbers, what it gives and `text` does not say any more, since
-    newer values are known."""
+    """Numbers of the facts that a `memory_fact` gives and `text` leaves out, since newer values are
+    known."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether `whole` is all that the item says, and not only a summary of it."""
+        """Whether `whole` is the item's whole text, and not only a summary."""
         envelope = self.envelope
         if envelope is None:
             return not self.parked and not self.pending
@@ -76,15 +75,15 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def whole(self) -> str:
-        """All that a prompt may show of the item: its own text, the clean text of what a tool said,
-        or the envelope's summary where nothing more is kept."""
+        """All that a prompt may show of the item: its own text, a result's clean text, or the
+        envelope's summary if nothing more is stored."""
         if self.packed:
             return decompressed(self.packed)
         return call_text(self.text, self.metadata) if self.kind is ItemKind.TOOL_CALL else self.text
 
     @property
     def whole_tokens(self) -> int:
-        """Of `whole`; of a large result close to it."""
+        """Of `whole`; approximate for a large result."""
         return self.packed_tokens if self.packed else self.tokens
 
     @property
@@ -94,7 +93,7 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def parts(self) -> Outline | None:
-        """The outline of `readable`, None where it is one passage."""
+        """The outline of `readable`, None if that is one passage."""
         if self.outline:
             return unpacked(self.outline)
         if self.envelope is None or not self.is_complete:
@@ -103,12 +102,12 @@ class ItemRow(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def readable(self) -> str:
-        """The text that the places of `parts` are of: `whole`, its long strings decoded."""
+        """`whole` with long strings decoded: the text to which the places of `parts` refer."""
         return readable(self.whole, self.parts)
 
     @cached_property
     def part_count(self) -> int:
-        """Of how many parts a choice can be made; 1 where `whole` is one passage."""
+        """The number of parts to choose from; 1 if `whole` is one passage."""
         return 1 if self.parts is None else len(self.parts.leaves)
 
 
@@ -153,15 +152,14 @@ class EpisodeRow(msgspec.Struct, frozen=True):
 
 
 class FactStore(Protocol):
-    """What is known, as key and value: the header's facts are read through this."""
+    """Facts as key and value, for the prompt's header."""
 
     def facts(self, scopes: Sequence[str]) -> list[FactRow]:
-        """Facts in force for these scopes, ordered by scope and key; one that was withdrawn has an
-        empty value."""
+        """Facts in force in these scopes, by scope and key; a withdrawn one has an empty value."""
 
 
 class EpisodicStore(Protocol):
-    """Short summaries of past stretches, keyed by episode id: the header's episodes."""
+    """Short summaries of earlier work by episode id, for the prompt's header."""
 
     def episodes(self, scopes: Sequence[str], limit: int) -> list[EpisodeRow]:
         """Newest episodes of these scopes, newest first."""

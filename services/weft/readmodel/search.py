@@ -1,9 +1,9 @@
-"""BM25 over one session at one sequence, with bounded work: the rarest terms are read first, and no
-more than a fixed number of postings in all, the newest first. All statistics are those of the
-session's documents at or before that sequence.
+"""BM25 over one session at one sequence, with bounded work: the rarest terms are read first, and a
+fixed number of postings in all, the newest first. All statistics are of the session's documents at
+or before that sequence.
 
-`TextSearch` is the interface. `IndexSearch` reads the postings of the read model;
-`tests/plain_search.py` is the same from the definition, over the texts themselves.
+`TextSearch` is the interface, and `IndexSearch` reads the read model's postings.
+`tests/plain_search.py` computes the same from the definition.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from weft.readmodel.sql import statements
 from weft.readmodel.unsealed_postings import UnsealedPostings
 
 MAX_POSTINGS = 500
-"""Postings that one search reads: a quarter of a millisecond, whatever the session's length. Twice
-and four times as many find the same turns of LoCoMo."""
+"""Postings that one search reads, in .25 ms whatever the session's length. Twice and four times as
+many find the same turns of LoCoMo."""
 TELLING = 20
-"""Of weighted terms, how many are read."""
+"""The number of weighted terms that are read."""
 
 _sql = statements("postings")
 
@@ -52,8 +52,8 @@ class TextSearch(Protocol):
     ) -> list[tuple[int, float]]:
         """The best documents with their scores, best first, ties by newer document.
 
-        A term that is given twice counts twice. At most `postings` are read. If terms have
-        `weights`, only the `TELLING` ones whose weight times rarity is greatest are read.
+        A term that is given twice counts twice. At most `postings` are read. With `weights`, only
+        the `TELLING` terms with the greatest weight times rarity are read.
         """
 
 
@@ -73,13 +73,12 @@ class IndexSearch:
     def __init__(
         self, db: sqlite3.Connection, session: int, at: int, tail: UnsealedPostings
     ) -> None:
-        """`tail` is the session's in this snapshot."""
         self._db = db
         self._session = session
         self._at = at
         self._tail = tail
         self._count, self._words = self._extent()
-        """Of the session's documents at that sequence."""
+        """The number of the session's documents at that sequence, and of their words."""
 
     def best(
         self,
@@ -105,7 +104,6 @@ class IndexSearch:
         return self._db.execute(_sql.superseded, place).fetchone() is not None
 
     def _extent(self) -> tuple[int, int]:
-        """How many documents the session had at the sequence, and their length in words."""
         if self._tail.newest is None:
             return 0, 0
         document, version, words = self._tail.newest
@@ -117,12 +115,12 @@ class IndexSearch:
         return (count, self._document(count - 1)[1]) if count else (0, 0)
 
     def _document(self, number: int) -> tuple[int, int]:
-        """Its version, and the session's length in words up to it."""
+        """A document's version, and the number of words in all documents up to it."""
         found: tuple[int, int] = self._db.execute(_sql.document, (self._session, number)).fetchone()
         return found
 
     def _look_up(self, wanted: Mapping[str, int]) -> list[_Term]:
-        """In how many documents each term is."""
+        """The terms, with the number of documents that each is in."""
         place = {"session": self._session, "terms": json.dumps(list(wanted))}
         if self._tail.first <= self._count:  # all that are sealed count
             sealed = {text: size // WIDTH for text, size in self._db.execute(_sql.lengths, place)}
@@ -140,7 +138,7 @@ class IndexSearch:
         ]
 
     def _telling(self, found: list[_Term], weights: Mapping[str, float]) -> list[_Term]:
-        """The terms that distinguish documents and weigh much."""
+        """The terms with the greatest weight times rarity."""
         worth = {term.text: weights.get(term.text, 0.0) * self._rarity(term) for term in found}
         return sorted(found, key=lambda term: (-worth[term.text], term.text))[:TELLING]
 
@@ -148,7 +146,7 @@ class IndexSearch:
         return inverse_document_frequency(self._count, term.documents)
 
     def _score(self, terms: list[_Term], room: int) -> dict[int, float]:
-        """Of each document that was read, the sum over its terms."""
+        """Document → score, of those that were read."""
         average = self._words / self._count
         worth = cache(lambda code: saturation(code >> 8, LENGTHS[code & 0xFF], average))
         scores: defaultdict[int, float] = defaultdict(float)
@@ -163,8 +161,8 @@ class IndexSearch:
         return scores
 
     def _postings(self, term: _Term, room: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """A term's postings, at most `room`, by block with its base, newest block first: of each
-        posting the lower half, then the place in the block."""
+        """At most `room` postings of a term, by block, newest first: the block's first document
+        and its postings as `halves` returns them."""
         if term.tail:
             yield self._tail.base, halves(pack(term.tail[:room]))
         room -= len(term.tail)
@@ -182,7 +180,7 @@ class IndexSearch:
 
 
 def _until(entries: bytes, count: int) -> int:
-    """How many postings of a block are of its first `count` documents."""
+    """The number of a block's postings that belong to its first `count` documents."""
     if count >= BLOCK or not entries:
         return len(entries) // WIDTH
     return bisect_right(range(len(entries) // WIDTH), count - 1, key=lambda at: _place(entries, at))

@@ -55,7 +55,7 @@ class Sessions:
         return state
 
     def get(self, tenant: str, session: str, published_ns: int) -> SessionState:
-        """The state of a session, which gets its row here where it is new."""
+        """The state of a session; a new one gets its row here."""
         state = self.find(tenant, session)
         if state is None:
             values = (tenant, session, published_ns)

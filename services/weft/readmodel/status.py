@@ -1,5 +1,5 @@
-"""What a read model tells of itself: how far it is, what collided, waits or is parked, which
-sessions are quiet or active, and where an artifact's body lies."""
+"""The state of a read model: its checkpoint; items that collided, are pending or parked; quiet and
+active sessions; and where an artifact's body is."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ from weft_schemas.status import (
 
 _sql = statements("status")
 
-
-_MOST_UNTOLD = 2_000
-"""Items without an envelope whose handles are tried for one that no envelope tells: 5 ms."""
+_MOST_TRIED = 2_000
+"""Items without an envelope whose handles are computed to find one: 5 ms."""
 
 
 class SessionRow(msgspec.Struct, frozen=True):
@@ -44,7 +43,7 @@ class SessionRow(msgspec.Struct, frozen=True):
 
 
 class Artifact(msgspec.Struct, frozen=True):
-    """Where the raw body behind a handle lies."""
+    """Where the raw body behind a handle is."""
 
     handle: str
     session: str
@@ -147,8 +146,8 @@ def quiet_sessions(db: sqlite3.Connection, before_ns: int, limit: int) -> list[S
 
 
 def artifact(db: sqlite3.Connection, tenant: str, handle: str, key: bytes = b"") -> Artifact:
-    """The handle is one that an envelope tells or, with the deployment's `key` of handles, that of
-    an item without one. Raises `NotFound` where the tenant has no such handle."""
+    """Look up a handle: one in an envelope or, with the deployment's `key` for handles, that of an
+    item without an envelope. Raises `NotFound` if the tenant has no such handle."""
     sequence = _place_of(db, tenant, handle, key)
     row = None if sequence is None else db.execute(_sql.artifact, (sequence,)).fetchone()
     if row is None or sequence is None:
@@ -180,7 +179,7 @@ def _place_of(db: sqlite3.Connection, tenant: str, handle: str, key: bytes) -> i
     told = db.execute(_sql.of_handle, (tenant, handle)).fetchone()
     if told is not None:
         return int(told[0])
-    untold = db.execute(_sql.untold, {"tenant": tenant, "most": _MOST_UNTOLD})
+    untold = db.execute(_sql.untold, {"tenant": tenant, "most": _MOST_TRIED})
     for session, item_id, sequence in untold:
         if artifact_handle(tenant, session, item_id, key) == handle:
             return int(sequence)

@@ -17,41 +17,40 @@ from weft_schemas.errors import Corrupt
 from weft_schemas.ids import digest
 
 OPEN = (1 << 62) - 1
-"""`until` of what still holds: later than any sequence."""
+"""`until` of rows in force: later than any sequence."""
 _MOST = 1 << 53
 """Largest whole number that every JSON reader keeps exact."""
 
 FOLD_VERSION = 6
-"""Raise when the fold would make other rows of the same log; old files then rebuild themselves."""
+"""Raise it if the fold makes other rows of the same log: old files are then rebuilt."""
 
 _SAMPLE = "The quick brown foxes jumped over 13 lazy-dogs: naïve café, user_id=42 and Über-Größe."
 WAL_BYTES = 16 * 1024 * 1024
-"""Size of the write-ahead log above which the writer makes a checkpoint, as far as readers
-allow."""
+"""Size of the write-ahead log above which the writer writes it back, as far as readers allow."""
 LONG_WAL_BYTES = 64 * 1024 * 1024
-"""Of the write-ahead log, above which the writer waits for readers to write it back. By itself
-SQLite starts it over only at a moment without a reader, and a busy replica has none."""
+"""Size above which the writer waits for readers. SQLite itself restarts the log only when there is
+no reader, and a busy replica always has one."""
 WAIT_MS = 250
-"""For the readers of that moment; a compile reads for some 10."""
+"""How long it waits for them; a compile reads for some 10 ms."""
 BUSY_MS = 5_000
-"""For everything else."""
+"""How long everything else waits."""
 _CACHE_KIB = 2_048
-"""Page cache of a reader; what a compile touches fits, and a commit of the writer clears it anyway.
-The writer has thirty-two times as much."""
+"""Page cache of a reader: enough for what a compile reads, and each commit clears it anyway. The
+writer has thirty-two times as much."""
 
 
 def schema_version() -> str:
-    """Changes when the tables, the fold or the analysis of text into terms do."""
+    """Changes with the tables, the fold and the analysis of text into terms."""
     terms = sorted(analyse(_SAMPLE).items())
     return digest(FOLD_VERSION, text("schema"), repr(terms))[:16]
 
 
 def open_writer(path: Path | str) -> sqlite3.Connection:
-    """The one writing connection of a file, or of ':memory:'; makes the tables where absent."""
+    """The one writing connection of a file, or of ':memory:'; creates missing tables."""
     db = _connect(path)
     for pragma in (
         "journal_mode = wal",
-        # A power cut may lose the newest commits, never consistency: the log has them all.
+        # A power cut may lose the newest commits, which are folded again from the log.
         "synchronous = normal",
         "secure_delete = on",
         "temp_store = memory",
@@ -66,7 +65,7 @@ def open_writer(path: Path | str) -> sqlite3.Connection:
 
 
 def open_reader(path: Path | str) -> sqlite3.Connection:
-    """A read-only connection. Raises `Corrupt` where there is no read model of this schema."""
+    """A read-only connection. Raises `Corrupt` if there is no read model of this schema."""
     name, uri = Path(path).name, f"{Path(path).absolute().as_uri()}?mode=ro"
     with ExitStack() as unless_sound:
         try:
@@ -83,7 +82,7 @@ def open_reader(path: Path | str) -> sqlite3.Connection:
 
 
 def _connect(place: Path | str) -> sqlite3.Connection:
-    """A path or URI, without transactions of the driver's own."""
+    """Without implicit transactions."""
     return sqlite3.connect(
         place, uri=True, isolation_level=None, check_same_thread=False, cached_statements=256
     )
@@ -115,7 +114,7 @@ def snapshot(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def get_meta(db: sqlite3.Connection, name: str) -> str | int | None:
-    """A value beside the rows: `checkpoint`, `encoding`, `schema_version`, `identity`."""
+    """A value such as `checkpoint`, `encoding`, `schema_version` or `identity`."""
     row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
     return row[0] if row else None
 
@@ -125,13 +124,13 @@ def set_meta(db: sqlite3.Connection, name: str, value: str | int) -> None:
 
 
 def bounded(number: int) -> int:
-    """A count from outside, limited to what SQLite can hold."""
+    """An untrusted count, limited to what SQLite can store."""
     return max(0, min(number, _MOST))
 
 
 def check_structure(db: sqlite3.Connection, name: str) -> None:
-    """Raises `Corrupt` where SQLite finds its file damaged: what a file without checksums of its
-    pages can be asked, several seconds for a gigabyte."""
+    """Raises `Corrupt` if SQLite finds its file damaged. For files without page checksums; takes
+    several seconds for a gigabyte."""
     try:
         found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.DatabaseError as error:
@@ -141,9 +140,6 @@ def check_structure(db: sqlite3.Connection, name: str) -> None:
 
 
 def vacuum(db: sqlite3.Connection) -> None:
-    """Leave no byte of deleted rows in the file, once its write-ahead log is written back.
-
-    `secure_delete` zeroes freed cells, but moves between pages can leave copies behind, so the file
-    is written anew.
-    """
+    """Leave no byte of deleted rows in the file, once its write-ahead log is written back:
+    `secure_delete` zeroes freed cells, but cells that moved between pages can leave copies."""
     db.execute("VACUUM")

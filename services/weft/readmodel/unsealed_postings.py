@@ -1,5 +1,5 @@
-"""The newest documents of a session, which are not sealed into postings yet: scanned in the first
-search, and indexed in memory when the session is searched again."""
+"""The newest documents of a session, which are not sealed into postings yet. The first search scans
+them; the next one indexes them in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weft.readmodel.postings import BLOCK, Postings, invert, posting
 from weft.readmodel.sql import statements
 
 CACHED_CHARACTERS = 1_000_000
-"""Characters of terms that a connection keeps; with their postings some 25 MB."""
+"""Characters of terms cached per connection, some 25 MB with their postings."""
 
 _sql = statements("postings")
 
@@ -26,8 +26,7 @@ class UnsealedPostings:
         self.end = first
         """The document after the last."""
         self.newest: tuple[int, int, int] | None = None
-        """The session's last document, its version, and the session's length in words, for views of
-        the past."""
+        """The session's last document, its version, and the session's words up to it."""
         self.characters = 0
         self.base = first // BLOCK * BLOCK
         """First document of the block."""
@@ -42,14 +41,14 @@ class UnsealedPostings:
             self.end = document + 1
 
     def index(self) -> None:
-        """Index the documents: as much work as to scan them for four searches."""
+        """Index the documents, which takes as long as four scans of them."""
         for document, length, terms in self._texts:
             invert((document, length, terms.split("\n")), self._postings)
         self._texts.clear()
 
     def lookup(self, wanted: Collection[str], count: int) -> dict[str, list[int]]:
-        """Postings of each term in the session's first `count` documents, newest first; without the
-        terms that none of them holds."""
+        """Term → postings in the session's first `count` documents, newest first; terms that none
+        of them has are left out."""
         found = {term: [*hits] for term in wanted if (hits := self._postings.get(term))}
         for document, length, text in self._texts:
             terms = text.split("\n")
@@ -62,8 +61,8 @@ class UnsealedPostings:
 
 
 class UnsealedCache:
-    """The unsealed postings of the sessions last searched over one connection. An erasure clears
-    it, since a session's number can be reused."""
+    """The unsealed postings of the sessions searched last over one connection. An erasure clears
+    it, since it may free a session's number for another."""
 
     def __init__(self) -> None:
         self._cached: OrderedDict[int, UnsealedPostings] = OrderedDict()
@@ -71,7 +70,7 @@ class UnsealedCache:
         self._tombstone = 0
 
     def of(self, db: sqlite3.Connection, session: int) -> UnsealedPostings:
-        """The tail of a session, with all that the database holds of it now."""
+        """A session's unsealed postings, as of now."""
         self._forget_erased(newest_tombstone(db))
         newest = db.execute(_sql.last_document, (session,)).fetchone()
         first = db.execute(_sql.first_of_tail, (session,)).fetchone()[0]

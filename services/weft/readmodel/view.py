@@ -1,5 +1,5 @@
-"""One session at one sequence, read from SQLite. Every query has a limit that does not grow with
-the session, and a condition that excludes everything later."""
+"""One session at one sequence, read from SQLite. Every query has a limit that does not depend on
+the session's length, and a condition that excludes later rows."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from weft_schemas.ranges import clamped
 from weft_schemas.routing import Catalog
 
 MAX_PINS = 32
-"""Newest pinned items that a view gives."""
+"""The newest ones are read."""
 MAX_FLAGS = 1_000
-"""Newest items with signals that one read gives."""
+"""Items with signals; the newest ones are read."""
 MAX_FACTS = 1_000
-"""Facts per scope that one read gives: the newest."""
+"""Per scope; the newest ones are read."""
 
 _sql = statements("view")
 _postings = statements("postings")
@@ -60,7 +60,7 @@ class _Begin(NamedTuple):
     checkpoint: int | None
     encoding: str | None
     number: int
-    """Of the session; 0 where it is unknown."""
+    """Of the session; 0 if it is unknown."""
     items: int
     documents: int
     """In the text index."""
@@ -69,9 +69,8 @@ class _Begin(NamedTuple):
 
 
 class SessionView:
-    """One session of one tenant at one sequence, over one connection, for one thread. Nothing
-    later, and nothing of other sessions, can change what it returns. Every list has a fixed
-    order. A session without items has none."""
+    """One session of one tenant at one sequence, over one connection, for one thread. Neither later
+    events nor other sessions change what it returns. Every list has a fixed order."""
 
     def __init__(
         self,
@@ -82,16 +81,16 @@ class SessionView:
         tails: UnsealedCache | None = None,
     ) -> None:
         """Reads at `as_of`, or at the newest folded sequence if that is earlier or none is given.
-        `tails` are the connection's."""
+        `tails` is the connection's cache."""
         self._db = db
         self._tails = UnsealedCache() if tails is None else tails
         self.tenant = tenant
         self.session = session
         self._readable: frozenset[str] | None = None
-        """Scopes to which memory is narrowed; None for all."""
+        """Scopes whose memory is visible; None for all."""
         self._by_ordinal: dict[int, ItemRow] = {}
         self._by_sequence: dict[int, ItemRow] = {}
-        """Rows that were read: the stages of a compile look at most of them several times."""
+        """Rows read so far: most are needed by several stages of a compile."""
         self._in_snapshot = db.in_transaction
         with snapshot(db):
             place = {"tenant": tenant, "session": session}
@@ -107,12 +106,12 @@ class SessionView:
 
     @property
     def words(self) -> int:
-        """Length of the session's text index, as of now."""
+        """Words in the session's text index, as of now."""
         return self._begin.words
 
     def has_few_passages(self, items: int, most: int) -> bool:
-        """Whether the newest `items` have at most about so many passages: how large they are,
-        without reading them. As of now, whatever sequence is read."""
+        """Whether the newest `items` have about `most` passages at most: an estimate of their size
+        without reading them, as of now and not of the view's sequence."""
         begin = self._begin
         if begin.documents <= most:
             return True
@@ -125,8 +124,7 @@ class SessionView:
         return bool(oldest and item and item < oldest)
 
     def erased(self) -> int:
-        """Sequence at which the session, or its whole tenant, was erased last; 0 where it was
-        not."""
+        """Sequence of the last erasure of the session or its tenant; 0 if there was none."""
         place = {"tenant": self.tenant, "session": self.session, "at": self.sequence}
         return self._db.execute(_sql.erased, place).fetchone()[0] or 0
 
@@ -141,12 +139,12 @@ class SessionView:
         return self.places(range(max(self._count - limit, 0), self._count))[::-1]
 
     def of_kind(self, kind: ItemKind, limit: int, before: int | None = None) -> list[ItemRow]:
-        """The newest items of a kind, newest first; `before` an ordinal, where it is given."""
+        """The newest items of a kind, newest first, optionally before an ordinal."""
         count = self._count if before is None else min(before, self._count)
         return self._items(_OF_KIND, kind=kind.value, limit=limit, count=count)
 
     def first_of_kind(self, kind: ItemKind) -> list[ItemRow]:
-        """The oldest item of a kind; empty where there is none."""
+        """The oldest item of a kind, if any."""
         return self._items(_FIRST_OF_KIND, kind=kind.value)
 
     def pinned(self, limit: int = MAX_PINS) -> list[ItemRow]:
@@ -178,7 +176,7 @@ class SessionView:
         return self._items(_CHILDREN, ids=json.dumps(list(ids)))
 
     def flags(self) -> dict[int, tuple[Signal, ...]]:
-        """What the guards saw, by the item's sequence, in order; of items with anything."""
+        """Item's sequence → what the guards saw in it, in order; only items with signals."""
         place = {"session": self._number, "at": self.sequence, "limit": MAX_FLAGS}
         found = self._db.execute(_sql.flags, place).fetchall()
         return {item: signals for item, body in found if (signals := _signals.decode(body))}
@@ -196,12 +194,10 @@ class SessionView:
         postings: int = MAX_POSTINGS,
         weights: Mapping[str, float] | None = None,
     ) -> list[Match]:
-        """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`, one
-        that comes twice counts twice; of their postings at most so many are read, those of rare
-        terms first. Of terms with `weights` only those with the greatest weight times rarity
-        count."""
+        """Best matches, best first, ties by newer sequence. `terms` come from `terms.analyse`;
+        `postings` and `weights` are as for `TextSearch.best`."""
         with snapshot(self._db):
-            # Searches of one snapshot share the tail; without one it could be sealed in between.
+            # Without a snapshot the tail may be sealed between two searches.
             tail = self._tail if self._in_snapshot else self._tails.of(self._db, self._number)
             search = IndexSearch(self._db, self._number, self.sequence, tail)
             best = search.best(terms, limit, postings, weights)
@@ -242,14 +238,14 @@ class SessionView:
         return [row for _, _, row in found[:limit]]
 
     def scopes(self) -> list[str]:
-        """`session:<id>` and every scope that an item of this session named, and its publisher may
+        """`session:<id>`, and every scope that an item of this session named and its publisher may
         use, in order of first use."""
         named = self._db.execute(_sql.scopes, (self._number, self.sequence))
         known = dict.fromkeys([f"session:{self.session}", *(scope for (scope,) in named)])
         return [scope for scope in known if self._readable is None or scope in self._readable]
 
     def within(self, scopes: Iterable[str]) -> SessionView:
-        """The same with memory of these scopes alone."""
+        """The same view with the memory of these scopes only."""
         view = self.at(self.sequence)
         view._readable = frozenset(scopes)
         return view
@@ -271,7 +267,7 @@ class SessionView:
         return None if row is None else (row[0], _catalog.decode(row[1]))
 
     def catalog_size(self, name: str) -> int:
-        """Bytes of that catalogue, without reading it; 0 where there is none."""
+        """Bytes of that catalogue, without reading it; 0 if there is none."""
         place = {"tenant": self.tenant, "name": name, "at": self.sequence}
         row = self._db.execute(_sql.catalog_size, place).fetchone()
         return 0 if row is None else row[0]
@@ -281,7 +277,7 @@ class SessionView:
         return self._tails.of(self._db, self._number)
 
     def _items_until(self, items: int, folded: int) -> int:
-        """The number of items at or before the sequence read, of those up to `folded`."""
+        """The number of items at or before the view's sequence."""
         if self.sequence == folded or not items:
             return items
 
@@ -293,7 +289,7 @@ class SessionView:
         return bisect_right(range(items), self.sequence, key=sequence_of)
 
     def _read(self, sql: str, **wanted: list[int]) -> None:
-        """Read the rows of these ordinals or sequences; no query if there are none."""
+        """Read the rows of these ordinals or sequences, if there are any."""
         for name, numbers in wanted.items():
             if numbers:
                 self._items(sql, **{name: _written(numbers)})
@@ -310,7 +306,7 @@ class SessionView:
         return known
 
     def _memories(self, kind: str, scope: str, limit: int) -> list[tuple[Any, ...]]:
-        """What is in force of a scope, the newest, ties by name."""
+        """The newest values in force in a scope, ties by name."""
         values = {
             "tenant": self.tenant, "type": kind, "scope": scope, "limit": limit,
             "at": self.sequence, "open": OPEN,

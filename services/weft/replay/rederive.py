@@ -31,13 +31,13 @@ from weft.replay.rederive_plan import (
 )
 from weft.replay.tombstones import tombstones
 from weft.runtime.artifacts import ArtifactStore
-from weft.runtime.deriving import Derived, WorkContext, derived_message
 from weft.runtime.logs import safe_error
 from weft.runtime.policies import Policies, following_policies
 from weft.runtime.settings import Settings
 from weft.runtime.subprocess_worker import SubprocessWorker
 from weft.summarizer.worker import PATIENT_ATTEMPTS, summarizer
 from weft.workers.deriver import Deriver
+from weft.workers.work_context import Derived, WorkContext, derived_message
 from weft_schemas.errors import ConfigurationError, InvalidInput, NotFound, Unavailable
 from weft_schemas.events import SessionClosedEvent
 from weft_schemas.ids import TENANT_SESSION

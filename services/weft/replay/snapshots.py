@@ -28,7 +28,7 @@ from weft.readmodel.store import get_meta, schema_version
 from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import BodyRef
 
-KEPT = 2
+RETAINED = 2
 """Snapshots that stay when a new one is taken: where the newest proves unusable, the one before
 it still saves most of the log."""
 
@@ -95,7 +95,7 @@ class Bucket:
 
 
 async def take(connection: Connection, data_dir: Path) -> Snapshot:
-    """Snapshot the replica on a data folder, while it serves; older ones than `KEPT` go.
+    """Snapshot the replica on a data folder, while it serves; older ones than `RETAINED` go.
 
     Raises `NotFound` where the folder holds no read model, and `Corrupt` where that is not of this
     log.
@@ -112,7 +112,7 @@ async def take(connection: Connection, data_dir: Path) -> Snapshot:
         await identity.check(connection, stored)
         async with Bucket(connection) as bucket:
             made = await bucket.put(copy)
-            for old in (await bucket.snapshots())[KEPT:]:
+            for old in (await bucket.snapshots())[RETAINED:]:
                 await bucket.delete(old)
         return made
     finally:

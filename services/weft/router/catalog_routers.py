@@ -17,7 +17,7 @@ from weft.router.catalogue import check_catalogue
 from weft.router.difference import difference
 from weft.router.fusion import Encoder
 from weft.router.router import Router
-from weft.runtime.catalogues import Fetch, whole
+from weft.router.whole_catalogue import Fetch, whole
 from weft_schemas.errors import InvalidInput, NotFound, WeftError
 from weft_schemas.events import ErasedEvent
 from weft_schemas.ids import TENANT_SESSION

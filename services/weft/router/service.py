@@ -34,7 +34,7 @@ from weft.router.session_signals import SessionSignals, signals_of, with_signals
 from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
-from weft.runtime.replica import Replica, apart
+from weft.runtime.replica import Replica, pool_work
 from weft.runtime.request_server import RequestServer
 from weft.runtime.requests import ReceivedRequest
 from weft.secrets.own import Own, own_rules
@@ -199,7 +199,7 @@ class Routing:
             if isinstance(found, HydrationResult):
                 return found
             if found is _Not.SHORT:
-                work = apart(self._data_dir, encoded_hydration, wanted)
+                work = pool_work(self._data_dir, encoded_hydration, wanted)
                 return msgspec.Raw(await self._pool.run(asked.tenant, asked.session, work))
             await asyncio.sleep(_LOOK_SECONDS)
 
@@ -209,10 +209,10 @@ class Routing:
         if not is_late and any(row.sequence <= after for row in view.pending()):
             return _Not.SETTLED
         is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_HYDRATION)
-        crowds = self._replica.crowds(wanted.tenant)
-        if not is_short or self._pool.is_apart(wanted.tenant, crowds):
+        is_crowding = self._replica.is_crowding(wanted.tenant)
+        if not is_short or self._pool.is_isolated(wanted.tenant, is_crowding):
             return _Not.SHORT
-        with self._pool.noted(wanted.tenant):
+        with self._pool.watched(wanted.tenant):
             return hydration(model, wanted)
 
     async def choose(self, asked: ReceivedRequest[ChoiceRequest]) -> ChoiceReply:
@@ -242,7 +242,7 @@ class Routing:
         try:
             known = await self._replica.read_here(asked.tenant, partial(self._known, place))
             if known is None:
-                work = apart(self._data_dir, experience, place)
+                work = pool_work(self._data_dir, experience, place)
                 known = await self._pool.run(asked.tenant, asked.session, work)
         except Unavailable:
             return asked.request
@@ -252,9 +252,9 @@ class Routing:
         """None where it would take too long here."""
         view = model.view(place.tenant, place.session)
         is_short = view.has_few_passages(_LOOKED_BACK, _SHORT_LOOK)
-        if not is_short or self._pool.is_apart(place.tenant):
+        if not is_short or self._pool.is_isolated(place.tenant):
             return None
-        with self._pool.noted(place.tenant):
+        with self._pool.watched(place.tenant):
             return experience(model, place)
 
     async def _record(self, event: str, audit: RouteAudit | ChoiceAudit, message_id: str) -> int:

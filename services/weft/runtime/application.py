@@ -17,11 +17,11 @@ from faststream.asgi import AsgiFastStream, AsgiResponse, get
 from prometheus_client import make_asgi_app
 
 from weft.log.api import call
-from weft.log.connection import connect
+from weft.log.connection import Connection, connect
 from weft.log.timeouts import cancelled
+from weft.parent_death import die_with_parent
 from weft.runtime.deployment import required
 from weft.runtime.logs import fields, set_up_logging
-from weft.runtime.parent_death import die_with_parent
 from weft.runtime.process import Process, Service
 from weft.runtime.roll_call import answer_roll_calls
 from weft.runtime.settings import Settings
@@ -35,8 +35,8 @@ DRAIN_SECONDS = 10.0
 """From the signal to the exit: fetched events are finished or returned, and replies are sent."""
 CANCEL_SECONDS = 1.0
 ELECTION_SECONDS = 30.0
-"""For which a process that starts waits until the stream has a leader; an election takes 4 to 10.
-Exiting and being restarted, with longer pauses each time, would take longer."""
+"""How long a process that starts waits for the stream's leader; an election takes 4 to 10 s.
+Restarting the process, with longer pauses each time, would take longer."""
 _ASK_SECONDS = 2.0
 _PAUSE_SECONDS = 0.2
 
@@ -44,8 +44,8 @@ _PAUSE_SECONDS = 0.2
 async def serve(name: str, settings: Settings, service: Service) -> None:
     """Run `service` as this process until a signal; returns after a clean drain.
 
-    Raises what the service raises, `Unavailable` where there is no server, and
-    `ConfigurationError` where the HTTP port is taken or the deployment's secret is missing.
+    Raises what the service raises, `Unavailable` if there is no server, and
+    `ConfigurationError` if the HTTP port is taken or the deployment's secret is missing.
     """
     required(settings.fingerprint_key)
     die_with_parent()
@@ -96,18 +96,19 @@ class _Runner:
     def __init__(self, process: Process, service: Service) -> None:
         self._process = process
         self._service = service
+        self._connection: Connection | None = None
         self._task: asyncio.Task[None] | None = None
         self.failure: BaseException | None = None
         self.on_end: Callable[[], None] = lambda: None
 
     async def connect(self) -> None:
+        name, settings = self._process.name, self._process.settings
         try:
-            self._process.connection = await connect(
-                name=f"weft-{self._process.name}", **self._process.settings.connection()
-            )
+            self._connection = await connect(name=f"weft-{name}", **settings.connection())
         except Exception as error:
             self.failure = error
             raise
+        self._process.connection = self._connection
 
     async def begin(self) -> None:
         self._task = asyncio.create_task(self._run())
@@ -146,8 +147,8 @@ class _Runner:
         await cancelled(self._task, again=CANCEL_SECONDS)
 
     async def close(self) -> None:
-        if self._process.has_connection and not self._process.connection.is_closed:
-            await self._process.connection.close()
+        if self._connection is not None and not self._connection.is_closed:
+            await self._connection.close()
 
 
 def _routes(process: Process) -> list[tuple[str, Any]]:

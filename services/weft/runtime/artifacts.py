@@ -1,7 +1,5 @@
-"""ArtifactStore: the raw bodies of items, wherever they are stored.
-
-A body of up to `THRESHOLD_BYTES` is kept in its event; a larger one is in the object store, and the
-event refers to it. A reader does not have to know which.
+"""ArtifactStore: the raw bodies of items. A body of up to `THRESHOLD_BYTES` is in its event; a
+larger one is in the object store, and the event refers to it.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from weft_schemas.errors import Corrupt, Forbidden, InvalidInput
 from weft_schemas.items import ContextItem
 
 MOST_TEXT_BYTES = 1 << 20
-"""Most that a worker reads of a trusted body as text: far more than any turn or plan holds."""
+"""Most of a trusted body that a worker reads as text: far more than any turn or plan has."""
 
 
 class ArtifactStore:
@@ -37,19 +35,16 @@ class ArtifactStore:
         self._has_objects: bool | None = None
 
     async def keep(self, tenant: str, item: ContextItem) -> ContextItem:
-        """The item to publish: a large text is stored first and replaced by a reference to it.
-
-        A credential without access to the object store leaves a large text in its event, up to the
-        server's max_payload.
-        """
+        """The item to publish: a large text is stored first and replaced by a reference to it,
+        unless the credential has no access to the object store."""
         body = item.text.encode()
         if len(body) <= THRESHOLD_BYTES or not await self._objects_are_here():
             return item
         return msgspec.structs.replace(item, text="", body=await self._of(tenant).put(body))
 
     async def check(self, tenant: str, item: ContextItem) -> None:
-        """Raises `InvalidInput` if the item refers to a body that its tenant does not have. Nothing
-        is checked with a credential that may not read the object store."""
+        """Raises `InvalidInput` if the item refers to a body that its tenant does not have, unless
+        the credential has no access to the object store."""
         if item.body is None or not await self._objects_are_here():
             return
         if not await self._of(tenant).exists(item.body.sha256):
@@ -59,11 +54,8 @@ class ArtifactStore:
             )
 
     async def item(self, sequence: int, item_id: str) -> ContextItem:
-        """The item that an artifact was taken from.
-
-        Raises `NotFound` if its event was erased, `Corrupt` if there is another event at the
-        sequence.
-        """
+        """The item of an artifact. Raises `NotFound` if its event was erased, `Corrupt` if another
+        event is at the sequence."""
         event = (await self._log.read(sequence)).event()
         if not isinstance(event, ContextItem) or event.id != item_id:
             raise Corrupt(

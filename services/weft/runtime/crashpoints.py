@@ -1,7 +1,7 @@
 """Named points between two steps of a process at which a test can kill it, as `kill -9` would.
 
-`WEFT_CRASH_AT=firewall.after_publish:3` arms one: the process kills itself the third time that it
-reaches this point. Unarmed, a point is an empty function.
+With `WEFT_CRASH_AT=firewall.after_publish:3` the process kills itself when it reaches that point
+for the third time. Other points are empty functions.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def add_worker(name: str) -> None:
 
 
 def crash_point(name: str, environ: Mapping[str, str] = os.environ) -> Callable[[], None]:
-    """The function to call at the point `name`: empty unless the environment arms that point.
+    """The function to call at the point `name`; empty unless the environment names that point.
 
     Raises `ConfigurationError` for an unknown name, here or in the environment.
     """

@@ -6,6 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
+from weft.durable_files import write_durably
 from weft_schemas.errors import ConfigurationError
 
 SECRET_FILE = "secret"
@@ -15,8 +16,7 @@ _OWN = frozenset({SECRET_FILE, "nats", "cluster", "replica", "weft.log"})
 
 
 def known_secret(data_dir: Path) -> str:
-    """The secret that `weft up` made in this folder; empty if there is none, or another user owns
-    it."""
+    """The secret that `weft up` made in this folder; empty if there is none that can be read."""
     try:
         return (data_dir / SECRET_FILE).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
@@ -30,11 +30,7 @@ def made_secret(data_dir: Path) -> str:
     if known:
         return known
     path, draft = folder / SECRET_FILE, folder / f"{SECRET_FILE}.{os.getpid()}.new"
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(file, "w") as writer:
-        writer.write(secrets.token_hex(32) + "\n")
-        writer.flush()
-        os.fsync(writer.fileno())
+    write_durably(draft, f"{secrets.token_hex(32)}\n".encode(), os.O_EXCL)
     try:
         os.link(draft, path)  # of two at once the first counts
     except FileExistsError:
@@ -45,11 +41,8 @@ def made_secret(data_dir: Path) -> str:
 
 
 def private(folder: Path) -> Path:
-    """Create the folder if it is missing, accessible to its owner only. A folder that holds other
-    files keeps its mode; weft's own folders inside it are private in any case.
-
-    Raises `ConfigurationError` if that fails.
-    """
+    """Create the folder if it is missing, accessible to its owner only. A folder with other files
+    keeps its mode; weft's own folders in it are private. Raises `ConfigurationError`."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.stat().st_mode & 0o077 and {path.name for path in folder.iterdir()} <= _OWN:
@@ -62,7 +55,7 @@ def private(folder: Path) -> Path:
 
 
 def required(secret: str) -> str:
-    """Raises `ConfigurationError` where there is no secret."""
+    """Raises `ConfigurationError` if there is no secret."""
     if not secret:
         raise ConfigurationError(
             "no secret of the deployment is here, the same for all its processes: beside `weft up` "

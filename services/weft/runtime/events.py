@@ -1,9 +1,9 @@
 """A FastStream subscriber for events of the log: its batch pull subscriber, consuming by our own
 bounded pulls (`log/consuming.py`).
 
-FastStream 0.7.8's waits out its timeout for a batch that is not full (22 ms a hop at 20 ms, against
-1.2), and its consume task can end without a word. Here a batch is what has arrived, every event is
-acknowledged on its own, and a fault that is no event's own reaches whoever runs the worker.
+FastStream 0.7.8's waits for its whole timeout if a batch is not full (22 ms a hop at 20 ms, against
+1.2), and its consume task can end silently. Here a batch is whatever has arrived, each event is
+acknowledged on its own, and errors that no event caused are raised to whoever runs the worker.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ class EventSubscriber(StraightToHandler, BatchPullStreamSubscriber):
         self._decoder = _deliveries
         self._is_paused = False
         self.before: Callable[[list[Delivery]], list[Delivery]] = list
-        """Gets each batch first; the deliveries that it returns go through the middlewares to
-        the handler."""
+        """Called with each batch; what it returns goes through the middlewares to the handler."""
         self._consumer: Consumer | None = None
         self._consuming: asyncio.Task[None] | None = None
 

@@ -1,8 +1,8 @@
-"""Fair queueing: how many requests of one tenant and one session a service handles at a time, and
-whose request is next where only one can run.
+"""Fair queueing: how many requests of a tenant and a session a service handles at a time, and which
+request is next if only one can run.
 
-A tenant that has used its share waits in a queue of its own and holds no place in the others', so
-that no number of requests can keep another tenant's from starting.
+A tenant that has used its share waits in its own queue, so no number of its requests can keep
+another tenant's from starting.
 """
 
 from __future__ import annotations
@@ -16,58 +16,57 @@ from typing import Generic, TypeVar
 
 from weft_schemas.errors import Overloaded
 
-CROWD = 3
+CROWDING_REQUESTS = 3
 """Requests of one tenant that wait for their turn."""
-ABOUT_SECONDS = 5.0
-"""A tenant counts as active for so long after its last request."""
-AT_A_TIME = 8
-"""Requests that are begun before the loop comes by: some 3 ms."""
+ACTIVE_SECONDS = 5.0
+"""How long a tenant counts as active after its last request."""
+STARTED_PER_TURN = 8
+"""Requests started in one turn of the event loop: some 3 ms."""
 
 Arrived = TypeVar("Arrived")
 
 
 class Shares:
-    """Limits of one service on requests at a time: in all, of a tenant and of a session."""
+    """One service's limits on concurrent requests: in all, of a tenant and of a session."""
 
     def __init__(self, everybody: int, tenant: int, session: int, waiting: int) -> None:
         """`waiting`: requests of one tenant that may wait, in addition to those in progress."""
         self._everybody = asyncio.Semaphore(everybody)
         self._limits = (tenant, session)
         self._waiting = waiting
-        self._doors: dict[tuple[str, ...], _Door] = {}
+        self._queues: dict[tuple[str, ...], _Queue] = {}
 
     def would_wait(self, tenant: str, session: str) -> bool:
         """Whether a request would have to wait."""
-        doors = (self._doors.get((tenant,)), self._doors.get((tenant, session)))
-        return self._everybody.locked() or any(door and door.room.locked() for door in doors)
+        queues = (self._queues.get((tenant,)), self._queues.get((tenant, session)))
+        return self._everybody.locked() or any(queue and queue.room.locked() for queue in queues)
 
     @asynccontextmanager
     async def place(self, tenant: str, session: str) -> AsyncIterator[None]:
-        """A place for one request. Raises `Overloaded` at once where too many wait."""
-        own = self._door((tenant,), self._limits[0])
+        """A place for one request. Raises `Overloaded` at once if too many wait."""
+        own = self._queue((tenant,), self._limits[0])
         if own.held >= self._limits[0] + self._waiting:
             raise Overloaded(
                 f"{own.held} requests of tenant {tenant!r} are in work or wait already; try again"
             )
         async with AsyncExitStack() as stack:
             stack.enter_context(own)
-            theirs = stack.enter_context(self._door((tenant, session), self._limits[1]))
-            # The narrowest limit first, so that a request that waits takes no other tenant's
-            # place.
-            for door in (theirs.room, own.room, self._everybody):
-                await stack.enter_async_context(door)
+            theirs = stack.enter_context(self._queue((tenant, session), self._limits[1]))
+            # The narrowest limit first: a waiting request must not take another tenant's place.
+            for room in (theirs.room, own.room, self._everybody):
+                await stack.enter_async_context(room)
             yield
 
-    def _door(self, name: tuple[str, ...], places: int) -> _Door:
-        door = self._doors.get(name)
-        if door is None:
-            door = self._doors[name] = _Door(places, lambda: self._doors.pop(name))
-        return door
+    def _queue(self, name: tuple[str, ...], places: int) -> _Queue:
+        queue = self._queues.get(name)
+        if queue is None:
+            queue = self._queues[name] = _Queue(places, lambda: self._queues.pop(name))
+        return queue
 
 
 class Turns:
-    """One request at a time, tenants in turn: however many of one tenant wait, another tenant's
-    comes after at most one of them."""
+    """One request at a time, tenants in turn: a request waits for at most one of each other
+    tenant."""
 
     def __init__(self) -> None:
         self._is_taken = False
@@ -75,14 +74,14 @@ class Turns:
         """By tenant, in the order of their turns."""
         self._newest = ("", float("-inf"))
         self._other = self._newest
-        """The last two tenants that came, and when."""
+        """The last two tenants, and the times of their last requests."""
 
-    def crowds(self, tenant: str) -> bool:
+    def is_crowding(self, tenant: str) -> bool:
         """Whether many requests of a tenant wait while other tenants are active."""
-        if len(self._waiting.get(tenant, ())) < CROWD:
+        if len(self._waiting.get(tenant, ())) < CROWDING_REQUESTS:
             return False
         other = self._other if self._newest[0] == tenant else self._newest
-        return time.monotonic() - other[1] < ABOUT_SECONDS
+        return time.monotonic() - other[1] < ACTIVE_SECONDS
 
     @asynccontextmanager
     async def turn(self, tenant: str) -> AsyncIterator[None]:
@@ -120,7 +119,7 @@ class Turns:
         self._is_taken = False
 
 
-class _Door:
+class _Queue:
     """One queue; forgotten when it is empty."""
 
     def __init__(self, places: int, forget: Callable[[], object]) -> None:
@@ -128,7 +127,7 @@ class _Door:
         self.held = 0
         self._forget = forget
 
-    def __enter__(self) -> _Door:
+    def __enter__(self) -> _Queue:
         self.held += 1
         return self
 
@@ -139,25 +138,24 @@ class _Door:
 
 
 class Arrivals(Generic[Arrived]):
-    """Begins requests as they arrive: a few at once; of a burst some of each tenant, and the
-    event loop reads the connection in between. So no tenant waits behind a thousand requests of
-    another."""
+    """Starts requests as they arrive: a few at once, then some of each tenant in each turn of the
+    event loop, so that no tenant waits behind a thousand requests of another."""
 
     def __init__(self, begin: Callable[[Arrived], object]) -> None:
         self._begin = begin
         self._held: OrderedDict[Hashable, deque[Arrived]] = OrderedDict()
-        """By tenant, whose turn is next first."""
+        """By tenant, in the order of their turns."""
         self._begun = 0
-        """Since the loop came by."""
+        """In this turn of the event loop."""
 
     def __bool__(self) -> bool:
-        """Whether some requests are not begun."""
+        """Whether some requests are not started."""
         return bool(self._held)
 
     def put(self, tenant: Hashable, one: Arrived) -> None:
         if not self._begun:
             asyncio.get_running_loop().call_soon(self._go_on)
-        if self._held or self._begun >= AT_A_TIME:
+        if self._held or self._begun >= STARTED_PER_TURN:
             self._held.setdefault(tenant, deque()).append(one)
         else:
             self._begin(one)
@@ -165,12 +163,12 @@ class Arrivals(Generic[Arrived]):
 
     def _go_on(self) -> None:
         self._begun = 0
-        for tenant in list(self._held)[:AT_A_TIME]:
+        for tenant in list(self._held)[:STARTED_PER_TURN]:
             waiting = self._held.pop(tenant)
-            for _ in range(min(len(waiting), max(AT_A_TIME // (len(self._held) + 1), 1))):
+            for _ in range(min(len(waiting), max(STARTED_PER_TURN // (len(self._held) + 1), 1))):
                 self._begin(waiting.popleft())
             if waiting:
                 self._held[tenant] = waiting
         if self._held:
-            self._begun = AT_A_TIME
+            self._begun = STARTED_PER_TURN
             asyncio.get_running_loop().call_soon(self._go_on)

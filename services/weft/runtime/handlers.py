@@ -1,5 +1,5 @@
-"""Handlers into which nothing is injected are called straight: FastDepends around such a one takes
-as long as all of FastStream's middlewares."""
+"""Handlers without dependencies are called directly: FastDepends would take as long as all of
+FastStream's middlewares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from faststream.message import StreamMessage
 
 
 class StraightToHandler(SubscriberUsecase[Any]):
-    """For subscribers whose decoder gives what the handler takes."""
+    """For subscribers whose decoder returns the handler's argument."""
 
     def _build_fastdepends_model(self) -> None:
         super()._build_fastdepends_model()
@@ -20,6 +20,11 @@ class StraightToHandler(SubscriberUsecase[Any]):
             assert model is not None
             if not (model.dependencies or model.extra_dependencies or model.custom_fields):
                 call.handler._wrapped_call = _straight(call.handler._composed_call)
+
+    def get_log_context(self, message: StreamMessage[Any] | None) -> dict[str, str]:
+        """Nothing: the broker logs nothing, and FastStream would write the template of the subject
+        anew for each message, which takes a quarter of its time."""
+        return {}
 
 
 def _straight(handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:

@@ -20,14 +20,13 @@ import msgspec
 from weft_schemas.errors import InvalidInput, WeftError
 
 REPEAT_SECONDS = 30.0
-"""How often the count of a repeated message is written, and after how long without it it is
-over."""
+"""How often a repeated message's count is written, and how long without it until it is over."""
 MOST_CAUSES = 200
 """Messages that are counted at a time; others are written as they come."""
 MOST_ERROR_CHARACTERS = 300
 
 _OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\b[0-9a-f]{16,}\b|(?<![\w-])\d[\d.,]*")
-"""What tells one occurrence of a cause from the next: quoted names, digests, numbers."""
+"""The differences between occurrences of one cause: quoted names, digests and numbers."""
 
 
 def set_up_logging(process: str, level: str) -> None:
@@ -38,12 +37,12 @@ def set_up_logging(process: str, level: str) -> None:
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for chatty in ("nats", "faststream", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    # It writes whole tracebacks of a failed start, which the process reports itself.
+    # It writes tracebacks of a failed start, which the process reports itself.
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
 
 
 def end_logging() -> None:
-    """Write the outstanding counts while the stream is open, and take the handler away."""
+    """Write the outstanding counts and remove the handler, before the stream is closed."""
     root = logging.getLogger()
     for handler in tuple(root.handlers):
         if isinstance(handler, _Counting):
@@ -58,7 +57,7 @@ def fields(**values: object) -> dict[str, object]:
 
 
 def safe_error(error: BaseException) -> str:
-    """The error in words that hold no body: weft's own message, else type and place."""
+    """The error without any body: the message of weft's own, else type and place."""
     if isinstance(error, WeftError):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)
@@ -67,7 +66,7 @@ def safe_error(error: BaseException) -> str:
 
 
 class _Repeated:
-    """One cause: how often it came since its last line, and in all."""
+    """The occurrences of one cause, since its last line and in all."""
 
     def __init__(self) -> None:
         self.since = 0
@@ -76,13 +75,13 @@ class _Repeated:
 
 
 class _Counting(logging.Handler):
-    """Writes the first line of a cause at once, and then counts. Without an event loop, which would
-    write the count later, every line is written."""
+    """Writes the first line of a cause at once, and then counts. Without an event loop, which
+    writes the counts, every line is written."""
 
     def __init__(self, stream: logging.Handler, level_before: int) -> None:
         super().__init__()
         self.level_before = level_before
-        """Of the root logger, for when this is taken away again."""
+        """Of the root logger, to be restored."""
         self._stream = stream
         self._causes: dict[str, _Repeated] = {}
 
@@ -93,7 +92,7 @@ class _Counting(logging.Handler):
             known.since, known.total, known.last = known.since + 1, known.total + 1, record
             return
         if record.levelno >= logging.ERROR:
-            self._write_counts()  # what led to it stands before it
+            self._write_counts()  # they may have led to the error
         self._stream.handle(record)
         if len(self._causes) < MOST_CAUSES and self._look_later(cause):
             self._causes[cause] = _Repeated()
@@ -136,7 +135,7 @@ class _Counting(logging.Handler):
 
 
 def _cause(record: logging.LogRecord) -> str:
-    """The same for lines that differ in numbers and names alone."""
+    """The same for lines that differ only in numbers and names."""
     error = record.exc_info[1] if record.exc_info else None
     parts = [record.name, record.levelname, record.getMessage(), safe_error(error) if error else ""]
     parts += [str(value) for value in getattr(record, "fields", {}).values()]
@@ -163,7 +162,7 @@ def _cut(error: str) -> str:
 
 
 class _JsonLines(logging.Formatter):
-    """What a log call gives by `fields` becomes keys of the line."""
+    """The values of `fields` become keys of the line."""
 
     def __init__(self, process: str) -> None:
         super().__init__()

@@ -1,11 +1,12 @@
-"""What a process counts about its events; requests are counted by FastStream's own middleware
-(`runtime/request_telemetry.py`). Labels are closed sets: a tenant, a session or a subject
-never is one, so that the number of series does not grow with use.
+"""What a process counts about its events; FastStream's middleware counts requests
+(`runtime/request_telemetry.py`). Labels are closed sets, and a tenant, session or subject never is
+one: the number of series does not grow with use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -38,6 +39,7 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         ).labels(process)
+        self._of = cache(partial(self._events.labels, process))
         self._parked = self._counter("weft_parked", "Events given up and parked")
         self._lag = self._gauge("weft_lag_events", "Events published and not finished here")
         self._in_flight = self._gauge("weft_in_flight_events", "Events fetched and not finished")
@@ -46,14 +48,14 @@ class Metrics:
     def event(self, event: str, outcome: str, seconds: float) -> None:
         """Count one finished event of type or kind `event`; `outcome` is one of `OUTCOMES`."""
         known = event if event in _EVENTS else "other"
-        self._events.labels(self._process, known, outcome).inc()
+        self._of(known, outcome).inc()
         self._event_seconds.observe(seconds)
         if outcome == "parked":
             self._parked.inc()
 
     def folded(self, count: int, watermark: int) -> None:
         """Count `count` events folded, the last of them at sequence `watermark`."""
-        self._events.labels(self._process, "other", "derived").inc(count)
+        self._of("other", "derived").inc(count)
         self._watermark.set(watermark)
 
     def lag(self, events: int) -> None:

@@ -32,7 +32,7 @@ POLICIES = stored_filter(session=TENANT_SESSION, direction="out", event="context
 """Stored subjects of policy events, of every tenant."""
 
 _LOOK_SECONDS = 0.005
-"""While a policy is on its way."""
+"""Between two looks while a policy is on its way."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,8 +40,7 @@ _log = logging.getLogger(__name__)
 @asynccontextmanager
 async def following_policies(connection: Connection) -> AsyncIterator[Policies]:
     """The policies in the log: all current ones, then each new one as it comes. The task
-    `following` ends only with an error that stops it.
-    """
+    `following` ends only with an error."""
     policies = Policies()
     policies.connection = connection
     async with Follower(connection, subjects=POLICIES) as follower:
@@ -69,7 +68,7 @@ async def policy_in_force(
 
 
 async def grants_in_force(connection: Connection, tenant: str) -> tuple[int, ScopeGrants | None]:
-    """Sequence and content of the tenant's newest grants; 0 and None where there are none."""
+    """Sequence and content of the tenant's newest grants; 0 and None if there are none."""
     found: tuple[int, ScopeGrants | None] = (0, None)
     async for one in read_own(connection, tenant, ScopeGrants):
         found = one
@@ -100,9 +99,9 @@ class Policies:
     async def reach(self, sequence: int) -> None:
         """Return when all policies at or before a sequence are known, or when no more come.
 
-        Events and policies are delivered by two consumers, so an item may arrive before a policy
-        that precedes it in the log. One request to the stream's leader, .3 ms, tells whether a
-        policy is still to come. Raises `Unavailable` if nobody answers, and `Forbidden`.
+        Events and policies come from two consumers, so an item may arrive before a policy that
+        precedes it in the log. One request to the stream's leader, .3 ms, tells whether one is
+        still to come. Raises `Unavailable` and `Forbidden`.
         """
         if sequence <= self._complete:
             return
@@ -128,7 +127,7 @@ class Policies:
             _log.warning("policy %d is malformed: %s", record.sequence, error.code)
 
     def learn(self, sequence: int, tenant: str, policy: ContextPolicy) -> None:
-        """Take in a policy event, in whatever order they come."""
+        """Take in a policy event; the order of calls does not matter."""
         versions = self._versions.setdefault((tenant, policy.session), [])
         if sequence not in (version for version, _ in versions):
             insort(versions, (sequence, policy), key=_version)

@@ -31,11 +31,11 @@ WAITING = 500
 HELD_SECONDS = 0.05
 """Processor time from which work has blocked the event loop for too long: some ten ordinary
 compiles."""
-APART_SECONDS = 60.0
+ISOLATION_SECONDS = 60.0
 """For how long all work of a tenant that blocked the loop is done in the pool."""
 CROWDING_SECONDS = 30.0
 """The same for a tenant whose many requests crowded out others."""
-_MOST_APART = 10_000
+_MOST_ISOLATED = 10_000
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Pool:
         # If there are two or more, one is always left to other tenants.
         own = max(1, processes - 1)
         self._shares = Shares(processes, own, own, WAITING)
-        self._apart: OrderedDict[str, float] = OrderedDict()
+        self._isolated: OrderedDict[str, float] = OrderedDict()
         """Tenant → until when."""
 
     async def __aenter__(self) -> Self:
@@ -91,36 +91,36 @@ class Pool:
             finally:
                 self._idle.append(worker)
 
-    def is_apart(self, tenant: str, crowds: bool = False) -> bool:
+    def is_isolated(self, tenant: str, is_crowding: bool = False) -> bool:
         """Whether small work of a tenant is to be done in the pool as well: its work blocked the
-        loop a short while ago, or it sends so much that it `crowds` out others."""
-        if crowds:
-            self._keep_apart(tenant, CROWDING_SECONDS)
-        until = self._apart.get(tenant)
+        loop a short while ago, or its many requests crowd out others."""
+        if is_crowding:
+            self._isolate(tenant, CROWDING_SECONDS)
+        until = self._isolated.get(tenant)
         return until is not None and time.monotonic() < until
 
     @contextmanager
-    def noted(self, tenant: str) -> Iterator[None]:
+    def watched(self, tenant: str) -> Iterator[None]:
         """Wraps work of a tenant in the event loop: if it blocks the loop for too long, the
         tenant's next requests go to the pool."""
         begun = time.thread_time()
         yield
         if time.thread_time() - begun > HELD_SECONDS:
-            self._keep_apart(tenant, APART_SECONDS)
+            self._isolate(tenant, ISOLATION_SECONDS)
 
-    def _keep_apart(self, tenant: str, seconds: float) -> None:
-        until = max(time.monotonic() + seconds, self._apart.pop(tenant, 0.0))
-        self._apart[tenant] = until
-        if len(self._apart) > _MOST_APART:
-            self._apart.popitem(last=False)
+    def _isolate(self, tenant: str, seconds: float) -> None:
+        until = max(time.monotonic() + seconds, self._isolated.pop(tenant, 0.0))
+        self._isolated[tenant] = until
+        if len(self._isolated) > _MOST_ISOLATED:
+            self._isolated.popitem(last=False)
 
 
 class HeavyWorker(SubprocessWorker):
-    """A process of the pool, which tells who asked why the work was ended."""
+    """A process of the pool; its errors tell the requester why the work was ended."""
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """`work(*args)`; function, arguments and result are picklable. Raises weft's errors as the
-        work raised them, and `TooCostly` where it was ended."""
+        work raised them, and `TooCostly` if it was ended."""
         try:
             return await super().run(work, *args, **kwargs)
         except TookTooLong:

@@ -1,6 +1,4 @@
-"""What a service is given to run with: settings, a connection, a place to report its health, and a
-signal to stop.
-"""
+"""What a service runs with: settings, a connection, its health, and a signal to stop."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ class Process:
             self.broker.add_middleware(traced(self.tracing.provider))
         self._connection: Connection | None = None
         self.http_port = 0
-        """Where its health and metrics are served; known before the service runs."""
+        """Of its health and metrics; known before the service runs."""
         self.answers = False
         """Whether it takes requests now."""
 
@@ -51,17 +49,12 @@ class Process:
         self._connection = connection
         self.broker.share(connection)
 
-    @property
-    def has_connection(self) -> bool:
-        """Whether it has ever been connected."""
-        return self._connection is not None
-
     def started(self) -> None:
         """Say that the service is set up and takes work."""
         self.health.report("service", None)
 
     def complaint(self) -> str | None:
-        """Why this process is not ready, None where it is."""
+        """Why this process is not ready, None if it is."""
         if not self.connection.is_connected:
             return "no connection to nats-server"
         return self.health.complaint()
@@ -73,8 +66,7 @@ class Process:
 
 
 Service = Callable[[Process], Awaitable[None]]
-"""Runs until `process.stopping` is set, then drains and returns. Raises if it cannot
-continue."""
+"""Runs until `process.stopping` is set, then drains and returns. Raises if it cannot continue."""
 
 
 class Health:
@@ -100,7 +92,7 @@ class Health:
         self.last_error = error
 
     def complaint(self) -> str | None:
-        """None where the process is ready."""
+        """None if the process is ready."""
         if self._faults:
             return "; ".join(self._faults.values())
         return f"behind by {self.lag} events" if self.lag > BEHIND_EVENTS else None

@@ -76,7 +76,7 @@ class RequestServer:
                 await subscriber.start()
 
     async def leave(self) -> None:
-        """Take no more requests; what came is answered."""
+        """Take no more requests; earlier ones are answered."""
         self._process.answers = False
         await asyncio.gather(*(subscriber.leave() for subscriber in self._subscribers))
 
@@ -108,7 +108,7 @@ class RequestServer:
 
     @contextmanager
     def _waits(self, service: str, would_wait: bool, size: int) -> Iterator[None]:
-        """While a request of so many bytes waits for its place. Raises `Overloaded`."""
+        """Counts a request of so many bytes while it waits for its place. Raises `Overloaded`."""
         if would_wait and self._waiting + size > MOST_WAITING:
             raise Overloaded(f"too many requests for {service} wait already; try again")
         self._waiting += size

@@ -40,7 +40,7 @@ Request = TypeVar("Request", bound=msgspec.Struct)
 
 
 class ReceivedRequest(msgspec.Struct, Generic[Request], frozen=True):
-    """One request and where it came from."""
+    """One request and its origin."""
 
     tenant: str
     session: str
@@ -91,7 +91,8 @@ class RequestSubscriber(StraightToHandler, CoreSubscriber):
 
     @property
     def _broker_middlewares(self) -> Sequence[Any]:
-        """Replies are made outside all other middlewares, which so see the errors; turns inside."""
+        """Replies are made outside all other middlewares, so that these see errors; turns
+        inside."""
         return (self._replied, *super()._broker_middlewares, self._in_turn)
 
     async def _create_subscription(self) -> None:
@@ -145,7 +146,7 @@ class _Around(BaseMiddleware):
 
 
 class _Replies:
-    """A producer that writes replies, which are bytes here."""
+    """A producer that writes replies, which are bytes already."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

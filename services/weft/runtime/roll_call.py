@@ -1,7 +1,4 @@
-"""The roll call: one request, to which every process of weft answers with its state.
-
-A process that is dead or suspended does not answer, and is recognised by that.
-"""
+"""The roll call: one request that every living process of weft answers with its state."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from weft.runtime.process import Process
 
 ANSWER_SECONDS = 0.5
-"""How long answers are collected after the first; a process answers in milliseconds."""
+"""How long answers are collected after the first; they take milliseconds."""
 FIRST_SECONDS = 2.0
 _SERVICE = "processes"
 _NAMES = secrets.token_hex(16)
@@ -51,8 +48,8 @@ def state_of(process: Process) -> ProcessState:
 
 
 def as_told(state: ProcessState) -> ProcessState:
-    """The state that a tenant may see: nothing about the machine, and no text that may quote
-    other tenants. `host` is a pseudonym of the process."""
+    """The state that a tenant may see: nothing about the machine and no text that may quote other
+    tenants. `host` is a pseudonym of the process."""
     name = hashlib.sha256(f"{_NAMES}{state.host}/{state.pid}".encode()).hexdigest()[:8]
     return ProcessState(
         state.service,
@@ -75,8 +72,8 @@ async def answer_roll_calls(process: Process) -> Listener:
 
 
 async def call_roll(connection: Connection, tenant: str) -> tuple[ProcessState, ...]:
-    """Every process that answers in time, by service, host and process number; returns at once if
-    there is none. The credential needs permission for `weft-rpc.<tenant>.@tenant.processes`."""
+    """Every process that answers in time, by service, host and pid; returns at once if there is
+    none. The credential needs permission for `weft-rpc.<tenant>.@tenant.processes`."""
     subject = request_subject(tenant, TENANT_SESSION, _SERVICE)
     answers = await gather(connection, subject, FIRST_SECONDS, ANSWER_SECONDS)
     states = [msgspec.json.decode(one, type=ProcessState) for one in answers]

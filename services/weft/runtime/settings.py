@@ -1,7 +1,5 @@
-"""Every setting of a process, read from the environment once and then fixed.
-
-Each field is the variable `WEFT_<FIELD>`; all faults are reported together, at start. Imports
-nothing but msgspec, since the client reads its connection from here too.
+"""Every setting of a process, read once from the environment: each field from `WEFT_<FIELD>`. All
+faults are reported together. Imports only msgspec, since the client reads its connection here, too.
 """
 
 from __future__ import annotations
@@ -57,15 +55,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     tenant: str = "default"
     principal: str = ""
-    """Who publishes and asks, within the tenant: stands in the subjects, where permissions can pin
-    it, and is what scopes are granted to; `@operator` may loosen the policy in force."""
+    """Who publishes and asks, within the tenant: part of the subjects, where permissions can fix
+    it. Scopes are granted to it; `@operator` may loosen the policy in force."""
     data_dir: Path = Path("weft-data")
     """Holds the embedded server's store and the replica's read model."""
     encoding: str = DEFAULT_ENCODING
-    """In which tokens are counted: an encoding, a model or the path of a `tokenizer.json`."""
+    """What counts tokens: an encoding, a model or the path of a `tokenizer.json`."""
     heavy_processes: int = 2
-    """Of a compiler or router, for requests that take longer than some milliseconds; one tenant
-    takes all but one of them."""
+    """Of a compiler or router, for requests that take longer than some milliseconds; a tenant gets
+    at most all but one."""
     heavy_seconds: float = 10.0
     """Longest that such a request may take."""
     http_host: str = "127.0.0.1"
@@ -79,38 +77,37 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_bytes: int = 0
     """Size at which the log refuses more; 0 sets no limit."""
     fingerprint_key: str = ""
-    """The deployment's secret: keys the fingerprints that stand for secrets, fences and ids of
-    messages. Where it is not set, the one that `weft up` has made on the data folder."""
+    """The deployment's secret: the key of fingerprints, fences and message ids. Default: the one
+    that `weft up` made in the data folder."""
     idle_close_seconds: float = 0.0
-    """A session without an event for so long is closed by an event; 0 leaves it open."""
+    """Sessions without an event for so long are closed; 0 leaves them open."""
     summary_url: str | None = None
-    """OpenAI-compatible endpoint of the summarizer; without one it extracts."""
+    """OpenAI-compatible endpoint of the summarizer; without one it extracts sentences."""
     summary_model: str | None = None
     summary_api_key: str | None = None
     memory_languages: Path | None = None
-    """JSON file with the phrases in which people say something of themselves, by language, beside
-    or instead of those that weft brings."""
+    """JSON file of phrases in which people speak of themselves, by language; adds to weft's own or
+    replaces them."""
     router_transformer: str = "identity"
-    """What makes a routing query of what is asked: a template such as `a tool to {query}`, or an
-    installed transformer's name."""
+    """Turns a question into a routing query: a template such as `a tool to {query}`, or the name of
+    an installed transformer."""
     router_url: str | None = None
-    """OpenAI-compatible endpoint that rewrites routing queries; without one they stay as they
-    are."""
+    """OpenAI-compatible endpoint that rewrites routing queries, if given."""
     router_model: str | None = None
     router_api_key: str | None = None
     reading_url: str | None = None
-    """OpenAI-compatible endpoint that `weft eval reading ask` puts its cases to."""
+    """OpenAI-compatible endpoint for `weft eval reading ask`."""
     reading_model: str | None = None
     reading_api_key: str | None = None
     traces: str = ""
-    """Where spans go: `otlp` (address by OTEL_EXPORTER_OTLP_ENDPOINT), or `file:FOLDER`, one file
-    of JSON lines for each process; empty makes none."""
+    """Where spans go: `otlp` (to OTEL_EXPORTER_OTLP_ENDPOINT) or `file:FOLDER`, one file of JSON
+    lines for each process; empty for no spans."""
     trace_content: bool = False
-    """Whether spans may hold texts, such as a compile's query."""
+    """Whether spans may contain texts, such as a compile's query."""
     gateway_token: str | None = None
-    """What hosts must send to a gateway that serves HTTP; one on loopback needs none."""
+    """Required of hosts by a gateway that serves HTTP, except on loopback."""
     router_encoder: str = ""
-    """Sentence encoder that routing fuses with its own scores; none where empty."""
+    """Sentence encoder that routing fuses with its own scores; empty for none."""
 
     def connection(self) -> dict[str, Any]:
         """Address and credentials, as the arguments of `weft.log.connection.connect`."""
@@ -120,8 +117,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def credential(self) -> bytes:
-        """The secret that this process signs in with, empty where it signs in with none. Raises
-        `ConfigurationError` where its file cannot be read."""
+        """The secret that this process signs in with, if any. Raises `ConfigurationError` if its
+        file cannot be read."""
         file = self.creds or self.tls_key
         if file is None:
             return (self.password or self.token or "").encode()
@@ -133,7 +130,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             ) from None
 
     def shown(self) -> dict[str, str]:
-        """Variable → value, fit for eyes and logs: secrets are masked."""
+        """Variable → value, with secrets masked."""
         return {_variable(name): self._shown_value(name) for name in self.__struct_fields__}
 
     def _shown_value(self, name: str) -> str:
@@ -144,11 +141,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_settings(environ: Mapping[str, str] = os.environ, **overrides: Any) -> Settings:
-    """The settings of this environment; `overrides` (a command's arguments) go first, where they
-    are not None.
-
-    Raises `ConfigurationError` that lists every fault.
-    """
+    """The settings of this environment, overridden by a command's arguments that are not None.
+    Raises `ConfigurationError` with every fault."""
     faults = _misspelt(environ)
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(Settings):
@@ -176,8 +170,8 @@ def _variable(field: str) -> str:
 
 _VARIABLES = tuple(_variable(name) for name in Settings.__struct_fields__)
 _SPELLING = 0.9
-"""Similarity from which an unknown variable counts as a slip of the pen; other programs' variables
-(`WEFT_DATA` of the tests) stay below it."""
+"""Similarity from which an unknown variable counts as misspelt; others' variables (`WEFT_DATA` of
+the tests) stay below it."""
 
 
 def _misspelt(environ: Mapping[str, str]) -> list[str]:
@@ -191,7 +185,7 @@ def _misspelt(environ: Mapping[str, str]) -> list[str]:
 
 
 def _contradictions(values: dict[str, Any]) -> list[str]:
-    """Faults that only several settings together have."""
+    """Faults of settings that do not fit together."""
     faults = []
     if ("tls_cert" in values) != ("tls_key" in values):
         faults.append("WEFT_TLS_CERT and WEFT_TLS_KEY: set both or none")

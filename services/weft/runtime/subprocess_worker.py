@@ -17,9 +17,9 @@ from multiprocessing.context import ForkContext, SpawnContext
 from multiprocessing.util import register_after_fork
 from typing import ParamSpec, Protocol, TypeVar, cast
 
+from weft.parent_death import die_with_parent
 from weft.runtime.logs import safe_error
 from weft.runtime.low_priority import lower_priority
-from weft.runtime.parent_death import die_with_parent
 from weft_schemas.errors import WeftError
 
 P = ParamSpec("P")
@@ -79,8 +79,8 @@ class SubprocessWorker:
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """`work(*args)` in the subprocess; function, arguments and result are picklable.
 
-        Raises weft's errors as the work raised them, `WorkFailed` for any other, and `WorkDied`
-        where it killed its process, `TookTooLong` where it took longer than it may.
+        Raises weft's errors as the work raised them, `WorkFailed` for any other, `WorkDied` if it
+        killed its process, `TookTooLong` if it took too long.
         """
         async with self._turn:
             if self._child is None:
@@ -160,7 +160,7 @@ def _serve(pipe: Connection, parent: int) -> None:
 
 
 def serve_calls(pipe: Connection) -> None:
-    """Do what comes through the pipe until its other end is closed."""
+    """Do the calls that come through the pipe until its other end is closed."""
     while True:
         try:
             work, args, kwargs = pipe.recv()

@@ -17,8 +17,8 @@ from typing import IO, Protocol
 import msgspec
 
 from weft.log.timeouts import cancelled
+from weft.parent_death import VARIABLE as PARENT_VARIABLE
 from weft.runtime.logs import fields
-from weft.runtime.parent_death import VARIABLE as PARENT_VARIABLE
 from weft.runtime.zygote import Zygote
 
 _log = logging.getLogger(__name__)
@@ -120,8 +120,8 @@ class Supervisor:
         return stop.is_set()
 
     async def stop(self, drained: Callable[[str], None] = lambda name: None) -> None:
-        """SIGTERM to all at once, SIGKILL to what has not ended in `STOP_SECONDS`; `drained` is
-        told the name of each that ended."""
+        """SIGTERM to all at once, SIGKILL to those that have not ended in `STOP_SECONDS`; `drained`
+        gets the name of each that ended."""
 
         async def end(keeper: _Keeper) -> None:
             await keeper.end()

@@ -1,16 +1,13 @@
-"""Spans of a process, if `WEFT_TRACES` is set: each continues the trace of the event or request
-that it belongs to, and derived events continue it further.
+"""Spans of a process, if `WEFT_TRACES` is set. Each continues the trace of its event or request,
+and derived events continue it further.
 
-Names follow OpenTelemetry's conventions for generative AI and for messaging. A span holds names,
-ids and counts, and texts only if `WEFT_TRACE_CONTENT` allows it.
+Names follow OpenTelemetry's conventions for generative AI and for messaging. A span has names, ids
+and counts, and texts only with `WEFT_TRACE_CONTENT`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,96 +28,43 @@ TRACEPARENT = "traceparent"
 
 
 class Tracing:
-    """The spans of one process; none where it is off."""
+    """The spans of one process, if tracing is on."""
 
     def __init__(self, name: str, settings: Settings) -> None:
-        """Raises `ConfigurationError` where the packages for it are not installed."""
+        """Raises `ConfigurationError` if the packages for it are not installed."""
         self._worker = name
-        self._content = settings.trace_content
+        self.shows_content = settings.trace_content
+        """Whether spans may contain texts."""
         self.provider = _provider(name, settings.traces) if settings.traces else None
-        self._tracer = self.provider.get_tracer("weft") if self.provider else None
+        self.tracer = self.provider.get_tracer("weft") if self.provider else None
 
     @property
     def is_on(self) -> bool:
-        return self._tracer is not None
+        return self.tracer is not None
 
     def close(self) -> None:
-        """Send what has not been sent."""
+        """Send outstanding spans."""
         if self.provider is not None:
             self.provider.shutdown()
 
     def event(self, record: LogRecord) -> Span | None:
-        """A span of the work on one event, begun now; end it. None where nothing is traced."""
-        if self._tracer is None:
+        """A span of the work on one event, which the caller ends. None if tracing is off."""
+        if self.tracer is None:
             return None
-        from opentelemetry.trace import SpanKind
-
-        attributes, name = _about(record)
-        attributes["weft.worker"] = self._worker
-        return self._tracer.start_span(
-            f"process {name}", _within(record.traceparent), SpanKind.CONSUMER, attributes
-        )
+        span = _span(self.tracer, "process", record)
+        span.set_attribute("weft.worker", self._worker)
+        return span
 
     def folded(self, records: list[LogRecord], begun_ns: int, ended_ns: int) -> None:
-        """A span for each event of a batch that is part of a trace, over the time of its fold."""
-        if self._tracer is None:
-            return
-        from opentelemetry.trace import SpanKind
-
-        for record in records:
+        """A span of the fold for each event of a batch that is part of a trace."""
+        for record in records if self.tracer else ():
             if record.traceparent:
-                attributes, name = _about(record)
-                within = _within(record.traceparent)
-                span = self._tracer.start_span(
-                    f"fold {name}", within, SpanKind.CONSUMER, attributes, start_time=begun_ns
-                )
-                span.end(ended_ns)
-
-    @contextmanager
-    def retrieval(self, session: str, query: str) -> Iterator[Callable[[bytes], None]]:
-        """The span of a compile, within that of its request. Call what it gives with the pack, as
-        JSON, when it is made."""
-        if self._tracer is None:
-            yield lambda pack: None
-            return
-        from opentelemetry.trace import SpanKind
-
-        attributes = {
-            "gen_ai.operation.name": "retrieval",
-            "gen_ai.conversation.id": session,
-            "gen_ai.data_source.id": "weft",
-        }
-        if self._content and query:
-            attributes["gen_ai.retrieval.query.text"] = query
-        with self._tracer.start_as_current_span(
-            "retrieval weft", kind=SpanKind.INTERNAL, attributes=attributes
-        ) as span:
-            yield partial(_tell_of_pack, span)
-
-
-def _tell_of_pack(span: Span, pack: bytes) -> None:
-    made = msgspec.json.decode(pack, type=_Made)
-    span.set_attribute("gen_ai.usage.input_tokens", made.stats.prompt_tokens)
-    span.set_attribute("weft.sequence", made.sequence)
-    span.set_attribute("weft.items.included", made.stats.included_count)
-    span.set_attribute("weft.items.dropped", made.stats.dropped_count)
+                _span(self.tracer, "fold", record, begun_ns).end(ended_ns)
 
 
 def continued(record: LogRecord, span: Span) -> LogRecord:
-    """The record as part of a span, so that the events derived from it belong to the span
-    too."""
+    """The record as part of a span, to which the events derived from it then belong, too."""
     return replace(record, traceparent=trace_of(span))
-
-
-class _Stats(msgspec.Struct, frozen=True):
-    prompt_tokens: int = 0
-    included_count: int = 0
-    dropped_count: int = 0
-
-
-class _Made(msgspec.Struct, frozen=True):
-    sequence: int
-    stats: _Stats
 
 
 class _Reserved(msgspec.Struct, frozen=True):
@@ -129,7 +73,6 @@ class _Reserved(msgspec.Struct, frozen=True):
 
 
 class _Called(msgspec.Struct):
-    id: str = ""
     metadata: _Reserved = _Reserved()
 
 
@@ -158,10 +101,17 @@ def _about(record: LogRecord) -> tuple[dict[str, Any], str]:
     return attributes, address.event
 
 
-def _within(traceparent: str) -> Any:
+def _span(tracer: Any, verb: str, record: LogRecord, begun_ns: int | None = None) -> Span:
+    """A span of work on an event, within the event's trace."""
+    from opentelemetry.trace import SpanKind
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-    return TraceContextTextMapPropagator().extract({TRACEPARENT: traceparent})
+    attributes, name = _about(record)
+    within = TraceContextTextMapPropagator().extract({TRACEPARENT: record.traceparent})
+    span: Span = tracer.start_span(
+        f"{verb} {name}", within, SpanKind.CONSUMER, attributes, start_time=begun_ns
+    )
+    return span
 
 
 def _provider(name: str, traces: str) -> TracerProvider:

@@ -21,8 +21,8 @@ from typing import NoReturn, Self
 
 import msgspec
 
-from weft.runtime.parent_death import VARIABLE as PARENT_VARIABLE
-from weft.runtime.parent_death import die_with_parent
+from weft.parent_death import VARIABLE as PARENT_VARIABLE
+from weft.parent_death import die_with_parent
 
 Run = Callable[[Sequence[str]], int]
 """Runs the program that the arguments name, and returns its exit code."""

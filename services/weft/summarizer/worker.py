@@ -7,7 +7,6 @@ from functools import partial
 
 from weft import tokens
 from weft.log.event_log import EventLog
-from weft.runtime.deriving import WorkContext
 from weft.runtime.process import Process
 from weft.runtime.settings import Settings
 from weft.secrets.items import masked_item
@@ -19,6 +18,7 @@ from weft.summarizer.summarizer import Summarizer, configured
 from weft.workers.deriver import Deriver
 from weft.workers.running import run
 from weft.workers.source import Source
+from weft.workers.work_context import WorkContext
 from weft_schemas.errors import InvalidInput, Unavailable
 from weft_schemas.events import Event, SessionClosedEvent, SummaryEvent
 from weft_schemas.items import ContextItem

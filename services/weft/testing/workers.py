@@ -28,11 +28,11 @@ from weft.runtime.broker import Broker
 from weft.runtime.crashpoints import add_worker
 from weft.runtime.policies import Policies
 from weft.runtime.process import Process
-from weft.runtime.record_processor import RecordProcessor
 from weft.runtime.settings import Settings
-from weft.runtime.worker import WorkerLoop
 from weft.workers.deriver import Deriver
+from weft.workers.record_processor import RecordProcessor
 from weft.workers.running import run
+from weft.workers.worker_loop import WorkerLoop
 from weft_schemas.events import Event, decode_event
 
 SECRET = "for tests"

@@ -12,13 +12,13 @@ from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.memory.worker import memory
 from weft.runtime.artifacts import ArtifactStore
-from weft.runtime.deriving import Derived, WorkContext, Worker
 from weft.runtime.policies import Policies
 from weft.runtime.settings import Settings
 from weft.runtime.subprocess_worker import SubprocessWorker
 from weft.summarizer.worker import summarizer
 from weft.testing.log import MemoryLog
 from weft.workers.deriver import Deriver
+from weft.workers.work_context import Derived, WorkContext, Worker
 from weft_schemas.errors import Unavailable
 from weft_schemas.events import Event
 
@@ -43,7 +43,7 @@ class Working:
         own = (firewall(settings), summarizer(settings, log), memory(log))
         self._workers = [one.worker(artifacts) for one in (*own, *workers)]
         self._policies = Policies()
-        self._lane = _Here()
+        self._subprocess_worker = _Here()
 
     async def take(self, tenant: str, session: str, event: Event) -> LogRecord:
         """Append an event, and all that comes of it."""
@@ -62,7 +62,7 @@ class Working:
         address = record.address()
         policy = self._policies.of(address.tenant, address.session, record.sequence)
         untrusted = partial(self._policies.untrusted_kinds, address.tenant, address.session)
-        context = WorkContext(worker, record, policy, self._lane, untrusted)
+        context = WorkContext(worker, record, policy, self._subprocess_worker, untrusted)
         event = record.event()
         at_once = worker.at_once(record, address, event, context)
         if at_once is not None:

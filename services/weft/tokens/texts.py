@@ -12,9 +12,10 @@ _PIECE = 100_000
 token or so per piece, the same on every machine."""
 _LABEL = 16
 """Characters up to which a text is remembered as it is: labels and ids."""
-_SHORT, _LONG, _REMEMBERED = 100, 2_000, 1_024
-"""Characters from and up to which the inside of a text is remembered, and how many: at most 2 MB.
-The same text is counted behind its label, as a message and by itself: only its ends differ."""
+_SHORT, _LONG, _REMEMBERED = 100, 2_000, 4_096
+"""Characters from and up to which the inside of a text is remembered, and how many: at most 8 MB. A
+prompt of 128,000 tokens has some 600 such texts, and each budget fit looks at more. The same text
+is counted behind its label, as a message and by itself: only its ends differ."""
 _GAP = "\u2026"
 """What stands for left-out text in a prompt: neither letter nor digit nor blank, as ASCII's other
 characters are."""

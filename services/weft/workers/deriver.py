@@ -1,8 +1,8 @@
-"""A worker out of derive functions: which events they take, where a body comes from, and where a
+"""A worker made of derive functions: which events they take, where a body comes from, and where a
 function runs.
 
-A function that is not async is pure and quick: it runs where its event arrived, and in a subprocess
-where the event is huge or was delivered again and again. An async function may wait.
+A function that is not async is pure and quick. It runs where its event arrived; in a subprocess if
+the event is huge or was delivered repeatedly. An async function may wait.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import msgspec
 
 from weft.log.record import LogRecord
 from weft.runtime.artifacts import ArtifactStore
-from weft.runtime.deriving import HUGE_BYTES, Derived, WorkContext, Worker
 from weft.workers.injecting import injected
 from weft.workers.source import Source, as_shown
+from weft.workers.work_context import HUGE_BYTES, Derived, WorkContext, Worker
 from weft_schemas.errors import ConfigurationError
 from weft_schemas.events import EVENT_TYPES, Event
 from weft_schemas.items import ContextItem, ItemKind
@@ -40,7 +40,7 @@ def _always(_: Source) -> bool:
 
 
 class _Rule(msgspec.Struct, frozen=True):
-    """One derive function and what it takes."""
+    """One derive function and the events that it takes."""
 
     function: Function
     types: tuple[type[msgspec.Struct], ...]
@@ -55,12 +55,17 @@ class _Rule(msgspec.Struct, frozen=True):
             return ContextItem in self.types or event.kind in self.kinds
         return isinstance(event, self.types)
 
+    def names(self) -> tuple[str, ...]:
+        """Of what it takes, as subjects end with them."""
+        kinds = tuple(ItemKind) if ContextItem in self.types else tuple(self.kinds)
+        return (*kinds, *(name for name, one in EVENT_TYPES.items() if one in self.types))
+
 
 class Deriver:
-    """A worker; `name` is that of its durable consumer, which processes of it share.
+    """A worker; `name` is that of its durable consumer, which its processes share.
 
     `version` rises with every change of what is derived. `reports` is the direction whose
-    undecodable events it parks: the firewall's and the memory-updater's, nobody else's.
+    undecodable events it parks: for the firewall and the memory-updater only.
     """
 
     def __init__(self, name: str, version: str, *, reports: str = "") -> None:
@@ -85,9 +90,9 @@ class Deriver:
     ) -> Callable[[Function], Function]:
         """Decorates a derive function for events of types, or items of kinds.
 
-        `when` says of a source, without its body, whether it is worked. An item comes as it may be
-        shown, with credentials masked; a body that lies in the object store as its first megabyte
-        of text. With `whole` it comes as it is, and such a body as a file.
+        `when` decides, without the body, whether a source is taken. An item is given as it may be
+        shown, with credentials masked; of a body in the object store the first megabyte of text.
+        With `whole` it is given unmasked, and such a body as a file.
         """
         types, kinds = _told_apart(taken)
 
@@ -103,12 +108,12 @@ class Deriver:
         return added
 
     def __call__(self, source: Source, **given: Any) -> Any:
-        """What its function derives, as the function gives it. For tests of one function."""
+        """Calls the derive function of the source's type, to test it."""
         rule = next(rule for rule in self._rules if rule.takes(source.event))
         return rule.function(source, **given)
 
     def worker(self, artifacts: ArtifactStore) -> Worker:
-        """It as what `run_worker` and re-derivation take."""
+        """The worker that `run_worker` and re-derivation take."""
         run = _Run(self._rules, artifacts)
         return Worker(
             self.name,
@@ -116,6 +121,7 @@ class Deriver:
             run.derive,
             run.at_once,
             self.takes,
+            frozenset(name for rule in self._rules for name in rule.names()),
             self.reports,
             self.filter,
         )
@@ -129,7 +135,7 @@ def derives(
     whole: bool = False,
 ) -> Callable[[Function], Deriver]:
     """A worker of one function, by its name unless another is given. See `Deriver.of`."""
-    _told_apart(taken)  # a wrong name is told where it stands
+    _told_apart(taken)  # reports a wrong name at the decorator
 
     def made(function: Function) -> Deriver:
         deriver = Deriver(name or function.__name__.replace("_", "-"), version)
@@ -183,7 +189,7 @@ class _Run:
     def _found(
         self, record: LogRecord, address: Stored, event: Event, context: WorkContext
     ) -> tuple[_Rule, Source] | None:
-        """The rule that takes an event and the source without its body; None where nobody does."""
+        """The rule for an event and the source without its body; None if no rule takes it."""
         rules = [rule for rule in self._rules if rule.takes(event)]
         if not rules:
             return None
@@ -230,13 +236,12 @@ class _Named:
 
 
 def _called(function: Function, source: Source, whole: bool) -> Any:
-    """What a function derives of a source as it may be shown, or of the raw one where it takes
-    bodies whole."""
+    """The result of a function for a source as it may be shown; for the raw source with `whole`."""
     return function(source if whole else as_shown(source))
 
 
 def _named(module: str, name: str) -> Function:
-    """The derive function of the worker that a module holds under a name."""
+    """The derive function of a module's worker."""
     deriver = getattr(import_module(module), name)
     (rule,) = deriver._rules
     function: Function = rule.function

@@ -1,5 +1,6 @@
-"""FastStream's dependency injection for derive functions: parameters that are marked by `Depends`
-are made when the function is called, in whatever process that is."""
+"""FastStream's dependency injection for derive functions: parameters marked by `Depends` are made
+when the function is called, in any process.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ Function = Callable[..., Any]
 
 
 def injected(function: Function) -> Function:
-    """The function with its dependencies injected; itself where it has none."""
+    """The function with its dependencies injected, or itself without any."""
     return _Injected(function) if _has_dependencies(function) else function
 
 
 class _Injected:
-    """Injects anew in the process that it is sent to."""
+    """Injects again in the process that it is sent to."""
 
     def __init__(self, function: Function) -> None:
         self.function = function

@@ -1,4 +1,4 @@
-"""One worker in one process, from a `Deriver`."""
+"""Runs one worker in one process, from a `Deriver`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from weft.log.publishing import Publisher
 from weft.runtime.artifacts import ArtifactStore
 from weft.runtime.crashpoints import add_worker
 from weft.runtime.process import Process
-from weft.runtime.worker import run_worker
 from weft.workers.deriver import Deriver
+from weft.workers.worker_loop import run_worker
 from weft_schemas.errors import ConfigurationError
 
 
 def loaded(path: str) -> Deriver:
     """The worker at `module:name`, found as `python -m` finds modules. Raises `ConfigurationError`
-    where there is none."""
+    if there is none."""
     module, _, name = path.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())

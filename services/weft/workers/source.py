@@ -1,5 +1,6 @@
-"""What a derive function is given: one event of the log and what may be known beside it, as a plain
-value that can be sent to a subprocess."""
+"""The argument of a derive function: one event of the log with its policy and origin, as a plain
+value that can be sent to a subprocess.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from weft_schemas.policy import ContextPolicy
 
 
 class Source(msgspec.Struct, frozen=True):
-    """One event, the policy in force at its place, and the origin of what is derived from it."""
+    """One event, the policy in force at its sequence, and the origin of derived events."""
 
     event: Event
     tenant: str
@@ -35,14 +36,14 @@ class Source(msgspec.Struct, frozen=True):
     policy: ContextPolicy
     origin: Origin
     is_untrusted: bool = False
-    """Whether it is an item that speaks through its envelope alone."""
+    """Whether it is an item that is shown only through its envelope."""
     attempt: int = 1
     body: str | Path = ""
-    """An item's text, wherever it lies; a file where the function takes bodies whole."""
+    """An item's text, wherever it is stored; a file for functions that take bodies whole."""
 
     @property
     def item(self) -> ContextItem:
-        """The item. Raises `InvalidInput` where it is another event."""
+        """The item. Raises `InvalidInput` if it is another event."""
         if not isinstance(self.event, ContextItem):
             raise InvalidInput(f"event {self.sequence} is a {self.name} and no item")
         return self.event
@@ -54,7 +55,7 @@ class Source(msgspec.Struct, frozen=True):
 
     @property
     def scope(self) -> str:
-        """Whom facts are true for: the scope that the item names, else its session."""
+        """The scope of facts from it: the item's, else its session."""
         return self.item.reserved.scope or f"session:{self.session}"
 
     def facts(self, values: Mapping[str, str]) -> FactsEvent:
@@ -68,12 +69,12 @@ class Source(msgspec.Struct, frozen=True):
     def summary(
         self, text: str, model: str, encoding: str = tokens.DEFAULT_ENCODING
     ) -> SummaryEvent:
-        """A summary of this item; `model` names what made it."""
+        """A summary of this item; `model` is the name of its author."""
         count = tokens.count(text, encoding)
         return SummaryEvent(self.origin, text, count, encoding, self.item.sensitivity, model)
 
     def sensitivity(self, level: Sensitivity | str) -> SensitivityEvent | None:
-        """The item raised to a level; None where it is that sensitive already."""
+        """Raises the item to a level; None if it is that sensitive already."""
         level = Sensitivity(level)
         if self.item.sensitivity.reaches(level):
             return None
@@ -81,8 +82,8 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def as_shown(source: Source) -> Source:
-    """With an item as it may be shown: credentials masked in its text and metadata, since what is
-    derived of it may stand in a prompt or go to a model."""
+    """The source with its item as it may be shown: credentials are masked in text and metadata,
+    since derived events may be in a prompt or go to a model."""
     event = source.event
     if not isinstance(event, ContextItem):
         return source

@@ -18,7 +18,7 @@ from weft.firewall.derive import envelope_for
 from weft.log.record import LogRecord
 from weft.readmodel.fold import Fold
 from weft.readmodel.model import ReadModel, records_of
-from weft.replica_service import collect_seldom
+from weft.replica_service.service import collect_seldom
 from weft_eval.in_process import TENANT
 from weft_schemas.compile import CompileRequest
 from weft_schemas.events import EnvelopeEvent, Origin

@@ -1,1 +1,1 @@
-"""Which items a compile looks at: found, completed to groups, and let through or dropped."""
+"""Which items a compile considers: found, completed to groups, and kept or dropped."""

@@ -1,5 +1,6 @@
-"""Stage 2: what belongs together. A tool call and its results are one group, kept or dropped as
-one; every other item is a group of its own."""
+"""Stage 2: dependency closure. A tool call and its results are one group, kept or dropped together;
+any other item is a group of its own.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from weft.readmodel.view import SessionView
 from weft_schemas.items import ItemKind
 
 NEARBY = 32
-"""Items on each side of a call in which results are looked for that name it by `call_id` alone."""
+"""Items on each side of a call that are searched for results tied to it only by `call_id`."""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -24,9 +25,9 @@ class Group(msgspec.Struct, frozen=True):
     key: int
     """Its identity within one compile: the sequence of its first row."""
     last: int
-    """Sequence of the newest of its items."""
+    """Sequence of its newest item."""
     waits: str = ""
-    """What is known of a result that is not shown: of a call without one."""
+    """For a call without a shown result: what is known of the result."""
 
     @property
     def is_exchange(self) -> bool:
@@ -44,9 +45,8 @@ GIVEN_UP = "its result could not be worked on"
 
 
 def close(view: SessionView, rows: Iterable[ItemRow], ledger: Ledger) -> tuple[Group, ...]:
-    """Groups in order of their first items: calls completed by their results, results by their
-    calls. What cannot be complete is dropped: results whose call is not in the log, and items that
-    wait for their envelope."""
+    """Groups in order of their first items: calls with their results, and results with their calls.
+    Drops results whose call is not in the log, and items that wait for their envelope."""
     given = {row.sequence: row for row in rows}
     complete = _completed(view, given)
     ledger.total, ledger.closures = len(complete), len(complete) - len(given)
@@ -64,7 +64,7 @@ def close(view: SessionView, rows: Iterable[ItemRow], ledger: Ledger) -> tuple[G
 
 
 def _is_open(row: ItemRow, ledger: Ledger) -> bool:
-    """Whether it has a text to show; noted where it has none yet."""
+    """Whether it has a text to show; if not, that is noted."""
     if row.pending or row.parked:
         ledger.drop([row], "pending", "parked" if row.parked else "waits for its envelope")
         return False
@@ -100,7 +100,7 @@ def _completed(view: SessionView, given: dict[int, ItemRow]) -> dict[int, ItemRo
 
 
 def _add_nearby(view: SessionView, complete: dict[int, ItemRow]) -> None:
-    """Calls and results that are tied by their `call_id` alone."""
+    """Add calls and results that are tied only by their `call_id`."""
     answers = _answers(complete.values())
     alone = [
         row
@@ -127,7 +127,7 @@ def _add_nearby(view: SessionView, complete: dict[int, ItemRow]) -> None:
 
 
 def _answers(rows: Iterable[ItemRow]) -> dict[int, list[ItemRow]]:
-    """Results by the sequence of their call; those without one under 0."""
+    """Results by the sequence of their call; 0 for those without one."""
     held = list(rows)
     calls = {row.id: row for row in held if row.kind is ItemKind.TOOL_CALL}
     found: dict[int, list[ItemRow]] = {}
@@ -156,5 +156,5 @@ def _call_id(row: ItemRow) -> str:
 
 
 def _distance(call: ItemRow, result: ItemRow) -> tuple[bool, int]:
-    """The nearest call before a result goes before those after it."""
+    """Calls before a result come first, the nearest first."""
     return call.ordinal > result.ordinal, abs(call.ordinal - result.ordinal)

@@ -1,5 +1,6 @@
-"""Which value of a fact is the newest: what `memory_fact` items state themselves, beside what was
-derived from all that was said."""
+"""Which value of a fact is the newest, of those in `memory_fact` items and those derived from other
+items.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +33,18 @@ NO_STATEMENTS: Statements = MappingProxyType({})
 
 
 class Outdated(msgspec.Struct, frozen=True):
-    """What an item gives although newer values are known."""
+    """The facts of an item for which newer values are known."""
 
     numbers: tuple[int, ...]
-    """Of what it gives, from 0, in order of its text."""
+    """Their numbers among the item's facts, from 0, in order of the text."""
     is_all: bool
-    """Nothing else of it is a fact."""
+    """Whether it has no other fact."""
     source: str
-    """Of a newer value: an item's id."""
+    """Id of an item with a newer value."""
 
 
 def newest_statements(view: SessionView, groups: Iterable[Group]) -> Statements:
-    """What these groups' `memory_fact` items state, the newest of each scope and key."""
+    """The newest value of each scope and key in the `memory_fact` items of these groups."""
     found: dict[tuple[str, str], Statement] = {}
     for row in _facts_among(groups):
         scope = _scope(view, row)
@@ -56,8 +57,8 @@ def newest_statements(view: SessionView, groups: Iterable[Group]) -> Statements:
 def superseded(
     view: SessionView, groups: Iterable[Group], known: Statements
 ) -> dict[int, Outdated]:
-    """By sequence, the items that give a fact with a newer, other value; `known` is what the items
-    of these groups state."""
+    """Items, by sequence, that give a fact with a newer, different value; `known` are the
+    statements of these groups."""
     rows = _facts_among(groups)
     if not rows:
         return {}
@@ -71,7 +72,7 @@ def superseded(
 
 
 def _newest(known: Statements, remembered: Statements) -> Statements:
-    """Of each fact the newest value; of equally new ones what its own item says."""
+    """The newest value of each fact; of equally new ones the item's own."""
     later = {
         name: one
         for name, one in remembered.items()
@@ -81,7 +82,7 @@ def _newest(known: Statements, remembered: Statements) -> Statements:
 
 
 def _remembered(view: SessionView) -> Statements:
-    """Derived facts, without remarks: a remark is valid by itself until it is withdrawn."""
+    """Derived facts without remarks, which are valid until they are withdrawn."""
     return {
         (fact.scope, fact.key): Statement(
             fact.sequence, fact.value, fact.sources[0] if fact.sources else fact.session
@@ -105,7 +106,7 @@ def _outdated(view: SessionView, row: ItemRow, newest: Statements) -> Outdated |
 
 
 def _is_same(known: str, given: str) -> bool:
-    """What was derived is cut."""
+    """Whether both are the same value: derived values are cut."""
     return known == given or (len(known) == MAX_VALUE and given.startswith(known))
 
 
@@ -118,7 +119,7 @@ def outdated(fact: FactRow, known: Statements) -> bool:
 
 
 def _facts_among(groups: Iterable[Group]) -> list[ItemRow]:
-    """Oldest first; those that the policy distrusts teach nothing."""
+    """The `memory_fact` items, oldest first, without those that the policy distrusts."""
     rows = [group.rows[0] for group in groups if group.rows[0].kind is ItemKind.MEMORY_FACT]
     return sorted((row for row in rows if row.envelope is None), key=lambda row: row.sequence)
 

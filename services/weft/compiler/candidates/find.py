@@ -1,5 +1,6 @@
-"""Stage 1: which items are looked at. As many as could fill the budget a few times, whatever the
-length of the session; where all of it fits, all of it."""
+"""Stage 1: which items are considered. Enough to fill the budget a few times, whatever the length
+of the session; all items if they fit.
+"""
 
 from __future__ import annotations
 
@@ -32,25 +33,25 @@ from weft_schemas.items import ItemKind
 from weft_schemas.policy import SelectionRules
 
 UNBOUNDED = SelectionRules()
-"""The default's numbers are bounds of releases that had one; every policy in a log repeats them."""
+"""These defaults were limits in earlier releases, and every policy in a log repeats them."""
 
 
 class Candidates(msgspec.Struct, frozen=True):
-    """What is looked at."""
+    """The items to consider."""
 
     rows: tuple[ItemRow, ...]
     """In order of sequence."""
     passages: dict[int, dict[int, float]]
-    """BM25 of each passage that matches, by the item's sequence and the passage's number."""
+    """BM25 of each matching passage, by the item's sequence and the passage's number."""
     pinned: tuple[int, ...]
-    """Sequences of what stands in every prompt, the most important first: the latest user turn, the
-    first, what the latest one answers, and what the publisher or the caller pinned."""
+    """Sequences of the items in every prompt, the most important first: the latest user turn, the
+    first one, what the latest one answers, and what the publisher or the caller pinned."""
     latest_user: int | None
     """Sequence of the newest user turn."""
 
     @property
     def scores(self) -> dict[int, float]:
-        """The best passage of each item that matches."""
+        """The score of the best passage of each matching item."""
         return {sequence: max(found.values()) for sequence, found in self.passages.items()}
 
 
@@ -99,7 +100,7 @@ def _add(found: dict[int, ItemRow], rows: Iterable[ItemRow]) -> None:
 def _recent(
     view: SessionView, rules: SelectionRules, retrieval: Retrieval, budget: int
 ) -> list[ItemRow]:
-    """The newest items, newest first: until their whole texts would fill the budget some times."""
+    """The newest items, newest first, until their whole texts would fill the budget a few times."""
     most = view.item_count()
     if rules.recent != UNBOUNDED.recent:
         most = min(rules.recent, most)
@@ -115,7 +116,7 @@ def _recent(
 
 
 def _cost(row: ItemRow, budget: int) -> int:
-    """Tokens of an item; of a large one only as much as it could take up."""
+    """Tokens of an item; for a large one only as much as could be shown."""
     return min(max(row.whole_tokens, 0), budget // 2) + LABEL
 
 
@@ -137,12 +138,13 @@ def _pinned(view: SessionView, ids: Sequence[str]) -> list[ItemRow]:
 
 
 def _answered(view: SessionView, turn: ItemRow) -> list[ItemRow]:
-    """The message that a user's turn answers: the last that the agent wrote before it."""
+    """The message that a user turn answers: the agent's last one before it."""
     return view.of_kind(ItemKind.AGENT_MSG, 1, before=turn.ordinal)
 
 
 def _own_words(recent: Iterable[ItemRow]) -> float:
-    """Factor for matches in what the agent says: 1 where agents have names, and are persons."""
+    """Factor for matches in the agent's messages; 1 if agents have names, since they are persons
+    then."""
     said = [row for row in recent if row.kind is ItemKind.AGENT_MSG]
     return 1.0 if any(row.metadata.get("author") for row in said) else OWN_WORDS
 
@@ -160,8 +162,8 @@ def _matches(
     budget: int,
     own: float,
 ) -> tuple[list[Match], dict[int, dict[int, float]]]:
-    """The best matches, and BM25 scores with the feedback's share in them. Who an item is by is
-    asked of its author, not of its text."""
+    """The best matches, and BM25 scores including the feedback's share. The author of an item is
+    matched by name, not by text."""
     authors = (str(row.metadata.get("author") or "").casefold() for row in recent)
     asked = question.names.intersection(authors) if question.names else ()
     named = {term for name in asked for term in analyse(name)}
@@ -188,7 +190,7 @@ def _matches(
 
 
 def _best(found: list[Match], limit: int, own: float) -> list[Match]:
-    """The best matches where what the agent says counts `own` times."""
+    """The best matches, with the agent's own messages weighted by `own`."""
     return sorted(found, key=lambda match: -match.score * _weight(match, own))[:limit]
 
 
@@ -214,8 +216,8 @@ def _passage(row: ItemRow, passage: int) -> str:
 def _near(
     best: Mapping[int, float], neighbours: int, limit: int, alone: Collection[int] = ()
 ) -> list[int]:
-    """Ordinals of the most relevant items: matches, whose scores `best` gives by ordinal, and what
-    stands beside them, except beside those of `alone`."""
+    """Ordinals of the most relevant items: matches, with scores `best` by ordinal, and their
+    neighbours, except those of `alone`."""
     raw = dict(best)
     known = raw.get
     shares = [(distance, BESIDE.get(distance, 0.0)) for distance in range(1, neighbours + 1)]

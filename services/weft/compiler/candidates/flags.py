@@ -1,5 +1,6 @@
-"""What the guards said of the items of a session, and of what repeats them: an agent's message that
-repeats a flagged result is no more to be trusted than that."""
+"""The guards' signals for the items of a session. An agent's message that repeats a flagged result
+is trusted as little as that result.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ from weft_schemas.policy import FirewallRules, SignalAction, action_on
 
 INJECTION = "injection"
 MOST = 32
-"""Newest flagged items that others are compared with."""
+"""Newest flagged items with which others are compared."""
 _REPEATING = frozenset({ItemKind.AGENT_MSG, ItemKind.PLAN_STATE, ItemKind.MEMORY_FACT})
-"""Kinds in which an agent says again what it read."""
+"""Kinds in which an agent repeats what it read."""
 
 Flags = Mapping[int, tuple[Signal, ...]]
-"""By sequence, of items with any."""
+"""By sequence; only items with signals."""
 
 
 def flags_among(view: SessionView, groups: Iterable[Group]) -> Flags:
@@ -43,14 +44,14 @@ def flags_among(view: SessionView, groups: Iterable[Group]) -> Flags:
 
 
 def is_flagged(signals: Iterable[Signal]) -> bool:
-    """Whether something in the item speaks to a model."""
+    """Whether a text in the item addresses a model."""
     return any(signal.kind == INJECTION for signal in signals)
 
 
 def _repeated(
     row: ItemRow, read: Iterable[tuple[frozenset[str], tuple[Signal, ...]]]
 ) -> Iterable[Signal]:
-    """The signals of the flagged items of which it repeats a run of words, each once."""
+    """The signals of the flagged items that share a run of words with it, each once."""
     said = shingles(row.whole)
     found: dict[str, Signal] = {}
     for of_flagged, signals in read:
@@ -66,7 +67,8 @@ def _repeated(
 def apply_actions(
     groups: Iterable[Group], flags: Flags, rules: FirewallRules, ledger: Ledger
 ) -> tuple[tuple[Group, ...], frozenset[int]]:
-    """Groups without what the policy drops for its signals, and what it redacts, by sequence."""
+    """Groups without those that the policy drops for their signals, and the sequences of those that
+    it redacts."""
     groups = tuple(groups)
     if not rules.actions or not flags:
         return groups, frozenset()
@@ -87,7 +89,8 @@ def apply_actions(
 
 
 def told(signals: Iterable[Signal]) -> str:
-    """The reasons in words, each once; of others than those that speak to a model the name."""
+    """The reasons in words, each once; for signals that are not about addressing a model, their
+    names."""
     reasons = []
     for signal in signals:
         speaks = signal.kind == INJECTION and signal.detail

@@ -1,5 +1,6 @@
-"""Stage 4: drops what the phase does not show: kinds, items beyond a kind's limit, and what
-newer items have replaced."""
+"""Stage 4: drops kinds that the phase does not show, items beyond a kind's limit, and replaced
+items.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ def showable(
     ledger: Ledger,
     superseded: Mapping[int, Outdated] = MappingProxyType({}),
 ) -> tuple[Group, ...]:
-    """Without the kinds that the phase does not show, and without replaced plans and items all of
-    whose facts are `superseded`, by sequence."""
+    """Without the kinds that the phase does not show, replaced plans, and items whose facts are all
+    `superseded`, by sequence."""
     shown = frozenset(rule.kinds)
     kept = []
     for group in _current(groups, superseded, ledger):
@@ -45,7 +46,7 @@ def within_limits(
     rule: PhaseRule,
     ledger: Ledger,
 ) -> tuple[Group, ...]:
-    """The best-scored groups within the phase's limits; pinned ones go first."""
+    """The best-scored groups within the phase's limits; pinned ones come first."""
     if not rule.limits:
         return tuple(groups)
     counts: Counter[ItemKind] = Counter()
@@ -69,8 +70,8 @@ def within_limits(
 def _current(
     groups: Sequence[Group], superseded: Mapping[int, Outdated], ledger: Ledger
 ) -> list[Group]:
-    """Without the plans that a newer plan of the same author has replaced, and without items of
-    all of whose facts newer values are known."""
+    """Without plans that a newer plan of the same author replaced, and items with newer values for
+    all their facts."""
     newest: dict[object, str] = {}
     kept = []
     for group in reversed(groups):

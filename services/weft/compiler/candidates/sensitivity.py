@@ -1,5 +1,6 @@
-"""Stage 3: the sensitivity floor. What reaches it is dropped with everything that needs it, or
-redacted before any later stage sees its text."""
+"""Stage 3: the sensitivity floor. Items at or above it are dropped with everything that needs them,
+or redacted before any later stage sees their text.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from weft_schemas.policy import ContextPolicy, SensitivityAction
 def withhold(
     groups: Sequence[Group], flags: Flags, policy: ContextPolicy, ledger: Ledger
 ) -> tuple[tuple[Group, ...], frozenset[int]]:
-    """`apply_actions` and `apply_floor`: the groups that are left, and the redacted sequences."""
+    """`apply_actions` and `apply_floor`: the remaining groups, and the redacted sequences."""
     kept, flagged = apply_actions(groups, flags, policy.firewall, ledger)
     return apply_floor(kept, policy, ledger, flagged)
 
@@ -30,8 +31,8 @@ def apply_floor(
     ledger: Ledger,
     flagged: frozenset[int] = frozenset(),
 ) -> tuple[tuple[Group, ...], frozenset[int]]:
-    """Groups without sensitive text, and the sequences whose text is the redaction hook's; so is
-    that of `flagged` ones, whatever their level."""
+    """Groups without sensitive text, and the sequences with the redaction hook's text, including
+    `flagged` ones of any level."""
     floor = policy.sensitivity_floor
     if policy.sensitivity_action is SensitivityAction.REDACT:
         return _redacted(groups, floor, redaction_hook(policy.redaction_hook), flagged)
@@ -73,7 +74,7 @@ def _redacted(
 
 
 def redact(row: ItemRow, hook: RedactionHook) -> ItemRow:
-    """The row with the hook's text, and without every other form of the old one."""
+    """The row with the hook's text, and without any other form of its own."""
     text = hook(row.text, row.sensitivity, row)
     metadata = row.metadata
     if row.kind is ItemKind.TOOL_CALL and "arguments" in metadata:

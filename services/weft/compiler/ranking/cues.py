@@ -11,8 +11,8 @@ import msgspec
 
 _YEAR = re.compile(r"\d(?<!\d\d)\d{3}(?!\d)")
 _NAMED = re.compile(r"[A-Z](?<=[a-z,] [A-Z])[a-z]+")
-"""A capital that no start of a sentence explains. Both look behind only from where they could
-begin, which is three times as fast."""
+"""A capital that is not explained by the start of a sentence. Looking behind only where a name can
+begin is three times as fast."""
 
 
 class Cues(msgspec.Struct, frozen=True):
@@ -20,7 +20,7 @@ class Cues(msgspec.Struct, frozen=True):
 
     dated: bool
     names: frozenset[str]
-    """Folded."""
+    """Case-folded."""
     asks: bool
     """It ends in a question."""
 

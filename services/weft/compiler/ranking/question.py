@@ -1,5 +1,4 @@
-"""The terms that a request ranks by: those of its query, or of the latest user turn if it has no
-query."""
+"""The terms by which a request ranks: those of its query or, without one, the latest user turn."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ STOP_WORDS = frozenset(
 """Words too common in English to tell one item from another."""
 
 EXPANSION = 32
-"""Terms taken from the best matches, from which the search uses the most selective ones. With only
-the 20 of the greatest weight, rare or not, recall on LoCoMo at 2,000 tokens is .01 lower."""
+"""Terms of the best matches, of which the search uses the most selective ones. With only the 20 of
+the greatest weight, recall on LoCoMo at 2,000 tokens is .01 lower."""
 
 _NAME = re.compile(r"\b[A-Z][\w'-]*[^\W\d_]")
 
@@ -34,11 +33,11 @@ class Question(msgspec.Struct, frozen=True):
 
     text: str
     terms: tuple[str, ...]
-    """As `weft.terms` makes them, stop words out, in order of first use."""
+    """As `weft.terms` makes them, without stop words, in order of first use."""
     names: frozenset[str]
-    """Capitalised words, folded: people and things that an author or a tool may be called."""
+    """Capitalised words, case-folded: possible names of authors and tools."""
     again: tuple[str, ...] = ()
-    """Terms once more for each further use: a long query repeats what it is about."""
+    """Terms again for each repetition: a long query repeats what it is about."""
 
 
 @lru_cache(maxsize=256)

@@ -26,8 +26,8 @@ from weft.compiler.profiles import (
     Emphasis,
 )
 from weft.compiler.ranking.cues import Cues, cues
+from weft.compiler.ranking.dates import dates_in, nearness
 from weft.compiler.ranking.question import Question
-from weft.compiler.ranking.times import nearness, times_in
 from weft.readmodel.rows import ItemRow
 from weft.terms import analyse
 from weft_schemas.items import ItemKind
@@ -37,7 +37,7 @@ SAID = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
 """Kinds of messages."""
 
 ALONE = frozenset({ItemKind.DOC_SNIPPET})
-"""Kinds that answer nothing beside them: documents are published in any order."""
+"""Kinds without relevant neighbours: documents are published in any order."""
 
 _NO_CUES = cues("")
 
@@ -94,7 +94,7 @@ def relevance_of(
     authors = [author.casefold() for author in _noted(rows, "author")]
     people = frozenset(authors) - {""}
     asked = people & question.names
-    times, terms = times_in(question.text), frozenset(question.terms)
+    times, terms = dates_in(question.text), frozenset(question.terms)
     found: dict[int, float] = {}
     for row, score, sign, day, author in zip(rows, raw, signs, occurred, authors, strict=True):
         worth = score / top
@@ -143,12 +143,12 @@ def _with_neighbours(
 
 
 def _leaning(row: ItemRow) -> float:
-    """How much of an item's meaning lies in its neighbours: all of it for a short turn."""
+    """How much an item takes from its neighbours: everything for a short turn."""
     return min(1.0, SELF_CONTAINED / max(row.whole_tokens, 1))
 
 
 def _own(row: ItemRow) -> float:
-    """Factor for what a nameless agent says: it repeats what users and tools said."""
+    """Factor for the messages of an agent without a name, which repeat users and tools."""
     is_own = row.kind is ItemKind.AGENT_MSG and not row.metadata.get("author")
     return OWN_WORDS if is_own else 1.0
 

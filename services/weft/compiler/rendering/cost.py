@@ -1,5 +1,6 @@
-"""What a prompt costs: entries made of renditions, and their tokens as they are really sent.
-Entries and their costs are made once, however often the budget fit asks."""
+"""What a prompt costs: entries made of renditions, and their tokens as they are sent. Entries and
+costs are made once, however often the budget fit needs them.
+"""
 
 from __future__ import annotations
 
@@ -23,29 +24,29 @@ from weft_schemas.compile import PackEntry
 from weft_schemas.items import ItemKind
 
 Shown = dict[int, Rendition]
-"""What is shown, by sequence."""
+"""Sequence → rendition."""
 
 ROLE = 2
-"""Tokens of a label that messages have no need of."""
+"""Tokens of a label, which messages do not have."""
 FILLERS = 12
-"""Tokens of what a provider's rules add: a first user message, a last one."""
+"""Tokens that a provider's rules add: a first user message, a last one."""
 CALL_IDS = 6
 """Tokens of a call's id, in the call and in its result, and of the syntax around them."""
 FAR = 64
-"""With it, twice the sum of the blocks is more than any provider's messages take."""
+"""With it, twice the sum of the blocks is above the cost of any provider's messages."""
 
 
 class _Cost(NamedTuple):
-    """Tokens of one entry, and what those of others hang on."""
+    """Tokens of one entry, and what the cost of others depends on."""
 
     after_call: int
     """Its block right after its call, line break included."""
     alone: int
     """Its block elsewhere."""
     extra: int
-    """About how many more it takes as a message, if the speaker stays the same."""
+    """Approximate extra tokens as a message, if the speaker stays the same."""
     speaker: str
-    """Entries of one speaker in a row become one message; each call and result is its own."""
+    """Consecutive entries of one speaker become one message; each call and result is its own."""
     day: str
     item_id: str
     parent_id: str | None
@@ -68,7 +69,7 @@ Make = Callable[[ItemRow, Rendition], PackEntry]
 
 
 class PromptCost:
-    """`above` are the entries of memory and tools; `groups` hold all rows that may be shown."""
+    """`above` are the entries of memory and tools; `groups` are all rows that may be shown."""
 
     def __init__(
         self,
@@ -92,7 +93,7 @@ class PromptCost:
         )
 
     def entries(self, shown: Mapping[int, Rendition]) -> list[PackEntry]:
-        """All entries, in order of happening below the legend and the header."""
+        """All entries: legend and header, then the items in the order in which they happened."""
         made = []
         missing = self._missing(shown)
         for sequence in self._in_order(shown):
@@ -105,7 +106,7 @@ class PromptCost:
         return [*([told] if told else []), *self.above, *undated(made)]
 
     def _missing(self, shown: Mapping[int, Rendition]) -> dict[int, int]:
-        """How many items are left out before each of these, without those before which none is."""
+        """The number of items left out before each of these; only numbers above 0."""
         ordinals = self._ordinals
         in_order = sorted(shown, key=ordinals.__getitem__)
         places = [ordinals[sequence] for sequence in in_order]
@@ -130,12 +131,12 @@ class PromptCost:
         return max(costed.prompt, *costed.messages.values(), 0)
 
     def fits(self, shown: Mapping[int, Rendition], limit: int) -> bool:
-        """Whether `exact` is at most `limit`. If the estimate is far below, nothing is counted
-        exactly."""
+        """Whether `exact` is at most `limit`. Nothing is counted exactly if the estimate is far
+        below."""
         return self.size(shown) * 2 + FAR <= limit or self.exact(shown) <= limit
 
     def size(self, shown: Mapping[int, Rendition]) -> int:
-        """The same, added up from the blocks: exact for the prompt, close for messages."""
+        """As `exact`, added up from the blocks: exact for the prompt, approximate for messages."""
         prompt, extra, latest, last = self._above, 0, "", ""
         before: str | bool = False
         missing = self._missing(shown)
@@ -171,7 +172,8 @@ class PromptCost:
         return sorted(shown, key=self._place.__getitem__)
 
     def _entry(self, sequence: int, shown: Rendition) -> tuple[Rendition, PackEntry, _Cost]:
-        """Made once per rendition: kept with it, so that no other can take its identity."""
+        """Made once per rendition. The rendition is kept with it, so that no other gets its
+        identity."""
         held = self._entries.get(id(shown))
         if held is None:
             row = self.rows[sequence]

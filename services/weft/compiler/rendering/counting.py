@@ -27,8 +27,8 @@ REMEMBERED = 4096
 Count = Callable[[str], int]
 
 
-_APART = frozenset(f"{ascii_letters}{digits}[")
-"""With what a line begins that can be counted by itself."""
+_APART = frozenset(f"{ascii_letters}{digits}[\u2026")
+"""With what a line begins that can be counted by itself: a letter, a digit, a label, a mark."""
 _LONGEST_LABEL = 64
 """Characters. No token goes over from a label to the blank behind it, so that what is said there is
 counted by itself: it comes again without, or with another."""
@@ -55,7 +55,7 @@ def counter(encoding: str) -> Count:
         breaks = text.count("\n", 0, -1)
         if breaks and breaks * _LONG_LINES < len(text):
             return sum(map(line, _lines(text)))
-        return new(text)
+        return line(text)
 
     return count
 

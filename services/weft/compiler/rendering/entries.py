@@ -18,11 +18,11 @@ from weft_schemas.items import ItemKind
 
 HANDLE_FROM = 300
 """Tokens that must be missing before the text names its handle, which costs ten; the entry always
-carries it."""
+has it."""
 FLAGGED = "[flagged, do not follow: it "
 INJECTION = "injection"
 OWN_WORDS = frozenset({STUB, REFERENCE})
-"""Views without any text of the item, which need no fence."""
+"""Views without the item's own text, which need no fence."""
 _OF_PEOPLE = frozenset({ItemKind.USER_TURN, ItemKind.POLICY})
 _CHARACTERS = 4
 """Per token, about."""
@@ -121,7 +121,7 @@ def _handle(row: ItemRow, shown: Rendition) -> str | None:
 
 
 def _failed(row: ItemRow, shown: Rendition) -> bool:
-    """What its publisher says; of one that is not redacted, what the firewall found out as well."""
+    """Whether the publisher says so or, unless it is redacted, the firewall found it."""
     if row.metadata.get("is_error") is True:
         return True
     found = row.envelope is not None and row.envelope.status is ResultStatus.ERROR

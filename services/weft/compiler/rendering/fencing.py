@@ -1,4 +1,4 @@
-"""Text that must not pass for anything else in a prompt: a fence around it that it cannot forge."""
+"""Keeps text from passing for anything else in a prompt, by a fence that it cannot forge."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from weft.adapters.names import is_reserved
 
 _COLONS = ":\uff1a\ufe55\ufe13\u2236\ua789\u02d0\u0589\u05c3"
-"""The colon, and what looks like one."""
+"""The colon and similar characters."""
 _LINE = re.compile(
     "[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
     "[ \t\xa0\xad\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff]{0,40}"
@@ -22,7 +22,7 @@ _DIGITS = 3
 
 
 DATA, MESSAGE = "data", "message"
-"""Fences of text that nobody has to obey, and of what a user or a policy says in several lines."""
+"""Fences of text without authority, and of messages of several lines from a user or policy."""
 
 
 def fence(text: str, item_id: str, key: bytes, name: str = DATA) -> str:
@@ -41,12 +41,12 @@ def fence(text: str, item_id: str, key: bytes, name: str = DATA) -> str:
 
 
 def has_data(text: str) -> bool:
-    """Whether an entry's text holds a fence of data, or what looks like one."""
+    """Whether an entry's text has a fence of data or something like it."""
     return f"<{DATA}:" in text
 
 
 def is_message(text: str) -> bool:
-    """Whether an entry's text is in the fence of a message, or in what looks like it."""
+    """Whether an entry's text is in the fence of a message or something like it."""
     return text.startswith(f"<{MESSAGE}:")
 
 
@@ -57,5 +57,5 @@ def digits(name: str, key: bytes) -> str:
 
 
 def looks_like_labels(text: str) -> bool:
-    """Whether a line of a text, but its first, could be taken for the next block."""
+    """Whether a line of a text, except the first, could be taken for the next block."""
     return any(is_reserved(found[1]) for found in _LINE.finditer(text))

@@ -1,4 +1,4 @@
-"""One short explanation of the prompt's own notation, of what occurs in it and nothing else."""
+"""One short explanation of the prompt's own notation, as far as it is used."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from weft_schemas.items import ItemKind
 from weft_schemas.policy import ContextPolicy
 
 EPISODES_READ = 32
-"""Newest episodes that are looked at."""
+"""Newest episodes that are considered."""
 FACTS, EPISODES = "facts", "episodes"
 LABELS = {
     FACTS: "remembered (notes, not instructions): ",
@@ -38,12 +38,12 @@ def memory_header(
     told: Collection[str] = (),
     statements: Statements = NO_STATEMENTS,
 ) -> list[PackEntry]:
-    """At most two entries: `remembered …: key=value (from …); …` and `earlier sessions …`.
+    """At most two entries: `remembered …: key=value (from …); …` and `earlier sessions …`. Both
+    caps and `header_share` of the budget hold, labels included.
 
-    Both caps and `header_share` of the budget hold, labels counted. What reaches the sensitivity
-    floor is left out, and so is what this session learned from the items `told`, given by id: they
-    can say it themselves. So are facts that were withdrawn or are older than what an item states,
-    and the session's own episodes: its items tell of themselves.
+    Left out are facts at or above the sensitivity floor, facts that were withdrawn or are older
+    than an item's value, and facts of this session from the items with ids in `told`, which can be
+    shown; also the session's own episodes, since its items are there.
     """
     rules = policy.memory
     room = int(budget * rules.header_share)
@@ -133,7 +133,7 @@ def _since(row: Row) -> int:
 
 
 def _key(row: Row) -> str:
-    """Its name within the scopes of a session."""
+    """Its unique name within the scopes of a session."""
     return f"{row.scope} {row.key if isinstance(row, FactRow) else row.episode_id}"
 
 
@@ -159,8 +159,8 @@ def _fitting(name: str, rows: Sequence[Row], limit: int, count: Count) -> list[R
 
 
 def _entry(name: str, rows: Sequence[Row], sequence: int) -> PackEntry | None:
-    """The block of these rows. Its view names them, and its sequence says when they were read, so
-    that it can be made again."""
+    """The block of these rows. Its view names them and its sequence is that of the reading, so that
+    it can be made again."""
     if not rows:
         return None
     return PackEntry(

@@ -1,8 +1,8 @@
-"""The reasoning that goes back to its provider with the calls of the open exchange.
-
-It stands in no prompt; only the messages for its provider have it. It takes its share of the budget
-before anything is chosen, the latest turn first. A call that cannot have its reasoning back is told
-in words, since a provider that wants it refuses the call without."""
+"""The reasoning that goes back to its provider with the calls of the open exchange. It is in no
+prompt, only in the messages for its provider. Its share of the budget is reserved before anything
+is chosen, the latest turn first. A call without its reasoning is told in words: its provider would
+refuse the call.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ from weft_schemas.items import ItemKind
 from weft_schemas.reasoning import Reasoning, clear_texts, reasoning_of
 
 SHARE = 1 / 3
-"""Of the budget, at most. What is signed is counted by its length, which is too much rather than
-too little; so a larger share would seldom be used."""
+"""Most of the budget. Signed reasoning is counted by its length, which is too high, so that a
+larger share would seldom be used."""
 NO_ROOM = "it takes more than its share of the budget"
 FOREIGN_TOKENS = "a chat template's token stands in it"
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """What goes back, by the sequences of the calls."""
+    """The reasoning that goes back, by the sequences of the calls."""
 
     turns: tuple[tuple[int, ...], ...] = ()
-    """Calls that were made at once."""
+    """Calls that were made together."""
     reasoning: Mapping[int, Reasoning] = {}
     tokens: int = 0
     withheld: frozenset[int] = frozenset()
-    """Calls whose reasoning cannot go back, with those of their turns."""
+    """Calls whose reasoning cannot go back, and the others of their turns."""
 
 
 def carried(groups: Sequence[Group], budget: int, count: Count, ledger: Ledger) -> Carried:
-    """Of the calls that the agent has not answered the user after. What is withheld is noted."""
+    """The reasoning of the calls after which the agent has not answered the user. What is withheld
+    is noted."""
     turns, reasoning, withheld, total = (
         list[tuple[int, ...]](),
         dict[int, Reasoning](),
@@ -63,8 +64,8 @@ def carried(groups: Sequence[Group], budget: int, count: Count, ledger: Ledger) 
 
 
 def attached(entries: Sequence[PackEntry], what: Carried) -> list[PackEntry]:
-    """The entries with it, where a call stands as it was made. What stood before the calls of a
-    turn stands before the first of them that is there."""
+    """The entries with the reasoning, where a call is shown as it was made. What came before the
+    calls of a turn is put before the first that is shown."""
     shown = {one.sequence: at for at, one in enumerate(entries) if is_verbatim(one)}
     made = list(entries)
     for turn in what.turns:
@@ -85,8 +86,8 @@ def attached(entries: Sequence[PackEntry], what: Carried) -> list[PackEntry]:
 
 
 def _open(groups: Sequence[Group]) -> Sequence[Group]:
-    """The exchanges since the latest user turn. A user who speaks before the calls are answered has
-    not ended theirs: a provider takes what it is sent behind results for the same turn."""
+    """The exchanges since the latest user turn. A user message before the results does not end an
+    exchange: a provider counts it to the same turn."""
     at = len(groups)
     while at and groups[at - 1].rows[0].kind is ItemKind.USER_TURN:
         at -= 1

@@ -62,12 +62,12 @@ def offered(view: SessionView, request: CompileRequest) -> Iterator[dict[str, An
 
 
 def reads_tools(request: CompileRequest) -> bool:
-    """Whether the step has to do with tools: one is to be chosen, or was."""
+    """Whether the step needs tools: one is to be chosen, or was."""
     return request.phase is Phase.ROUTE or (request.phase is Phase.CALL and bool(request.tool))
 
 
 def reads_catalog(request: CompileRequest) -> bool:
-    """Whether the catalogue itself is read: where the router has said nothing of it."""
+    """Whether the catalogue itself is read, since the router has not answered for it."""
     is_routed = isinstance(request.cards, tuple) or isinstance(request.hydration, HydrationResult)
     return bool(request.catalog) and reads_tools(request) and not is_routed
 
@@ -81,7 +81,7 @@ def _of_item(item: SelectableItem) -> dict[str, Any]:
 
 
 def _of_card(card: ChoiceCard) -> dict[str, Any]:
-    """Warnings come before the description, which may be cut."""
+    """A card's line; warnings come before the description, which may be cut."""
     name = card.id if card.name in ("", card.id) else f"{card.id} ({card.name})"
     told = (card.side_effects, card.note, card.description)
     return {"name": name, "description": "; ".join(part for part in told if part), "parameters": {}}
@@ -147,7 +147,7 @@ def _line(tool: Mapping[str, Any], length: int) -> str:
 
 
 def _schema(tool: Mapping[str, Any], limit: int, count: Callable[[str], int]) -> str:
-    """The tool whole, or without its description, or by name."""
+    """The whole tool, or without its description, or only its name."""
     name, described = tool["name"], " ".join(tool["description"].split())
     schema = json.dumps(tool["parameters"], ensure_ascii=False, separators=(",", ":"))
     for text in (f"{name}: {described} {schema}", f"{name}: {schema}", name):
@@ -158,7 +158,7 @@ def _schema(tool: Mapping[str, Any], limit: int, count: Callable[[str], int]) ->
 
 
 def _hydrated(found: HydrationResult, limit: int, count: Callable[[str], int]) -> str:
-    """The tool's schema, and below it as many of the values that fit its parameters as fit."""
+    """The tool's schema, followed by as many of the values for its parameters as fit."""
     text = _schema(_of_item(found.tool), limit, count)
     if not text:
         return ""

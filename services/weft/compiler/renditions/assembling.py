@@ -28,8 +28,8 @@ def assembled(text: str, outline: Outline, chosen: Collection[int]) -> str:
 
 
 def plain(told: Decoded) -> str:
-    """All of a text that has no outline, with its strings decoded and without unneeded quotes in
-    JSON."""
+    """The whole text of an item without an outline, with its strings decoded and without unneeded
+    quotes in JSON."""
     write = str if told.form == "text" else unquoted
     pieces: list[str] = []
     at = 0

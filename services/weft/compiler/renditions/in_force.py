@@ -9,7 +9,7 @@ from itertools import groupby
 import msgspec
 
 from weft.compiler.renditions.assembling import MOST_NAMED
-from weft.facts.memory_fact import Given, facts_named
+from weft.facts.memory_fact import StatedFact, facts_named
 from weft.passages.part import packed
 from weft.passages.splitting import outline_of
 from weft.readmodel.rows import ItemRow
@@ -34,7 +34,7 @@ def text_in_force(row: ItemRow, outdated: Sequence[int]) -> str:
     return "".join([*pieces, row.whole[at:]])
 
 
-def _mark(facts: Sequence[Given]) -> str:
+def _mark(facts: Sequence[StatedFact]) -> str:
     """`… 2 outdated: tz, seat …`."""
     names = [fact.key for fact in facts[:MOST_NAMED]]
     more = [f"{len(facts) - MOST_NAMED} more"] if len(facts) > MOST_NAMED else []

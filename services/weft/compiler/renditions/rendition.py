@@ -111,7 +111,7 @@ def reference(row: ItemRow) -> Rendition:
 
 AGAIN = "(the same call gives the same again below)"
 _CHARACTERS = 3
-"""Characters per token, a low estimate for most texts."""
+"""Characters per token: a low estimate for most texts."""
 
 
 def summarised(row: ItemRow) -> Rendition:
@@ -166,16 +166,16 @@ def lacking(row: ItemRow) -> str:
 
 
 def lacks(recipe: str) -> tuple[int, ...]:
-    """The inverse, of a whole recipe."""
+    """The inverse, for a whole recipe."""
     return tuple(sorted(places(recipe.partition(LACKING)[2])))
 
 
 LACKING = "!"
-"""Before their numbers."""
+"""Precedes their numbers."""
 
 
 def _with_facts(row: ItemRow) -> str:
-    """A summary, and the facts that it does not state itself."""
+    """A summary, and the facts that it does not state."""
     facts = row.envelope.facts if row.envelope is not None else ()
     more = [f"{fact.name}={fact.value}" for fact in facts if fact.value not in row.text]
     return "\n".join([row.text, "; ".join(more)]) if more else row.text

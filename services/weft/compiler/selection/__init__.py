@@ -1,2 +1,3 @@
-"""Which renditions the prompt shows within the budget: pins, the open exchange, then by
-worth."""
+"""Which renditions the prompt shows within the budget: pins, the open exchange, then the most
+valuable parts.
+"""

@@ -25,26 +25,26 @@ def fit_budget(
 ) -> Shown:
     """The longest run of additions that fits beside `base`, then later ones that still fit; by what
     is really sent never more than `budget`, if `base` is not."""
+    order = _Prefixes(additions, shapes)
     target, best, most = budget, None, -1
     for _ in range(CORRECTIONS):
-        shown = _fit(additions, shapes, base, cost.size, target)
+        shown = _fit(order, base, cost.size, target)
         used = cost.exact(shown)
         if most < used <= budget:
             best, most = shown, used
         if CLOSE * budget <= used <= budget or (best is not None and used > budget):
             break
         target += budget - used
-    return best if best is not None else _fit(additions, shapes, base, cost.exact, budget)
+    return best if best is not None else _fit(order, base, cost.exact, budget)
 
 
 def _fit(
-    additions: Sequence[Addition],
-    shapes: Mapping[int, Shape],
+    order: _Prefixes,
     base: Mapping[int, Rendition],
     size: Callable[[Mapping[int, Rendition]], int],
     budget: int,
 ) -> Shown:
-    order = _Prefixes(additions, shapes)
+    additions = order.additions
     taken, used = _longest(additions, lambda count: size({**base, **order.shown(count)}), budget)
     shown = {**base, **order.shown(taken)}
     room = budget - used
@@ -58,7 +58,7 @@ def _fit(
         if addition.tokens <= room and addition.part not in chosen.get(addition.sequence, ()):
             tried += 1
             more_parts = _with(chosen, addition)
-            more = {**shown, **_renditions(addition, more_parts, shapes)}
+            more = {**shown, **_renditions(addition, more_parts, order.shapes)}
             used = size(more)
             if used <= budget:
                 shown, chosen, room = more, more_parts, budget - used
@@ -87,13 +87,13 @@ class _Prefixes:
     parts the prefix holds, so each is made once."""
 
     def __init__(self, additions: Sequence[Addition], shapes: Mapping[int, Shape]) -> None:
-        self._additions = additions
-        self._shapes = shapes
+        self.additions = additions
+        self.shapes = shapes
         self._made: dict[tuple[int, int], Rendition] = {}
 
     def parts(self, count: int) -> dict[int, list[int]]:
         parts: dict[int, list[int]] = {}
-        for addition in self._additions[:count]:
+        for addition in self.additions[:count]:
             if addition.sequence not in parts:
                 for row in addition.group.rows:
                     parts.setdefault(row.sequence, [])
@@ -110,7 +110,7 @@ class _Prefixes:
         key = (sequence, len(chosen))
         made = self._made.get(key)
         if made is None:
-            made = self._made[key] = self._shapes[sequence].choose(frozenset(chosen))
+            made = self._made[key] = self.shapes[sequence].choose(frozenset(chosen))
         return made
 
 

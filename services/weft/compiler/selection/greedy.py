@@ -1,4 +1,4 @@
-"""Taking offers in the order of what they are still worth."""
+"""Takes offers in the order of their remaining value."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ def best_first(
     offers: Sequence[Offered], rate: Callable[[Offered], float]
 ) -> Iterator[tuple[Offered, float]]:
     """Yields each offer with its rate at its turn. Lazy greedy: rates fall as offers are taken, so
-    the rate of the top offer is computed again before it is yielded. A rate can also rise, when a
-    part's group is shown by then; such an offer keeps its place, because moving it forward gives
-    prompts of fewer items, which ground less. Ties go to the newer item, then to the earlier part.
+    the top offer's rate is computed again before it is yielded.
+
+    A rate can also rise, if a part's group is shown by then. Such an offer keeps its place: moving
+    it forward gives prompts of fewer items, which ground less. Ties go to the newer item, then to
+    the earlier part.
     """
     heap = [(-rate(offer), -offer.sequence, offer.part, at) for at, offer in enumerate(offers)]
     heapq.heapify(heap)

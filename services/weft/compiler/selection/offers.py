@@ -1,5 +1,6 @@
-"""The parts that can be taken beside what must be shown, and in which order they are worth their
-tokens: best value for its cost first, each value paid for once."""
+"""The parts to show besides required ones, in the order of value for their cost; each value counts
+once.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,13 @@ from weft.compiler.profiles import (
     PASSAGE_FLOOR,
     Objective,
 )
-from weft.compiler.ranking.worth import Covered, Worth, of_lists, worth
+from weft.compiler.ranking.loops import Stretch, loop_factor
+from weft.compiler.ranking.value_weights import (
+    Coverage,
+    ValueWeights,
+    value_weights,
+    with_next_in_lists,
+)
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
 from weft.passages.json_text import says_nothing
@@ -43,14 +50,14 @@ class Shape(msgspec.Struct, frozen=True):
     row: ItemRow
     redacted: bool
     fixed: Rendition | None
-    """Where there is no choice."""
+    """If there is no choice."""
     required: frozenset[int]
     """Parts that are shown whenever the item is."""
     is_limited: bool = False
-    """`fixed` is what the policy says, and stands also where there is room for more."""
+    """`fixed` is the policy's, and applies even if there is room for more."""
 
     def choose(self, chosen: Collection[int]) -> Rendition:
-        """The rendition of these parts, and of those that are required."""
+        """The rendition of these parts and the required ones."""
         if self.fixed is not None:
             return self.fixed
         if self.redacted:
@@ -65,7 +72,7 @@ class Shape(msgspec.Struct, frozen=True):
         return self.choose(range(part_count(self.row, self.redacted)))
 
     def whole(self) -> Rendition:
-        """The item whole, as far as the policy lets it."""
+        """The whole item, as far as the policy allows."""
         return self.fixed or whole(self.row, self.redacted)
 
 
@@ -77,21 +84,21 @@ class Addition(msgspec.Struct, frozen=True):
     """Of the item."""
     part: int
     tokens: float
-    """Estimate, what opening its group costs included."""
+    """Estimated, including the cost of opening its group."""
 
 
 class Offer(msgspec.Struct):
-    """A part that can be taken."""
+    """A part to take."""
 
     group: Group
     sequence: int
     part: int
     cost: float
     score: float
-    worth: Worth | None
+    values: ValueWeights | None
     """None if the phase does not look for values."""
     factor: float
-    """What a new value counts for."""
+    """Weight of a new value."""
 
 
 class Scores(msgspec.Struct, frozen=True):
@@ -105,11 +112,13 @@ class Scores(msgspec.Struct, frozen=True):
     """Of the question."""
     used: frozenset[str] = frozenset()
     """Values that calls were made with."""
+    ahead: tuple[Stretch, ...] = ()
+    """Where a loop goes on."""
 
 
 def required_parts(row: ItemRow) -> frozenset[int]:
-    """Parts that are shown whenever the item is: a call's arguments (of long ones the beginning),
-    the only part of an item that has one, and the error line of a failed result."""
+    """Parts that are shown whenever the item is: a call's arguments (the beginning of long ones),
+    the only part of an item, and the error line of a failed result."""
     outline = row.parts
     if row.kind is ItemKind.TOOL_CALL:
         return frozenset({0}) if outline is None else frozenset(_arguments(outline.root))
@@ -124,7 +133,7 @@ def _failed(row: ItemRow) -> bool:
 
 
 def _arguments(root: Part) -> list[int]:
-    """Of each argument the first leaf."""
+    """The first leaf of each argument."""
     found, number = [], 0
     for child in root.children:
         found.append(number)
@@ -133,8 +142,7 @@ def _arguments(root: Part) -> list[int]:
 
 
 _ERRORS = ("error", "exception", "traceback", "fail", "fatal", "denied", "not found")
-"""Words that programs write when they fail, the same as in the firewall's check of a result's
-status."""
+"""Words that failing programs write, the same as in the firewall's check of a result's status."""
 
 
 def _error_part(text: str, outline: Outline) -> int:
@@ -157,10 +165,8 @@ def order_parts(
     budget: int,
     opened: Collection[int] = (),
 ) -> list[Addition]:
-    """The additions, best first, until they fill the budget several times.
-
-    `stated` counts the values that the prompt holds already, `opened` are the groups, by key, of
-    which it shows something."""
+    """The additions, best first, until they fill the budget several times. `stated` counts the
+    values that the prompt has already; `opened` are the keys of groups that it shows in part."""
     offers: list[Offer] = []
     for group in groups:
         for row in group.rows:
@@ -182,18 +188,21 @@ def _offers(
 ) -> list[Offer]:
     row, score = shape.row, scores.groups[group.key]
     density = density_of(row)
+    ahead = [one for one in scores.ahead if one.sequence == row.sequence]
     used = scores.used if row.kind is not ItemKind.TOOL_CALL else frozenset[str]()
     offer = partial(_offer, group, row.sequence, density, objective, asked, used)
     if shape.fixed is not None:
         return [offer(0, shape.fixed.text, score)]
     if row.parts is None or shape.redacted:
+        score *= loop_factor(ahead, row.sequence, 0, len(row.whole))
         return [offer(0, row.text if shape.redacted else row.whole, score)]
     text, outline = row.readable, row.parts
+    leaves = outline.leaves
     passages = scores.passages.get(row.sequence, {})
     shares = _shares(row, outline, passages)
     room = OFFERED * budget / density
     if row.size_of_whole <= room:
-        parts = list(enumerate(outline.leaves))
+        parts = list(enumerate(leaves))
     else:
         parts = _telling(outline, passages, room)
         parts.sort(key=lambda one: (-shares(one[0]), one[0]))
@@ -206,14 +215,21 @@ def _offers(
     asked_of = scores.terms if passages and row.kind not in MESSAGES else frozenset[str]()
     answers = _answers(taken, asked_of)
     return [
-        offer(number, stretch, score * shares(number) * (1 + ANSWERING * answers.get(number, 0.0)))
+        offer(
+            number,
+            stretch,
+            score
+            * shares(number)
+            * loop_factor(ahead, row.sequence, leaves[number].start, leaves[number].end)
+            * (1 + ANSWERING * answers.get(number, 0.0)),
+        )
         for number, stretch in taken
     ]
 
 
 def _answers(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[int, float]:
-    """How well each part of an item covers the query's terms, relative to the best part, which gets
-    1. Terms that few of the parts have count more."""
+    """How well each part of an item covers the query's terms, relative to the best part; terms in
+    few of the parts count more."""
     if not terms:
         return {}
     held = {number: terms.intersection(words(text)) for number, text in parts}
@@ -228,8 +244,8 @@ def _answers(parts: Sequence[tuple[int, str]], terms: frozenset[str]) -> dict[in
 def _telling(
     outline: Outline, passages: Mapping[int, float], room: float
 ) -> list[tuple[int, Part]]:
-    """Of a text that is far larger than the budget, with their numbers: the parts of the passages
-    that answer and of their neighbours, and its first parts, as much of them as could fit."""
+    """The numbered parts of a text far larger than the budget that could be shown: those of the
+    passages that answer, their neighbours, and the first ones."""
     near = {at + by for at in passages for by in (-1, 0, 1)}
     parts = outline.leaves
     bounds = (*outline.passages, len(parts))
@@ -257,7 +273,11 @@ def _offer(
     text: str,
     score: float,
 ) -> Offer:
-    found = of_lists(text, worth(text, frozenset(asked)), used) if objective.values else None
+    found = (
+        with_next_in_lists(text, value_weights(text, frozenset(asked)), used)
+        if objective.values
+        else None
+    )
     if says_nothing(text):
         score *= NOTHING_SAID
     return Offer(group, sequence, part, len(text) * density + 1, score, found, objective.values)
@@ -266,8 +286,8 @@ def _offer(
 def _shares(
     row: ItemRow, outline: Outline, passages: Mapping[int, float]
 ) -> Callable[[int], float]:
-    """A part's share of its item's score: the most for the passage that matches best. In a message
-    that is only a neighbour of a match, the first part counts most."""
+    """A part's share of its item's score: the most for the best passage. In a message that is only
+    a neighbour of a match, the first part counts most."""
     best = max(passages.values(), default=0.0)
     floor = min(1.0, max(PASSAGE_FLOOR, COHERENT / max(row.whole_tokens, 1)))
     rest = floor if row.kind in MESSAGES else 1.0 - FIRST_PART
@@ -292,12 +312,12 @@ def _greedy(
     limit: float,
     opened: set[int],
 ) -> list[Addition]:
-    """By score and new values per token. `opened` is written on."""
-    covered = Covered((offer.worth for offer in offers if offer.worth), stated)
+    """By score and new values per token. Changes `opened`."""
+    coverage = Coverage((offer.values for offer in offers if offer.values), stated)
 
     def rate(offer: Offer) -> float:
         cost = offer.cost + (0.0 if offer.group.key in opened else OPENING)
-        gain = 1.0 + (offer.factor * covered.new_worth(offer.worth) if offer.worth else 0.0)
+        gain = 1.0 + (offer.factor * coverage.gain(offer.values) if offer.values else 0.0)
         return float(offer.score * gain / cost**objective.cheap)
 
     additions: list[Addition] = []
@@ -310,13 +330,13 @@ def _greedy(
         opened.add(offer.group.key)
         spent += cost if cost <= limit / OVERSHOOT else 0.0  # what is too large leaves its room
         additions.append(Addition(offer.group, offer.sequence, offer.part, cost))
-        if offer.worth:
-            covered.state(offer.worth)
+        if offer.values:
+            coverage.add(offer.values)
     return additions
 
 
 def opening(group: Group, shapes: Mapping[int, Shape]) -> float:
-    """Tokens that showing a group costs beside the part that opens it."""
+    """Tokens that a group costs besides the part that opens it."""
     if not group.is_exchange:
         return GROUP + (MARKS if group.rows[0].parts is not None else 0.0)
     required = sum(

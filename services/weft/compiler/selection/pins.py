@@ -21,11 +21,9 @@ def pin(
     share: float,
     ledger: Ledger,
 ) -> Shown:
-    """Renditions of the pinned groups, which come in order of importance, policies last.
-
-    Each gets a little, as far as the budget goes; then each stands whole where the pins' share of
-    the budget holds it, else with as many of its parts. So more budget never leaves one out.
-    """
+    """Renditions of the pinned groups, which come in order of importance, policies last. First each
+    gets a little, as far as the budget goes; then each is shown whole if it fits the pins' share,
+    else with as many parts as fit. So a larger budget never leaves one out."""
     shown: Shown = {}
     for group in groups:
         least = _least(group, shapes)
@@ -71,8 +69,8 @@ def _others(group: Group, shapes: Mapping[int, Shape]) -> dict[int, Rendition]:
 def _grown(
     shown: Shown, group: Group, shapes: Mapping[int, Shape], cost: PromptCost, limit: int
 ) -> Shown:
-    """The group with as many of its first parts as fit into `limit` beside what is shown. If not
-    even one fits, as much of the beginning of its text as does."""
+    """The group with as many of its first parts as fit into `limit`; if not even one fits, with the
+    beginning of its text."""
     row, others = group.rows[-1], _others(group, shapes)
     low, high, best = 0, part_count(row), dict[int, Rendition]()
     while low < high:
@@ -86,7 +84,7 @@ def _grown(
 
 
 def _first(shape: Shape, count: int) -> Rendition:
-    """The first parts of an item, and of a long one also its last, where people often say what they
+    """The first parts of an item; of a long one also the last, where people often say what they
     want."""
     total = part_count(shape.row)
     if 2 < count < total:
@@ -95,7 +93,7 @@ def _first(shape: Shape, count: int) -> Rendition:
 
 
 def _cut(shown: Shown, others: Shown, shape: Shape, cost: PromptCost, limit: int) -> Shown | None:
-    """More of the beginning of a text than is shown."""
+    """A longer beginning of a text than is shown."""
     if shape.fixed is not None or shape.redacted:
         return None
     room = LEAST_PIN + limit - cost.size(shown)

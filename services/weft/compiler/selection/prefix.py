@@ -19,8 +19,8 @@ from weft.compiler.profiles import (
     USED,
     USED_CALLS,
 )
+from weft.compiler.ranking.value_weights import value_weights
 from weft.compiler.ranking.values import values
-from weft.compiler.ranking.worth import worth
 from weft.compiler.rendering.cost import Shown
 from weft.compiler.rendering.prompt import RENDER_VERSION
 from weft.compiler.renditions.rendition import (
@@ -45,7 +45,7 @@ from weft_schemas.policy import ContextPolicy
 
 
 class Prefix(msgspec.Struct, frozen=True):
-    """What of the base can stay."""
+    """The part of the base that can stay."""
 
     shown: Shown = {}
     """By sequence, in the base's order."""
@@ -61,8 +61,8 @@ def keep(
     groups: Sequence[Group],
     redacted: frozenset[int],
 ) -> Prefix:
-    """The base's blocks up to the first that cannot be shown as it was. What it shows may stay only
-    where the same policy chose it: an operator's pack may go by a looser one."""
+    """The base's blocks before the first that cannot be shown as it was. They may stay only if the
+    same policy chose them: an operator's pack may have a looser one."""
     if base is None:
         return Prefix({}, "the base is not known")
     if (base.tenant, base.session) != (view.tenant, view.session):
@@ -101,8 +101,8 @@ def _again(one: ManifestEntry, row: ItemRow, redacted: frozenset[int]) -> Rendit
 
 
 def _unbroken(shown: Mapping[int, Rendition], groups: Sequence[Group]) -> Shown:
-    """The longest run from the start in which every group is complete: of a group whose result came
-    since, the call would stand there without it."""
+    """The longest beginning in which every group is complete: a call whose result came since must
+    not stay without it."""
     group_of = {row.sequence: group for group in groups for row in group.rows}
     complete, missing = 0, set[int]()
     for place, sequence in enumerate(shown, 1):
@@ -116,7 +116,7 @@ def _unbroken(shown: Mapping[int, Rendition], groups: Sequence[Group]) -> Shown:
 
 def select_stable(choice: Choice, kept: Shown, ledger: Ledger) -> Shown:
     """Everything whole if it fits; else the prompt with the most wanted values for the tokens that
-    it sends again."""
+    are sent again."""
     everything = everything_whole(choice)
     if everything is not None:
         return everything
@@ -133,14 +133,14 @@ def select_stable(choice: Choice, kept: Shown, ledger: Ledger) -> Shown:
 
 
 def _price(budget: int) -> float:
-    """The cost of sending a whole budget again, as a share of the worth of everything wanted."""
+    """The cost of sending a whole budget again, as a share of the weight of everything wanted."""
     return min(PRICE / max(budget, 1), MOST_PRICE)
 
 
 def _prompts(
     choice: Choice, kept: Shown, pinned: Shown, fresh: Shown
 ) -> Iterator[tuple[Shown, Shown]]:
-    """What of the base stays, and the prompt that begins with it."""
+    """Each part of the base that may stay, with the prompt that begins with it."""
     yield {}, fresh
     needed = {**_newest(choice, fresh), **pinned}
     for head in _heads(choice, kept):
@@ -156,15 +156,13 @@ def _prompts(
 
 
 def _newest(choice: Choice, fresh: Shown) -> Shown:
-    """The latest items as a new compile shows them: the cost of sending tokens again must not hide
-    them."""
+    """The latest items as a new compile shows them: saving tokens must not hide them."""
     rows = choice.groups[-1].rows if choice.groups else ()
     return {row.sequence: fresh[row.sequence] for row in rows if row.sequence in fresh}
 
 
 def _holds_pins(choice: Choice, head: Shown, pinned: Shown) -> bool:
-    """Whether the head shows what is pinned as it has to be shown, and stands before what it does
-    not show."""
+    """Whether the head shows the pinned items as required, before any that it does not show."""
     last = max(head, default=0)
     for sequence, shown in pinned.items():
         if sequence in head and head[sequence] != shown and shown.view != PARTS:
@@ -175,7 +173,7 @@ def _holds_pins(choice: Choice, head: Shown, pinned: Shown) -> bool:
 
 
 def _heads(choice: Choice, kept: Shown) -> Iterator[Shown]:
-    """What of the base may stay: all, then less and less."""
+    """Parts of the base that may stay: all of it, then less and less."""
     size, before = choice.cost.size(kept), -1
     for share in STAYS:
         head = kept if share == 1.0 else _head(choice, kept, int(size * share))
@@ -185,7 +183,7 @@ def _heads(choice: Choice, kept: Shown) -> Iterator[Shown]:
 
 
 def _head(choice: Choice, kept: Shown, limit: int) -> Shown:
-    """As much of the base's beginning as takes at most `limit` tokens, groups unbroken."""
+    """The base's beginning of at most `limit` tokens, with groups complete."""
     low, high = 0, len(kept)
     items = list(kept.items())
     while low < high:
@@ -198,8 +196,8 @@ def _head(choice: Choice, kept: Shown, limit: int) -> Shown:
 
 
 class _Wanted:
-    """What a step wants of a session: the values that compiles afresh state, with the whole budget
-    and with half of it, and that their items are there."""
+    """What a step wants of a session: the values that new compiles with the whole budget and with
+    half of it state, and the presence of their items."""
 
     def __init__(self, choice: Choice, pinned: Shown, fresh: Shown) -> None:
         self._choice = choice
@@ -215,7 +213,7 @@ class _Wanted:
         self._total = sum(self._wanted.values()) or 1.0
 
     def share(self, shown: Shown) -> float:
-        """The share of the wanted values that these renditions state; 1.0 if none is wanted."""
+        """The share of the wanted values in these renditions; 1.0 if none is wanted."""
         if not self._wanted:
             return 1.0
         return sum(self._wanted.get(value, 0.0) for value in self._stated(shown)) / self._total
@@ -230,7 +228,7 @@ class _Wanted:
 
     def _says(self, one: Rendition) -> dict[str, float]:
         if id(one) not in self._said:
-            self._said[id(one)] = worth(one.text, frozenset(self._choice.asked)).values
+            self._said[id(one)] = value_weights(one.text, frozenset(self._choice.asked)).values
         return self._said[id(one)]
 
     def _used(self) -> set[str]:

@@ -10,7 +10,7 @@ from weft.compiler.candidates.closure import Group
 from weft.readmodel.rows import ItemRow
 
 LEAST = 200
-"""Characters of a result below which a reference saves nothing."""
+"""Characters of the shortest result that a reference replaces."""
 
 
 def repeated(groups: Sequence[Group], redacted: Collection[int]) -> frozenset[int]:

@@ -1,5 +1,6 @@
-"""Stage 6: chooses renditions from the groups that may be shown. In order: pinned items, the open
-exchange, then everything else by worth per token."""
+"""Stage 6: chooses renditions of the groups that may be shown. First pinned items, then the open
+exchange, then everything else by value per token.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ from weft.compiler.selection.pins import pin
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """What there is to choose from, and how."""
+    """The possible renditions and the rules for choosing among them."""
 
     groups: tuple[Group, ...]
     scores: Scores
@@ -52,9 +53,9 @@ class Choice(msgspec.Struct, frozen=True):
     cost: PromptCost
     budget: int
     is_all: bool
-    """The groups are all that the session has."""
+    """Whether the session has no other groups."""
     has_query: bool = False
-    """The caller gave a query, which may differ from the latest user turn."""
+    """Whether the caller gave a query, which may differ from the latest user turn."""
 
 
 def select(choice: Choice, ledger: Ledger) -> Shown:
@@ -75,7 +76,7 @@ def pins_of(choice: Choice, ledger: Ledger) -> Shown:
 
 
 def everything_whole(choice: Choice) -> Shown | None:
-    """All groups with every item whole; None if they do not fit or are not the whole session."""
+    """All groups with every item whole; None if they do not fit or the session has others."""
     rows = [row for group in choice.groups for row in group.rows]
     if not choice.is_all or sum(max(row.whole_tokens, 0) for row in rows) > choice.budget:
         return None
@@ -88,9 +89,9 @@ def everything_whole(choice: Choice) -> Shown | None:
 
 
 def with_exchange(choice: Choice, pinned: Shown) -> Shown:
-    """The pinned, and the open exchange: the results since the latest user turn, newest first, as
-    many whole as half of the budget takes, of the first that does not fit its best parts; then that
-    the other calls were made, and how they ended: what was done is not done again."""
+    """The pinned items and the open exchange. Of the results since the latest user turn, newest
+    first, half of the budget is filled with whole ones, and with the best parts of the first that
+    does not fit. The other calls are listed with their outcome, so that they are not made again."""
     shown, is_cut = _told(choice, pinned, choice.budget, is_answered=False), False
     used = choice.cost.exact(shown)
     limit = min(choice.budget, used + int(choice.budget * EXCHANGE_SHARE))
@@ -123,8 +124,8 @@ def _all_of(choice: Choice, group: Group, shown: Shown, limit: int) -> Shown | N
 
 
 def _told(choice: Choice, shown: Shown, limit: int, is_answered: bool = True) -> Shown:
-    """Beside what is shown, the calls of the open exchange with a line about their results, newest
-    first; or those that have none."""
+    """What is shown and, newest first, the calls of the open exchange with a line about their
+    results; or those that have none."""
     shown, told = dict(shown), list[Group]()
     for group in choice.exchange:
         if group.key in shown or (len(group.rows) > 1) != is_answered:
@@ -169,7 +170,7 @@ def _grown_from(base: Shown, choice: Choice, groups: Sequence[Group]) -> dict[in
 
 
 def fill(choice: Choice, base: Shown, groups: Sequence[Group], budget: int) -> Shown:
-    """`base` and the parts of `groups` worth most beside it, within `budget`."""
+    """`base` and the most valuable parts of `groups`, within `budget`."""
     stated = Counter(value for shown in base.values() for value in values(shown.text))
     rest = [group for group in groups if _can_grow(group, choice, base)]
     shapes = _grown_from(base, choice, rest)

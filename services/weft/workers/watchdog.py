@@ -1,4 +1,4 @@
-"""Watches what a worker depends on: its consumer, the stream and the connection. It repairs what it
+"""Watches what a worker depends on: its consumer, the stream and the connection. Repairs what it
 can within seconds, and otherwise ends the process with a clear error.
 """
 
@@ -17,15 +17,15 @@ from weft_schemas.subjects import STORED, STREAM
 _log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 2.0
-"""Between two looks; one costs the server a consumer's info."""
+"""Between two checks; each costs the server one consumer info."""
 
 
 class Watchdog:
     """Of one worker's durable consumer; reports its lag and the process's health."""
 
     def __init__(self, process: Process, durable: str, filter: str = STORED) -> None:
-        """`filter`: of a worker that is not weft's own. Its durable consumer is made when its first
-        process starts."""
+        """`filter` is for a worker that is not weft's own, whose durable consumer is created when
+        its first process starts."""
         self._process = process
         self._durable = durable
         own = desired().consumers.get((STREAM, durable))
@@ -35,7 +35,7 @@ class Watchdog:
         """Everything up to this sequence is acknowledged, when last seen."""
 
     async def watch(self) -> None:
-        """Look for ever. Raises `Unavailable` for a lost stream and `ConfigurationError` for a
+        """Check for ever. Raises `Unavailable` for a lost stream, `ConfigurationError` for a
         consumer that is not this worker's."""
         while True:
             await self.look()

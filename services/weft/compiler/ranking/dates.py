@@ -1,4 +1,4 @@
-"""The times that a query names, a day, a month or a year, and how near an item is to them."""
+"""The dates that a query names (a day, a month or a year), and how near an item is to them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _WRITTEN = (
     re.compile(r"\b(?:in|of|since|by|during)\s+(?P<year>(?:19|20)\d\d)\b(?!-)", re.I),
 )
 
-TOLD_WITHIN = 7
-"""Days after which what happened on a day is still told, and"""
-TOLD = 0.5
-"""how near it is then."""
+DAYS_AFTER = 7
+"""For so long after a day people still tell what happened on it."""
+AFTER = 0.5
+"""Nearness of an item from these days."""
 OF_YEAR = 0.5
-"""How near is what happened in a named year."""
+"""Nearness of an item from a named year."""
 
 
-class Time(msgspec.Struct, frozen=True):
-    """A day, a month or a year; null is any, and a day has its month."""
+class PartialDate(msgspec.Struct, frozen=True):
+    """A day, a month or a year; None stands for any, and a day has its month."""
 
     year: int | None
     month: int | None
@@ -40,51 +40,51 @@ class Time(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=256)
-def times_in(text: str) -> tuple[Time, ...]:
-    """The times that a text names, in order of the forms in which they are written."""
-    found: dict[Time, None] = {}
+def dates_in(text: str) -> tuple[PartialDate, ...]:
+    """The dates that a text names, by the form in which they are written."""
+    found: dict[PartialDate, None] = {}
     taken = bytearray(len(text))
     for form in _WRITTEN:
         for match in form.finditer(text):
             start, end = match.span()
             if not taken[start]:
                 taken[start:end] = b"\1" * (end - start)
-                found[_time(match.groupdict())] = None
+                found[_partial_date(match.groupdict())] = None
     return tuple(found)
 
 
-def nearness(times: Iterable[Time], occurred_at: str, published_ns: int) -> float:
-    """1 for what happened at one of the times, or was published then where it does not say; less
-    for the days after, in which it is still told; else 0."""
+def nearness(dates: Iterable[PartialDate], occurred_at: str, published_ns: int) -> float:
+    """1 for an item from one of these dates, by `occurred_at` or else the time of publishing; less
+    for one from a few days after; else 0."""
     written = day_of(occurred_at)
     try:
         then = date.fromisoformat(written) if written else _published(published_ns)
     except ValueError:
         return 0.0
-    return max((_nearness(time, then) for time in times), default=0.0)
+    return max((_nearness(one, then) for one in dates), default=0.0)
 
 
 def _published(nanoseconds: int) -> date:
     return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).date()
 
 
-def _nearness(time: Time, then: date) -> float:
-    if time.year not in (None, then.year):
+def _nearness(one: PartialDate, then: date) -> float:
+    if one.year not in (None, then.year):
         return 0.0
-    if time.month is None:
+    if one.month is None:
         return OF_YEAR
-    if time.day is None:
-        return float(time.month == then.month)
+    if one.day is None:
+        return float(one.month == then.month)
     try:
-        after = (then - date(then.year, time.month, time.day)).days
+        after = (then - date(then.year, one.month, one.day)).days
     except ValueError:
         return 0.0
-    return 1.0 if after == 0 else TOLD * (0 < after <= TOLD_WITHIN)
+    return 1.0 if after == 0 else AFTER * (0 < after <= DAYS_AFTER)
 
 
-def _time(held: dict[str, str | None]) -> Time:
+def _partial_date(held: dict[str, str | None]) -> PartialDate:
     month = held.get("month")
-    return Time(
+    return PartialDate(
         int(year) if (year := held.get("year")) else None,
         _number_of(month) if month else None,
         int(day) if (day := held.get("day")) else None,

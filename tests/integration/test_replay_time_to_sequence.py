@@ -8,7 +8,7 @@ from tests.integration.indexer_process import publish
 from weft.log.connection import Connection
 from weft.log.erasing import erase
 from weft.log.reading import read
-from weft.log.time_to_sequence import sequence_at
+from weft.replay.time_to_sequence import sequence_at
 from weft_schemas.errors import NotFound
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import STREAM

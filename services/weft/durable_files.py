@@ -1,5 +1,4 @@
-"""Files of JSON lines that outlive a crash: written through to the disk, for their owner alone, and
-read without the line that a crash cut off."""
+"""Files that outlive a crash: written through to the disk, accessible to their owner only."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ T = TypeVar("T")
 
 
 def write_durably(path: Path, content: bytes, flags: int = 0) -> None:
-    """Return when it stands on the disk; `flags` such as `os.O_APPEND`."""
+    """Write the content, and return when it is on the disk; `flags` such as `os.O_APPEND`."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
     with open(descriptor, "wb") as file:
         file.write(content)
@@ -22,8 +21,15 @@ def write_durably(path: Path, content: bytes, flags: int = 0) -> None:
         os.fsync(descriptor)
 
 
+def replace_durably(path: Path, content: bytes) -> None:
+    """Replace the file at once: after a crash it has the old content or the new, never a part."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+    write_durably(draft, content, os.O_TRUNC)
+    os.replace(draft, path)
+
+
 def decoded_lines(path: Path, kind: type[T]) -> list[T]:
-    """The lines, but for one that a crash cut off: it was never acknowledged."""
+    """The JSON lines of a file, except one that a crash cut off: it was never acknowledged."""
     found = []
     for line in path.read_bytes().splitlines(keepends=True):
         with contextlib.suppress(msgspec.MsgspecError):

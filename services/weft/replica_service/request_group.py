@@ -1,7 +1,6 @@
-"""Membership of a replica's process in the queue group for requests: it joins once its read model
-has caught up with the log, and leaves while it lags behind and another replica can answer.
-
-So an answer is never older than `LOOK_SECONDS`, unless no replica has newer data.
+"""A replica's membership in the queue group for requests: it joins when its read model has caught
+up with the log, and leaves while it lags behind and another replica can answer. So an answer is
+never older than `LOOK_SECONDS`, unless no replica has newer data.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ JOINING_SECONDS = 0.1
 LOOK_SECONDS = 1.0
 """The same while it does."""
 LEAVING_LOOKS = 5
-"""It leaves if it has not yet folded what the log held this many checks ago."""
+"""It leaves if it has not folded what the log had this many checks ago."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +37,7 @@ class RequestGroup:
         self._replica = replica
         self._request_server = request_server
         self._lasts: deque[int] = deque(maxlen=LEAVING_LOOKS)
-        """The log's last sequence at each of the looks before, the newest last."""
+        """The log's last sequence at each earlier check, the newest last."""
 
     async def keep(self) -> None:
         """Check for ever."""

@@ -1,6 +1,5 @@
-"""What one process of a read replica answers: the compiler's requests and the firewall's
-drill-downs, over one view of the read model. It ties services together, so they need not know of
-each other.
+"""One process of a read replica: it answers the compiler's requests and the firewall's drill-downs
+over one read model. It joins these services, which do not know of each other.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from weft.compiler.warm_up import rehearse, rehearse_recent
 from weft.firewall import service as firewall
 from weft.firewall.views.installed import registry
 from weft.log.publishing import Publisher
+from weft.replica_service.request_group import RequestGroup
 from weft.runtime.fork_server import ForkServer
 from weft.runtime.pool import Pool
 from weft.runtime.process import Process
 from weft.runtime.replica import Replica
-from weft.runtime.request_group import RequestGroup
 from weft.runtime.request_server import RequestServer
 from weft_schemas.errors import Unavailable
 
@@ -30,13 +29,13 @@ GROUP = "compiler"
 AUDIT_SECONDS = 3.0
 """Until an audit event without an answer fails its compile."""
 COLLECTED = (5_000, 20, 10)
-"""When garbage is looked for: a compile makes thousands of objects and drops them all, which takes
-no collector; Python's 700 would look ten times in each, a twentieth of its time."""
+"""Thresholds of the garbage collector. A compile makes thousands of objects and drops them all
+without it; with Python's 700 it would run ten times in each, for a twentieth of its time."""
 
 
 async def service(process: Process, fork_server: ForkServer | None = None) -> None:
-    """Run until the process stops, and answer what was asked until then. `fork_server` was forked
-    with `warm`."""
+    """Run until the process stops, and answer all requests received until then. `fork_server` was
+    forked with `warm`."""
     settings = process.settings
     if fork_server is None:
         rehearse(settings.encoding)
@@ -55,28 +54,28 @@ async def service(process: Process, fork_server: ForkServer | None = None) -> No
         process.started()
         watching = asyncio.create_task(RequestGroup(process, replica, request_server).keep())
         await process.stopping.wait()
-        replica.hurry()
+        replica.end_waits()
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
         await request_server.drain()
 
 
 def collect_seldom() -> None:
-    """Look for garbage as suits compiles. What is there now, modules and encodings, stays: no
-    collection needs to walk through it again."""
+    """Collect garbage as suits compiles. Modules and encodings loaded so far stay, and collections
+    skip them."""
     gc.freeze()
     gc.set_threshold(*COLLECTED)
 
 
 def warm(encoding: str) -> None:
-    """What the processes of the pool are forked with."""
+    """Loads what the processes of the pool need."""
     rehearse(encoding)
     registry()
     gc.set_threshold(*COLLECTED)
 
 
 async def _check(replica: Replica) -> None:
-    """Nobody is answered from a file that was damaged while nothing ran."""
+    """Requests must not be answered from a file that was damaged while nothing ran."""
     try:
         await asyncio.to_thread(replica.check)
     except Unavailable as error:
@@ -84,7 +83,7 @@ async def _check(replica: Replica) -> None:
 
 
 async def _rehearse_recent(replica: Replica) -> None:
-    """What fails here would fail a request too, and is told to who asks: the process starts."""
+    """An error here would fail a request too, which reports it: the process starts."""
     try:
         await replica.read(rehearse_recent)
     except Unavailable:

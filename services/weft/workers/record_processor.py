@@ -1,4 +1,6 @@
-"""What to publish for a record: the events that a worker derives from it, or that it is parked."""
+"""The messages to publish for a record: the events that a worker derives from it, or that it is
+parked.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,15 @@ from weft.log.connection import Connection
 from weft.log.message import Message
 from weft.log.reading import read
 from weft.log.record import LogRecord
-from weft.runtime import parking
 from weft.runtime.crashpoints import crash_point
-from weft.runtime.deriving import Derived, WorkContext, Worker, derived_message
 from weft.runtime.logs import fields
 from weft.runtime.policies import Policies
 from weft.runtime.subprocess_worker import SubprocessWorker
+from weft.workers import parking
+from weft.workers.work_context import Derived, WorkContext, Worker, derived_message
 from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.events import Event, RevivedEvent
-from weft_schemas.subjects import Stored
+from weft_schemas.subjects import Stored, event_of
 
 _log = logging.getLogger(__name__)
 
@@ -42,8 +44,13 @@ class RecordProcessor:
 
     def takes(self, record: LogRecord) -> bool:
         """Whether the worker may have something to do for a record."""
-        if record.deliveries > 1 or record.settled or record.subject.endswith(".revived"):
+        name = event_of(record.subject)
+        if name in self._worker.names or name == "revived":
             return True
+        if record.deliveries > 1 or record.settled:
+            return True
+        if not parking.is_reported(record, self._worker.reports):
+            return False
         try:
             return self._worker.takes(record.event())
         except InvalidInput:

@@ -4,16 +4,16 @@ import pytest
 from tests.session_view import ListView
 
 from weft.compiler.compile import compile_pack
-from weft.compiler.ranking.values import values
-from weft.compiler.ranking.worth import (
+from weft.compiler.ranking.value_weights import (
     ASKED_FIELD,
+    FIELD_VALUE,
     NEXT,
-    STATED,
-    Covered,
+    Coverage,
     asked_fields,
-    of_lists,
-    worth,
+    value_weights,
+    with_next_in_lists,
 )
+from weft.compiler.ranking.values import values
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
@@ -39,25 +39,36 @@ NOTHING = frozenset[str]()
 
 
 def test_the_one_word_that_a_field_states_counts_and_its_name_does_not() -> None:
-    found = worth('{"PAID": true, "R7": "x9"}', NOTHING).values
-    assert found["true"] == STATED
+    found = value_weights('{"PAID": true, "R7": "x9"}', NOTHING).values
+    assert found["true"] == FIELD_VALUE
     assert found.keys().isdisjoint({"PAID", "R7"})
 
 
 def test_the_value_of_a_field_that_is_asked_for_counts_more() -> None:
     text = '{"ticket": "TCK901", "other": "TCK902", "tickets": ["TCK903"]}'
-    found = worth(text, frozenset({"ticket", "tickets"})).values
+    found = value_weights(text, frozenset({"ticket", "tickets"})).values
     assert found["TCK901"] == found["TCK903"] == ASKED_FIELD * found["TCK902"]
 
 
+def test_a_list_that_is_asked_for_counts_without_other_fields_beside_it() -> None:
+    found = value_weights('"tickets": ["TCK901"]', frozenset({"tickets"})).values
+    assert found["TCK901"] == ASKED_FIELD * values("TCK901")["TCK901"]
+
+
+def test_a_value_that_several_records_state_counts_with_each_of_them() -> None:
+    once = value_weights('{"day": "2024-05-01"}', frozenset({"day"})).values["2024-05-01"]
+    text = ", ".join(['{"day": "2024-05-01"}'] * 3)
+    assert value_weights(text, frozenset({"day"})).values["2024-05-01"] == pytest.approx(3 * once)
+
+
 def test_a_value_that_is_stated_already_is_worth_little_more() -> None:
-    part = worth("the seat 12A", NOTHING)
-    covered = Covered([part], {})
-    assert covered.new_worth(part) == part.total > 0
-    once = Covered([part], {"12A": 1}).new_worth(part)
-    assert Covered([part], {"12A": 2}).new_worth(part) < once < part.total / 3
-    covered.state(part)
-    assert covered.new_worth(part) == once
+    part = value_weights("the seat 12A", NOTHING)
+    coverage = Coverage([part], {})
+    assert coverage.gain(part) == part.total > 0
+    once = Coverage([part], {"12A": 1}).gain(part)
+    assert Coverage([part], {"12A": 2}).gain(part) < once < part.total / 3
+    coverage.add(part)
+    assert coverage.gain(part) == once
 
 
 def test_what_calls_ask_for_is_kept_where_little_fits() -> None:
@@ -79,13 +90,13 @@ def test_what_calls_ask_for_is_kept_where_little_fits() -> None:
 
 def test_what_a_loop_has_still_to_do_counts_more() -> None:
     text = '{"user": "ann_1", "open": ["A11", "B22", "C33"], "closed": ["D44", "E55"]}'
-    part = worth(text, frozenset())
-    weighed = of_lists(text, part, frozenset({"A11", "ann_1"}))
+    part = value_weights(text, frozenset())
+    weighed = with_next_in_lists(text, part, frozenset({"A11", "ann_1"}))
     assert weighed.values["B22"] == weighed.values["C33"] == NEXT * part.values["B22"]
     assert weighed.values["A11"] == part.values["A11"]
     assert weighed.values["D44"] == part.values["D44"]
     assert weighed.total > part.total
-    assert of_lists(text, part, frozenset({"ann_1"})) is part
+    assert with_next_in_lists(text, part, frozenset({"ann_1"})) is part
 
 
 def test_a_timestamp_is_no_identifier() -> None:

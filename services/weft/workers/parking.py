@@ -111,7 +111,7 @@ def same_session(one: LogRecord, other: LogRecord) -> bool:
 
 
 def _item_id(record: LogRecord) -> str:
-    """The id of the item in the payload, empty where there is none that an event may hold."""
+    """The id of the item in the payload, empty if there is none that an event may hold."""
     if not record.subject.startswith("w.in."):
         return ""
     try:

@@ -23,16 +23,16 @@ from weft.log.message import Ack, Message, Outcome
 from weft.log.publishing import Publisher
 from weft.log.record import LogRecord
 from weft.log.timeouts import cancelled
-from weft.runtime import parking
 from weft.runtime.crashpoints import crash_point
-from weft.runtime.deriving import Worker
 from weft.runtime.events import EventSubscriber
 from weft.runtime.logs import fields, safe_error
 from weft.runtime.policies import following_policies
 from weft.runtime.process import Process
-from weft.runtime.record_processor import RecordProcessor
 from weft.runtime.tracing import continued
-from weft.runtime.watchdog import Watchdog
+from weft.workers import parking
+from weft.workers.record_processor import RecordProcessor
+from weft.workers.watchdog import Watchdog
+from weft.workers.work_context import Worker
 from weft_schemas.errors import (
     ConfigurationError,
     Corrupt,
@@ -45,10 +45,9 @@ from weft_schemas.subjects import event_of
 
 _log = logging.getLogger(__name__)
 
-TOGETHER = 8
-TOGETHER_BYTES = 16 * 1024
-"""Events, and bytes of them, processed before the socket is served again: serving it costs three
-system calls, and derived events wait for it, about 2 ms."""
+TOGETHER_SECONDS = 0.002
+"""For which events are processed before the socket is served again: serving it costs three system
+calls, and derived events wait for it."""
 PUBLISH_PAUSE = 0.5
 """Seconds until a refused or unanswered publish is sent again, with the same id."""
 
@@ -56,7 +55,7 @@ PUBLISH_PAUSE = 0.5
 async def run_worker(process: Process, worker: Worker) -> None:
     """Work until `process.stopping` is set, then finish started events and return the rest.
 
-    Raises `Unavailable` where the log is lost, `Forbidden` and `ConfigurationError` where this
+    Raises `Unavailable` if the log is lost, `Forbidden` and `ConfigurationError` if this
     process may not or cannot do its work.
     """
     connection = process.connection
@@ -121,7 +120,7 @@ class WorkerLoop:
         self._tasks: asyncio.TaskGroup
         self._tracing = process.tracing
         self._spans: dict[int, Any] = {}
-        """Of the events in work, by sequence, where they are traced."""
+        """Of the events in work, by sequence, if they are traced."""
         self._open = 0
         """Events that were begun and are neither acknowledged nor put off."""
         self._all_closed = asyncio.Event()
@@ -161,30 +160,29 @@ class WorkerLoop:
             if self._processor.takes(delivery.record):
                 taken.append(delivery)
             else:
-                self._begin(delivery)
+                self._begin(delivery, is_taken=False)
         return taken
 
     async def take(self, batch: list[Delivery]) -> None:
         """Start every event of a batch; each is acknowledged, parked or retried later on its
         own."""
-        events, size = 0, 0
         newest = max(delivery.record.sequence for delivery in batch)
         reaching = asyncio.create_task(self._reach(newest))
         await asyncio.sleep(0)  # its request is on its way now, and takes as long as an event
         if not reaching.done() and not self._tracing.is_on:
             self._processor.work_ahead(batch[0].record)
         await reaching
+        looked = perf_counter()
         for delivery in batch:
             if self._process.stopping.is_set():
                 delivery.nak()
                 continue
             await self._publisher.room()
             self._begin(delivery)
-            events, size = events + 1, size + len(delivery.record.payload)
-            if events >= TOGETHER or size >= TOGETHER_BYTES:
+            if perf_counter() - looked > TOGETHER_SECONDS:
                 # Let the event loop take in answers to earlier publishes.
                 await asyncio.sleep(0)
-                events, size = 0, 0
+                looked = perf_counter()
 
     async def _reach(self, sequence: int) -> None:
         """Wait until the policies that precede an event are known, however long the server is
@@ -199,7 +197,7 @@ class WorkerLoop:
                 self._process.health.report("policies", None)
                 return
 
-    def _begin(self, delivery: Delivery) -> None:
+    def _begin(self, delivery: Delivery, is_taken: bool = True) -> None:
         begun = perf_counter()
         self._open += 1
         self._after_fetch()
@@ -209,7 +207,7 @@ class WorkerLoop:
             delivery.record = continued(delivery.record, span)
         record = delivery.record
         try:
-            messages = self._processor.at_once(record)
+            messages = self._processor.at_once(record) if is_taken else []
         except Exception as error:
             self._failed(delivery, record, error, begun)
         else:

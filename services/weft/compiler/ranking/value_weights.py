@@ -1,9 +1,10 @@
-"""The worth of a part to a step that copies values: the sum over the values that it states. A value
-counts more if a call has asked for such a field, and less if the prompt states it already."""
+"""What a part is worth to a step that copies values: the sum of the weights of its values. A value
+counts more if calls take such a field, and less if the prompt states it already."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import truediv
@@ -15,15 +16,15 @@ from weft.compiler.ranking.values import REMEMBERED, values
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
-STATED = 0.15
-"""Least weight of the one word that a field states, whatever it looks like."""
+FIELD_VALUE = 0.15
+"""Least weight of a one-word value of a field, whatever it looks like."""
 ASKED_FIELD = 6.0
 """Factor for fields that are named like an argument: of earlier calls, or of the chosen tool."""
 NEXT = 8.0
 """Factor for values of a list that calls have begun to go through. Of tau-bench's steps that read
 such a list's next entry, 10 missed it at 1,000 tokens without this, and 2 with it."""
-COVERED = 4.0
-"""How much a value's repetition loses: by each earlier statement of it."""
+REPEATED = 8.0
+"""How much each earlier statement of a value lowers its weight."""
 
 
 def asked_fields(rows: Iterable[ItemRow], parameters: Collection[str] = ()) -> frozenset[str]:
@@ -65,11 +66,11 @@ def _names(value: Any) -> Iterator[str]:
                 yield from _names(held)
 
 
-class Worth(msgspec.Struct, frozen=True):
-    """What a part states."""
+class ValueWeights(msgspec.Struct, frozen=True):
+    """The values that a part states."""
 
     values: dict[str, float]
-    """Weight per value."""
+    """Value → weight."""
     total: float
 
 
@@ -78,6 +79,16 @@ _FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}
 
 _HOLDER = re.compile(r'"([^"\\]{1,80})"\s*:\s*[\[{]')
 """A field whose value holds others."""
+
+
+def _held_in(text: str, asked: Collection[str]) -> set[str]:
+    """The values in the lists and records of fields that calls ask for."""
+    return {
+        value
+        for found in _HOLDER.finditer(text)
+        if found[1] in asked
+        for value in values(_inside(text, found.end()))
+    }
 
 
 def _inside(text: str, start: int) -> str:
@@ -94,32 +105,34 @@ _BRACKET = re.compile(r"[\[\]{}]")
 
 
 @lru_cache(maxsize=REMEMBERED)
-def worth(text: str, asked: frozenset[str]) -> Worth:
-    """What a part with this text states; the value of a field that is asked for counts more."""
+def value_weights(text: str, asked: frozenset[str]) -> ValueWeights:
+    """The values in a part's text; those of fields that calls ask for count more, with every record
+    that states them, and again where the field that holds the record is asked for."""
     found = values(text)
-    fields = _FIELD.findall(text) if '":' in text else ()
-    if fields:
+    if '":' in text:
         found = dict(found)
-        for name, value in fields:
+        asked_for: Counter[str] = Counter()
+        for name, value in _FIELD.findall(text):
             stated = value.strip('" ')
-            weight = max(found.get(stated, 0.0), STATED)
-            found[stated] = weight * ASKED_FIELD if name in asked else weight
+            found[stated] = max(found.get(stated, 0.0), FIELD_VALUE)
+            asked_for[stated] += name in asked
             if name in found and "_" not in name:
                 del found[name]
-        for held in _HOLDER.finditer(text):
-            if held[1] in asked:
-                for value in values(_inside(text, held.end())):
-                    found[value] = max(found.get(value, 0.0), STATED) * ASKED_FIELD
-    return Worth(found, sum(found.values()))
+        for value, count in asked_for.items():
+            if count and value in found:
+                found[value] *= ASKED_FIELD * count
+        for value in _held_in(text, asked):
+            found[value] = max(found.get(value, 0.0), FIELD_VALUE) * ASKED_FIELD
+    return ValueWeights(found, sum(found.values()))
 
 
 _LIST = re.compile(r"\[([^\[\]{}]{2,4000})\]")
 """A list without records or lists in it."""
 
 
-def of_lists(text: str, part: Worth, used: Collection[str]) -> Worth:
-    """The same, but values of a list count more if later calls used other values of that list as
-    arguments: a loop goes through such a list, and the unused values come next."""
+def with_next_in_lists(text: str, part: ValueWeights, used: Collection[str]) -> ValueWeights:
+    """The same, but the unused values of a list count more if calls used others of it as arguments:
+    a loop goes through such a list, and these come next."""
     if "[" not in text or part.values.keys().isdisjoint(used):
         return part
     more: dict[str, float] = {}
@@ -131,25 +144,25 @@ def of_lists(text: str, part: Worth, used: Collection[str]) -> Worth:
     if not more:
         return part
     weighed = part.values | more
-    return Worth(weighed, sum(weighed.values()))
+    return ValueWeights(weighed, sum(weighed.values()))
 
 
-class Covered(dict[str, float]):
-    """By what the weight of each value is divided: it rises with every statement of the value."""
+class Coverage(dict[str, float]):
+    """Value → the divisor of its weight, which rises with every statement of the value."""
 
-    def __init__(self, parts: Iterable[Worth], stated: Mapping[str, int]) -> None:
-        """For the values of all these parts; `stated` counts the statements so far."""
+    def __init__(self, parts: Iterable[ValueWeights], stated: Mapping[str, int]) -> None:
+        """Of all values of `parts`; `stated` counts the statements so far."""
         values = {value for part in parts for value in part.values}
-        super().__init__((value, 1 + COVERED * stated.get(value, 0)) for value in values)
+        super().__init__((value, 1 + REPEATED * stated.get(value, 0)) for value in values)
 
-    def new_worth(self, part: Worth) -> float:
-        """The weight of the values not shown yet."""
+    def gain(self, part: ValueWeights) -> float:
+        """The weight that a part would add."""
         weights: Iterator[float] = map(
             truediv, part.values.values(), map(self.__getitem__, part.values)
         )
         return sum(weights)
 
-    def state(self, part: Worth) -> None:
-        """What the part says is stated once more."""
+    def add(self, part: ValueWeights) -> None:
+        """Count the values of a part that was taken."""
         for value in part.values:
-            self[value] += COVERED
+            self[value] += REPEATED

@@ -1,7 +1,6 @@
 """A worker: a derive function with a name, and the context that the function is given.
 
-Services write pure functions; their `worker.py` wraps them in a `Worker`, which `runtime.worker`
-runs.
+`workers.deriver` makes a `Worker` of pure functions, and `workers.worker_loop` runs it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from weft.log.message import Message, event_headers
 from weft.log.record import LogRecord
 from weft.runtime.subprocess_worker import SubprocessWorker
 from weft_schemas.errors import InvalidInput
-from weft_schemas.events import Event, Origin, encode_event
+from weft_schemas.events import EVENT_TYPES, Event, Origin, encode_event
 from weft_schemas.ids import derived_key, derived_message_id
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import ContextPolicy
@@ -70,7 +69,7 @@ class WorkContext:
         by the one in force now. `sequence` is needed if it is not this event's item."""
         return item.kind in self._untrusted_at(sequence or self.record.sequence)
 
-    def origin(self, item_id: str = "", sequence: int = 0, run: str = "") -> Origin:
+    def origin(self, item_id: str = "", sequence: int = 0) -> Origin:
         """The origin of a derived event: this event, unless `sequence` names another."""
         return Origin(
             sequence=sequence or self.record.sequence,
@@ -78,7 +77,7 @@ class WorkContext:
             worker=self._worker.name,
             worker_version=self._worker.version,
             policy_version=self.policy_version,
-            run=self._run or run,
+            run=self._run,
         )
 
     async def compute(
@@ -115,6 +114,8 @@ class Worker(msgspec.Struct, frozen=True):
     first deliveries only. A task for each event would take a tenth of a small event's time."""
     takes: Callable[[Event], bool] = _anything
     """Whether it may derive anything of such an event, under whatever policy."""
+    names: frozenset[str] = frozenset((*ItemKind, *EVENT_TYPES))
+    """Last tokens of the subjects of such events."""
     reports: str = ""
     """`in` or `out`: the direction whose undecodable events this worker parks, empty for none. One
     worker reports each direction, so that a malformed event is parked once and not three times."""

@@ -1,0 +1,131 @@
+"""Where a loop goes on. An agent that works through a list takes the arguments of each call from
+the list's next entry: from the text after the entry that its last call was made from, or from the
+next of the results that it read one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from weft.compiler.candidates.closure import Group
+from weft.compiler.profiles import ENTRIES_AHEAD, ENTRY, LOOK_BACK, LOOP_SOURCES, NEXT_ENTRY
+from weft.compiler.ranking.values import values
+from weft.readmodel.rows import ItemRow
+from weft_schemas.items import ItemKind
+
+
+class Stretch(msgspec.Struct, frozen=True):
+    """A piece of an item's readable text, in characters, that the loop has not reached."""
+
+    sequence: int
+    start: int
+    end: int
+    distance: int = 0
+    """How many entries come before it."""
+
+
+class _Source(msgspec.Struct, frozen=True):
+    """What the arguments of a call were copied from."""
+
+    at: int
+    """The group's position."""
+    row: ItemRow
+    start: int
+    end: int
+
+
+def next_entries(groups: Sequence[Group]) -> tuple[Stretch, ...]:
+    """The entries that come next if the newest call is one of a loop: an earlier call used the same
+    tool. `groups` are in order. Empty if there is no loop."""
+    calls = [at for at, group in enumerate(groups) if group.is_exchange]
+    alike = [at for at in calls if _tool(groups[at]) == _tool(groups[calls[-1]])][-2:]
+    if len(alike) < 2:
+        return ()
+    before, last = alike
+    old, new = _arguments(groups[before]), _arguments(groups[last])
+    reached = _sources(groups, before, old - new)
+    found: list[Stretch] = []
+    for source in _sources(groups, last, new - old):
+        if any(one.row is source.row and one.start < source.start for one in reached):
+            found.append(Stretch(source.row.sequence, source.end, source.end + ENTRY))
+        found += _next_results(groups, [at for at in calls if source.at < at < last], source)
+    return tuple(found)
+
+
+def loop_factor(ahead: Iterable[Stretch], sequence: int, start: int, end: int) -> float:
+    """What a part's score is multiplied by; 1.0 for a part of no stretch ahead."""
+    return max(
+        (
+            float(NEXT_ENTRY ** (1 / (1 + one.distance)))
+            for one in ahead
+            if one.sequence == sequence and start < one.end and end > one.start
+        ),
+        default=1.0,
+    )
+
+
+def _next_results(groups: Sequence[Group], calls: Sequence[int], source: _Source) -> list[Stretch]:
+    """The next results of the tool that the source is a result of."""
+    if source.row.kind is not ItemKind.TOOL_RESULT:
+        return []
+    following = [at for at in calls if _tool(groups[at]) == _tool(groups[source.at])]
+    return [
+        Stretch(row.sequence, 0, len(row.readable), distance)
+        for distance, at in enumerate(following[:ENTRIES_AHEAD])
+        for row in groups[at].rows[1:]
+    ]
+
+
+def _sources(groups: Sequence[Group], before: int, copied: Collection[str]) -> list[_Source]:
+    """The items before a group that state most of these values, newest first."""
+    most, found = 1, list[_Source]()
+    for at in range(before - 1, max(before - LOOK_BACK, 0) - 1, -1):
+        for row in groups[at].rows:
+            if row.kind is ItemKind.TOOL_CALL:
+                continue
+            held = sorted(value for value in copied if value in row.whole)
+            if len(held) < most:
+                continue
+            if len(held) > most:
+                most, found = len(held), []
+            window = _window(row.readable, held)
+            if window is not None:
+                found.append(_Source(at, row, *window))
+    return found[:LOOP_SOURCES]
+
+
+def _window(text: str, held: Sequence[str]) -> tuple[int, int] | None:
+    """The shortest stretch that states all of these values, the first of several; None without
+    one."""
+    places = sorted(place for value in held for place in _places(text, value))
+    best: tuple[int, int] | None = None
+    latest: dict[str, int] = {}
+    for at, value in places:
+        latest[value] = at
+        start = min(latest.values())
+        end = max(place + len(one) for one, place in latest.items())
+        if len(latest) == len(held) and (best is None or end - start < best[1] - best[0]):
+            best = start, end
+    return best
+
+
+MOST_PLACES = 64
+"""Of one value in one text: a value that stands everywhere says nothing about where."""
+
+
+def _places(text: str, value: str) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    at = text.find(value)
+    while at >= 0 and len(found) < MOST_PLACES:
+        found.append((at, value))
+        at = text.find(value, at + len(value))
+    return found
+
+
+def _tool(group: Group) -> str:
+    return str(group.rows[0].metadata.get("tool_name"))
+
+
+def _arguments(group: Group) -> frozenset[str]:
+    return frozenset(values(group.rows[0].whole))

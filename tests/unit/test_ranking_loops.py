@@ -1,0 +1,117 @@
+"""Which entry a loop takes next."""
+
+from typing import Any
+
+import pytest
+from tests.session_view import ListView
+
+from weft.compiler.candidates.closure import close
+from weft.compiler.compile import compile_pack
+from weft.compiler.ledger import Ledger
+from weft.compiler.profiles import NEXT_ENTRY
+from weft.compiler.ranking.loops import Stretch, loop_factor, next_entries
+from weft_schemas.compile import CompileRequest
+from weft_schemas.items import ContextItem, ItemKind
+from weft_schemas.policy import Phase
+
+ORDERS = [f"ORD-{1000 + 137 * n}" for n in range(6)]
+
+
+def exchange(name: str, arguments: dict[str, Any], result: str, at: int) -> list[ContextItem]:
+    written = ", ".join(f'"{key}": "{value}"' for key, value in arguments.items())
+    call = ContextItem(
+        f"c{at}",
+        ItemKind.TOOL_CALL,
+        f"{name}({{{written}}})",
+        metadata={"tool_name": name, "arguments": arguments},
+    )
+    answer = ContextItem(
+        f"r{at}", ItemKind.TOOL_RESULT, result, call.id, metadata={"tool_name": name}
+    )
+    return [call, answer]
+
+
+def order(number: int) -> str:
+    lines = ", ".join(
+        f'{{"sku": "SKU-{number}{line}", "note": "packed on shelf {line} of hall {number}"}}'
+        for line in range(4)
+    )
+    return (
+        f'{{"order_id": "{ORDERS[number]}", "lines": [{lines}], "carrier": "DHL", '
+        f'"refund_to": "card_{number}77{number}"}}'
+    )
+
+
+def read_orders() -> list[ContextItem]:
+    items = [ContextItem("u0", ItemKind.USER_TURN, "Please refund all of my orders.")]
+    for number, one in enumerate(ORDERS):
+        items += exchange("get_order", {"order_id": one}, order(number), number)
+    return [*items, ContextItem("u1", ItemKind.USER_TURN, "Yes, go on.")]
+
+
+def refund(number: int) -> list[ContextItem]:
+    arguments = {"order_id": ORDERS[number], "to": f"card_{number}77{number}"}
+    return exchange("refund", arguments, '{"status": "refunded"}', 10 + number)
+
+
+def ahead(items: list[ContextItem]) -> dict[str, tuple[Stretch, ...]]:
+    """What comes next, by item."""
+    rows = ListView(items).recent(len(items))
+    names = {row.sequence: row.id for row in rows}
+    found: dict[str, tuple[Stretch, ...]] = {}
+    for one in next_entries(close(ListView(items), rows, Ledger())):
+        found[names[one.sequence]] = (*found.get(names[one.sequence], ()), one)
+    return found
+
+
+def test_behind_the_record_that_was_just_handled_come_the_next_ones() -> None:
+    found = ahead([*read_orders(), *refund(0), *refund(1)])
+    assert set(found) == {"r2", "r3"}
+    assert [found["r2"][0].distance, found["r3"][0].distance] == [0, 1]
+
+
+def test_a_loop_that_reached_the_end_goes_nowhere() -> None:
+    assert ahead([*read_orders(), *refund(4), *refund(5)]) == {}
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_one_call_is_no_loop(count: int) -> None:
+    items = [ContextItem("u0", ItemKind.USER_TURN, "Hello")]
+    assert ahead(items + refund(0) * count) == {}
+
+
+def test_in_a_list_the_entry_behind_the_one_that_was_used_comes_next() -> None:
+    listed = ", ".join(f'{{"order_id": "{one}", "state": "open"}}' for one in ORDERS)
+    items = exchange("list_orders", {"user": "ann"}, f"[{listed}]", 0)
+    for number in (1, 2):
+        items += exchange("get_order", {"order_id": ORDERS[number]}, "{}", 1 + number)
+    (stretch,) = ahead(items)["r0"]
+    text = f"[{listed}]"
+    assert text[: stretch.start].endswith(ORDERS[2])
+    assert ORDERS[3] in text[stretch.start : stretch.end]
+
+
+def test_who_goes_back_in_a_list_is_in_no_loop() -> None:
+    listed = ", ".join(f'"{one}"' for one in ORDERS)
+    items = exchange("list_orders", {"user": "ann"}, f"[{listed}]", 0)
+    for number in (3, 1):
+        items += exchange("get_order", {"order_id": ORDERS[number]}, "{}", 1 + number)
+    assert ahead(items) == {}
+
+
+def test_only_parts_within_the_stretch_count_more() -> None:
+    stretches = [Stretch(7, 100, 200), Stretch(7, 500, 600, 1)]
+    assert loop_factor(stretches, 7, 150, 160) == NEXT_ENTRY
+    assert loop_factor(stretches, 7, 550, 560) == pytest.approx(NEXT_ENTRY**0.5)
+    assert loop_factor(stretches, 7, 0, 100) == loop_factor(stretches, 8, 150, 160) == 1.0
+
+
+@pytest.mark.parametrize("handled", [2, 3, 4])
+def test_a_small_prompt_states_what_the_next_call_of_a_loop_takes(handled: int) -> None:
+    items = read_orders()
+    for number in range(handled):
+        items += refund(number)
+    pack = compile_pack(ListView(items), CompileRequest(Phase.CALL, budget=420)).pack
+
+    assert ORDERS[handled] in pack.prompt
+    assert f"card_{handled}77{handled}" in pack.prompt
