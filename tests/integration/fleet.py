@@ -46,7 +46,8 @@ class Fleet:
     async def add(self, name: str, command: tuple[str, ...]) -> Running:
         """Start `weft <command>` and return when each of its processes says that it is ready."""
         environ = {"WEFT_NATS_URL": self._url, "WEFT_DATA_DIR": str(self.data_dir(name))}
-        member = started("weft.cli.main", *command, **environ)
+        # For real: a forked process would begin with the memory of what it is forked of.
+        member = started("weft.cli.main", *command, is_forked=False, **environ)
         self.members[name] = running = await self._stack.enter_async_context(member)
         async with asyncio.timeout(PATIENCE):
             while await _ready(running) < (2 if command == REPLICA else 1):
@@ -68,8 +69,8 @@ class Fleet:
     def measure(self) -> None:
         """Take note of the most memory that each process of the members had so far."""
         for name, running in self.members.items():
-            for pid in (running.process.pid, *children(running.process.pid)):
-                service, mib = _service(pid), peak_mib(pid)
+            for pid in (running.process.pid, *descendants(running.process.pid)):
+                service, mib = service_of(pid), peak_mib(pid)
                 self.peaks[f"{name} {service}"] = max(mib, self.peaks.get(f"{name} {service}", 0))
 
 
@@ -91,12 +92,18 @@ def children(pid: int) -> list[int]:
         return []
 
 
-def _service(pid: int) -> str:
+def descendants(pid: int) -> list[int]:
+    """The processes that a process started, and those that these started."""
+    return [one for child in children(pid) for one in (child, *descendants(child))]
+
+
+def service_of(pid: int) -> str:
+    """`weft-indexer` and so on, also of its subprocesses that are forked; another name of one that
+    is no service."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+        return Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:
         return "gone"
-    return words[words.index("work") + 1] if "work" in words else "subprocess"
 
 
 async def _ready(running: Running) -> int:

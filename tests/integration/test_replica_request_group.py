@@ -7,7 +7,7 @@ import os
 import signal
 from pathlib import Path
 
-from tests.integration.fleet import REPLICA, Fleet, children
+from tests.integration.fleet import REPLICA, Fleet, descendants, service_of
 from tests.integration.logged import PATIENCE
 
 from weft.client import Client
@@ -72,7 +72,8 @@ async def test_one_that_falls_behind_leaves_the_requests_to_another_and_comes_ba
         await client.publish("s", turns(10))
         await fleet.add("replica-a", REPLICA)
         held_up = await fleet.add("replica-b", REPLICA)
-        indexer = next(pid for pid in children(held_up.process.pid) if b"indexer" in _command(pid))
+        pids = descendants(held_up.process.pid)
+        indexer = next(pid for pid in pids if service_of(pid) == "weft-indexer")
         os.kill(indexer, signal.SIGSTOP)
         try:
             last = (await client.publish("s", turns(10, 10))).sequence
@@ -92,7 +93,3 @@ async def _answering(client: Client) -> int:
     """How many compilers take requests."""
     found = await client.processes()
     return sum(one.service == "compiler" and one.answers for one in found)
-
-
-def _command(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 from tests.integration.command_line import weft
-from tests.integration.fleet import children
+from tests.integration.fleet import children, service_of
 from tests.integration.test_supervisor import alive, until
 from tests.integration.zygote import Program, fresh_zygote, program
 
+from weft.cli.services import SERVICES
 from weft.runtime.settings import Settings
 from weft.runtime.up import running
 
@@ -101,7 +102,7 @@ async def test_services_whose_zygote_is_killed_are_started_for_real(tmp_path: Pa
 async def test_weft_up_forks_its_services_and_ends_them_in_order(tmp_path: Path):
     """Also where a service manager sends its signal to every process, as systemd does."""
     async with up(tmp_path) as (process, zygote, services):
-        assert len(services) == 6
+        assert {service_of(pid) for pid in services} == {f"weft-{name}" for name in SERVICES}
         for pid in (zygote, *services, process.pid):
             os.kill(pid, signal.SIGTERM)
         told = (await process.stderr.read()).decode()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -38,6 +40,7 @@ ELECTION_SECONDS = 30.0
 """How long a process that starts waits for the stream's leader; an election takes 4 to 10 s.
 Restarting the process, with longer pauses each time, would take longer."""
 _ASK_SECONDS = 2.0
+_COMM = Path("/proc/self/comm")
 _PAUSE_SECONDS = 0.2
 
 
@@ -49,6 +52,7 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     """
     required(settings.fingerprint_key)
     die_with_parent()
+    _show_name(name)
     set_up_logging(name, settings.log_level)
     process = Process(name, settings)
     hint = "set WEFT_HTTP_PORT to a free port, or to 0"
@@ -88,6 +92,12 @@ async def serve(name: str, settings: Settings, service: Service) -> None:
     if runner.failure is not None:
         _logger.error("the process ends", exc_info=runner.failure)
         raise runner.failure
+
+
+def _show_name(name: str) -> None:
+    """Have `ps -e` and `top` tell the services apart: forked, they have one command line."""
+    with suppress(OSError):  # not on Linux
+        _COMM.write_text(f"weft-{name}")
 
 
 class _Runner:
