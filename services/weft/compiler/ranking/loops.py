@@ -4,7 +4,8 @@ next of the results that it read one after another."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -53,8 +54,10 @@ def next_entries(groups: Sequence[Group]) -> tuple[Stretch, ...]:
     return tuple(found)
 
 
-def loop_factor(ahead: Iterable[Stretch], sequence: int, start: int, end: int) -> float:
+def loop_factor(ahead: Sequence[Stretch], sequence: int, start: int, end: int) -> float:
     """What a part's score is multiplied by; 1.0 for a part of no stretch ahead."""
+    if not ahead:
+        return 1.0
     return max(
         (
             float(NEXT_ENTRY ** (1 / (1 + one.distance)))
@@ -79,20 +82,22 @@ def _next_results(groups: Sequence[Group], calls: Sequence[int], source: _Source
 
 def _sources(groups: Sequence[Group], before: int, copied: Collection[str]) -> list[_Source]:
     """The items before a group that state most of these values, newest first."""
-    most, found = 1, list[_Source]()
+    most, held_by = 1, list[tuple[int, ItemRow, list[str]]]()
     for at in range(before - 1, max(before - LOOK_BACK, 0) - 1, -1):
         for row in groups[at].rows:
             if row.kind is ItemKind.TOOL_CALL:
                 continue
             held = sorted(value for value in copied if value in row.whole)
-            if len(held) < most:
-                continue
             if len(held) > most:
-                most, found = len(held), []
-            window = _window(row.readable, held)
-            if window is not None:
-                found.append(_Source(at, row, *window))
-    return found[:LOOP_SOURCES]
+                most, held_by = len(held), []
+            if len(held) == most:
+                held_by.append((at, row, held))
+    found = (
+        _Source(at, row, *window)
+        for at, row, held in held_by
+        if (window := _window(row.readable, held)) is not None
+    )
+    return list(islice(found, LOOP_SOURCES))
 
 
 def _window(text: str, held: Sequence[str]) -> tuple[int, int] | None:
