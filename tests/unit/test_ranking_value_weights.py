@@ -7,11 +7,9 @@ from weft.compiler.compile import compile_pack
 from weft.compiler.ranking.value_weights import (
     ASKED_FIELD,
     FIELD_VALUE,
-    NEXT,
     Coverage,
     asked_fields,
     value_weights,
-    with_next_in_lists,
 )
 from weft.compiler.ranking.values import values
 from weft_schemas.compile import CompileRequest
@@ -86,17 +84,6 @@ def test_what_calls_ask_for_is_kept_where_little_fits() -> None:
     tool = {"name": "cancel", "parameters": {"properties": {"reservation_id": {"type": "string"}}}}
     request = CompileRequest(Phase.CALL, budget=250, tools=(tool,), tool="cancel")
     assert "QRST77" in compile_pack(ListView(items), request).pack.prompt
-
-
-def test_what_a_loop_has_still_to_do_counts_more() -> None:
-    text = '{"user": "ann_1", "open": ["A11", "B22", "C33"], "closed": ["D44", "E55"]}'
-    part = value_weights(text, frozenset())
-    weighed = with_next_in_lists(text, part, frozenset({"A11", "ann_1"}))
-    assert weighed.values["B22"] == weighed.values["C33"] == NEXT * part.values["B22"]
-    assert weighed.values["A11"] == part.values["A11"]
-    assert weighed.values["D44"] == part.values["D44"]
-    assert weighed.total > part.total
-    assert with_next_in_lists(text, part, frozenset({"ann_1"})) is part
 
 
 def test_a_timestamp_is_no_identifier() -> None:

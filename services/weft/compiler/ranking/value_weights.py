@@ -20,9 +20,6 @@ FIELD_VALUE = 0.15
 """Least weight of a one-word value of a field, whatever it looks like."""
 ASKED_FIELD = 6.0
 """Factor for fields that are named like an argument: of earlier calls, or of the chosen tool."""
-NEXT = 8.0
-"""Factor for values of a list that calls have begun to go through. Of tau-bench's steps that read
-such a list's next entry, 10 missed it at 1,000 tokens without this, and 2 with it."""
 REPEATED = 8.0
 """How much each earlier statement of a value lowers its weight."""
 
@@ -37,13 +34,6 @@ def asked_fields(rows: Iterable[ItemRow], parameters: Collection[str] = ()) -> f
         for name in _names(row.metadata.get("arguments"))
     }
     return frozenset(one for name in filled.union(parameters) for one in relatives(name))
-
-
-def arguments_used(rows: Iterable[ItemRow]) -> frozenset[str]:
-    """The values that calls among these items were made with."""
-    return frozenset(
-        value for row in rows if row.kind is ItemKind.TOOL_CALL for value in values(row.whole)
-    )
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -124,27 +114,6 @@ def value_weights(text: str, asked: frozenset[str]) -> ValueWeights:
         for value in _held_in(text, asked):
             found[value] = max(found.get(value, 0.0), FIELD_VALUE) * ASKED_FIELD
     return ValueWeights(found, sum(found.values()))
-
-
-_LIST = re.compile(r"\[([^\[\]{}]{2,4000})\]")
-"""A list without records or lists in it."""
-
-
-def with_next_in_lists(text: str, part: ValueWeights, used: Collection[str]) -> ValueWeights:
-    """The same, but the unused values of a list count more if calls used others of it as arguments:
-    a loop goes through such a list, and these come next."""
-    if "[" not in text or part.values.keys().isdisjoint(used):
-        return part
-    more: dict[str, float] = {}
-    for found in _LIST.finditer(text):
-        listed = values(found[1])
-        if len(listed) > 1 and not listed.keys().isdisjoint(used):
-            left = {value for value in listed if value not in used}
-            more |= {value: part.values[value] * NEXT for value in left if value in part.values}
-    if not more:
-        return part
-    weighed = part.values | more
-    return ValueWeights(weighed, sum(weighed.values()))
 
 
 class Coverage(dict[str, float]):
