@@ -48,6 +48,23 @@ def test_the_value_of_a_field_that_is_asked_for_counts_more() -> None:
     assert found["TCK901"] == found["TCK903"] == ASKED_FIELD * found["TCK902"]
 
 
+TOOLS = """tools:
+- server: calendar
+  tool_name: 'list_events'
+  description: List all of a day's events
+- server: calendar
+  tool_name: add_event
+"""
+
+
+def test_fields_that_are_lines_count_as_those_of_json() -> None:
+    found = value_weights(TOOLS, frozenset({"tool_name"})).values
+    assert found["list_events"] == found["add_event"] == ASKED_FIELD * values("a_b")["a_b"]
+    assert found["calendar"] == FIELD_VALUE
+    assert "tool_name" not in found
+    assert "tool_name" in value_weights(TOOLS, NOTHING).values  # a call may ask for it
+
+
 def test_a_list_that_is_asked_for_counts_without_other_fields_beside_it() -> None:
     found = value_weights('"tickets": ["TCK901"]', frozenset({"tickets"})).values
     assert found["TCK901"] == ASKED_FIELD * values("TCK901")["TCK901"]

@@ -65,8 +65,10 @@ class ValueWeights(msgspec.Struct, frozen=True):
 
 
 _FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
-
-
+_LINE_FIELD = re.compile(
+    r"^[ \t]*(?:[-*][ \t]+)?([^\W\d][\w.-]{0,39}):[ \t]+(\S[^\n]{0,200})$", re.MULTILINE
+)
+"""A field that is written as a line: YAML, headers, what many programs print."""
 _HOLDER = re.compile(r'"([^"\\]{1,80})"\s*:\s*[\[{]')
 """A field whose value holds others."""
 
@@ -99,14 +101,15 @@ def value_weights(text: str, asked: frozenset[str]) -> ValueWeights:
     """The values in a part's text; those of fields that calls ask for count more, with every record
     that states them, and again where the field that holds the record is asked for."""
     found = values(text)
-    if '":' in text:
+    fields = _fields(text)
+    if fields or '":' in text:
         found = dict(found)
         asked_for: Counter[str] = Counter()
-        for name, value in _FIELD.findall(text):
-            stated = value.strip('" ')
+        for name, value in fields:
+            stated = value.strip("\"' ")
             found[stated] = max(found.get(stated, 0.0), FIELD_VALUE)
             asked_for[stated] += name in asked
-            if name in found and "_" not in name:
+            if name in found and (name in asked or "_" not in name):
                 del found[name]
         for value, count in asked_for.items():
             if count and value in found:
@@ -114,6 +117,12 @@ def value_weights(text: str, asked: frozenset[str]) -> ValueWeights:
         for value in _held_in(text, asked):
             found[value] = max(found.get(value, 0.0), FIELD_VALUE) * ASKED_FIELD
     return ValueWeights(found, sum(found.values()))
+
+
+def _fields(text: str) -> list[tuple[str, str]]:
+    """The names and values of the fields of JSON, and of those that are lines."""
+    found: list[tuple[str, str]] = _FIELD.findall(text) if '":' in text else []
+    return found + _LINE_FIELD.findall(text) if ": " in text else found
 
 
 class Coverage(dict[str, float]):
