@@ -103,6 +103,33 @@ def test_who_goes_back_in_a_list_is_in_no_loop() -> None:
     assert ahead(items) == {}
 
 
+def flights(number: int, there: str, back: str) -> str:
+    legs = [(there, back), (back, there)]
+    listed = ", ".join(f'{{"from": "{start}", "to": "{end}"}}' for start, end in legs)
+    return f'{{"reservation_id": "R{number}", "flights": [{listed}]}}'
+
+
+def search(start: str, end: str, at: int) -> list[ContextItem]:
+    return exchange("search", {"from": start, "to": end}, "[]", at)
+
+
+def test_in_the_next_of_several_results_the_entry_behind_the_first_comes_next() -> None:
+    items = exchange("get_order", {"order_id": "A"}, '{"shelves": ["H1", "H2", "H3"]}', 0)
+    items += exchange("get_order", {"order_id": "B"}, '{"shelves": ["K1", "K2", "K3"]}', 1)
+    for at, shelf in enumerate(("H3", "K1")):
+        items += exchange("look", {"shelf": shelf}, "{}", 2 + at)
+    ((start, end),) = ahead(items)["r1"]
+    assert "K2" in items[3].text[start:end]
+    assert "K1" not in items[3].text[start:end]
+
+
+def test_the_same_arguments_in_another_order_go_on_in_a_loop() -> None:
+    items = exchange("get_reservation", {"reservation_id": "R1"}, flights(1, "MCO", "BOS"), 0)
+    items += exchange("get_reservation", {"reservation_id": "R2"}, flights(2, "SEA", "CLT"), 1)
+    items += [*search("MCO", "BOS", 2), *search("BOS", "MCO", 3)]
+    assert ahead(items) == {"r1": [(0, len(items[3].text))]}
+
+
 def test_only_parts_within_a_stretch_count_more() -> None:
     stretches = [(100, 200), (500, 600)]
     assert loop_factor(stretches, 150, 160) == loop_factor(stretches, 590, 700) == NEXT_ENTRY

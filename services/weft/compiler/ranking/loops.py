@@ -41,11 +41,15 @@ def next_entries(groups: Sequence[Group]) -> Mapping[int, Sequence[Stretch]]:
     old, new = _arguments(groups[before]), _arguments(groups[last])
     if max(len(old), len(new)) > MOST_COPIED:
         return {}
-    reached = _sources(groups, before, old - new)
+    # Arguments in another order are new ones, too.
+    reached = _sources(groups, before, old - new or old)
     found: dict[int, list[Stretch]] = {}
-    for source in _sources(groups, last, new - old):
-        if any(one.row is source.row and one.start < source.start for one in reached):
-            found.setdefault(source.row.sequence, []).append((source.end, source.end + ENTRY))
+    for source in _sources(groups, last, new - old or new):
+        behind = source.end, source.end + ENTRY
+        if values(source.row.readable[slice(*behind)]) and any(
+            _goes_on(groups, one, source) for one in reached
+        ):
+            found.setdefault(source.row.sequence, []).append(behind)
         for row in _next_results(groups, [at for at in calls if source.at < at < last], source):
             found.setdefault(row.sequence, []).append((0, len(row.readable)))
     return found
@@ -54,6 +58,20 @@ def next_entries(groups: Sequence[Group]) -> Mapping[int, Sequence[Stretch]]:
 def loop_factor(ahead: Sequence[Stretch], start: int, end: int) -> float:
     """What the score of a part of an item is multiplied by; `ahead` are the item's stretches."""
     return NEXT_ENTRY if any(start < last and end > first for first, last in ahead) else 1.0
+
+
+def _goes_on(groups: Sequence[Group], before: _Source, source: _Source) -> bool:
+    """Whether a loop that came from one entry to another takes the entry after it: both are of one
+    item, or of two results of the same tool."""
+    if before.row is source.row:
+        return before.end < source.end
+    rows = before.row, source.row
+    are_results = all(row.kind is ItemKind.TOOL_RESULT for row in rows)
+    return (
+        are_results
+        and before.at < source.at
+        and _tool(groups[before.at]) == _tool(groups[source.at])
+    )
 
 
 def _next_results(
