@@ -25,25 +25,32 @@ SHORT = msgspec.structs.replace(QUICK, call_seconds=1.0, message_bytes=8 << 20)
 async def test_a_server_that_fails_in_a_call_costs_that_call_alone(
     log: Connection, server: EmbeddedServer, tmp_path: Path
 ) -> None:
-    servers = [odd_server("odd", limits=SHORT), odd_server("other", "collides")]
+    # A flood is read for longer than the second after which a silent server is given up.
+    flooded = msgspec.structs.replace(SHORT, call_seconds=QUICK.call_seconds)
+    servers = [
+        odd_server("silent", limits=SHORT),
+        odd_server("odd", limits=flooded),
+        odd_server("other", "collides"),
+    ]
     async with (
         gateway(server.url, tmp_path, *servers, collisions="allow") as running,
         host(running) as client,
     ):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        for tool, told in (
-            ("silent", "gave no answer in 1 s"),
-            ("dies", "ended in the call (it closed the connection; it last said: out of memory)"),
-            ("floods", "it sent a message of more than 8,388,608 bytes"),
-            ("garbage", "it sent what is no JSON-RPC message"),
+        for name, tool, told in (
+            ("silent", "silent", "gave no answer in 1 s"),
+            ("odd", "dies", "(it closed the connection; it last said: out of memory)"),
+            ("odd", "floods", "it sent a message of more than 8,388,608 bytes"),
+            ("odd", "garbage", "it sent what is no JSON-RPC message"),
         ):
             failed, fine = await asyncio.gather(
-                called(client, f"odd:{tool}"), called(client, "other:get_current_time")
+                called(client, f"{name}:{tool}"), called(client, "other:get_current_time")
             )
             assert failed.is_error
             assert told in text_of(failed)
             assert text_of(fine) == "no tool get_current_time"
-            assert text_of(await called(client, "odd:echo", text=tool)) == f'{{"text": "{tool}"}}'
+            echoed = await called(client, f"{name}:echo", text=tool)
+            assert text_of(echoed) == f'{{"text": "{tool}"}}'
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         assert grown < 200 * 1024  # KiB, of a gigabyte
         assert running.upstreams["other"].failures == 0

@@ -1,5 +1,6 @@
 """Which entry a loop takes next."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from tests.session_view import ListView
 from weft.compiler.candidates.closure import close
 from weft.compiler.compile import compile_pack
 from weft.compiler.ledger import Ledger
-from weft.compiler.profiles import NEXT_ENTRY
+from weft.compiler.profiles import MOST_COPIED, NEXT_ENTRY
 from weft.compiler.ranking.loops import Stretch, loop_factor, next_entries
 from weft_schemas.compile import CompileRequest
 from weft_schemas.items import ContextItem, ItemKind
@@ -54,24 +55,27 @@ def refund(number: int) -> list[ContextItem]:
     return exchange("refund", arguments, '{"status": "refunded"}', 10 + number)
 
 
-def ahead(items: list[ContextItem]) -> dict[str, tuple[Stretch, ...]]:
+def ahead(items: list[ContextItem]) -> dict[str, Sequence[Stretch]]:
     """What comes next, by item."""
     rows = ListView(items).recent(len(items))
     names = {row.sequence: row.id for row in rows}
-    found: dict[str, tuple[Stretch, ...]] = {}
-    for one in next_entries(close(ListView(items), rows, Ledger())):
-        found[names[one.sequence]] = (*found.get(names[one.sequence], ()), one)
-    return found
+    found = next_entries(close(ListView(items), rows, Ledger()))
+    return {names[sequence]: stretches for sequence, stretches in found.items()}
 
 
-def test_behind_the_record_that_was_just_handled_come_the_next_ones() -> None:
-    found = ahead([*read_orders(), *refund(0), *refund(1)])
-    assert set(found) == {"r2", "r3"}
-    assert [found["r2"][0].distance, found["r3"][0].distance] == [0, 1]
+def test_behind_the_record_that_was_just_handled_comes_the_next_one() -> None:
+    assert ahead([*read_orders(), *refund(0), *refund(1)]) == {"r2": [(0, len(order(2)))]}
 
 
 def test_a_loop_that_reached_the_end_goes_nowhere() -> None:
     assert ahead([*read_orders(), *refund(4), *refund(5)]) == {}
+
+
+def test_a_call_that_writes_a_text_is_of_no_loop() -> None:
+    items = [*read_orders(), *refund(0)]
+    text = " ".join([ORDERS[1], *(f"line-{n}" for n in range(MOST_COPIED))])
+    items += exchange("refund", {"order_id": ORDERS[1], "reason": text}, "{}", 11)
+    assert ahead(items) == {}
 
 
 @pytest.mark.parametrize("count", [0, 1])
@@ -85,10 +89,10 @@ def test_in_a_list_the_entry_behind_the_one_that_was_used_comes_next() -> None:
     items = exchange("list_orders", {"user": "ann"}, f"[{listed}]", 0)
     for number in (1, 2):
         items += exchange("get_order", {"order_id": ORDERS[number]}, "{}", 1 + number)
-    (stretch,) = ahead(items)["r0"]
+    ((start, end),) = ahead(items)["r0"]
     text = f"[{listed}]"
-    assert text[: stretch.start].endswith(ORDERS[2])
-    assert ORDERS[3] in text[stretch.start : stretch.end]
+    assert text[:start].endswith(ORDERS[2])
+    assert ORDERS[3] in text[start:end]
 
 
 def test_who_goes_back_in_a_list_is_in_no_loop() -> None:
@@ -99,11 +103,38 @@ def test_who_goes_back_in_a_list_is_in_no_loop() -> None:
     assert ahead(items) == {}
 
 
-def test_only_parts_within_the_stretch_count_more() -> None:
-    stretches = [Stretch(7, 100, 200), Stretch(7, 500, 600, 1)]
-    assert loop_factor(stretches, 7, 150, 160) == NEXT_ENTRY
-    assert loop_factor(stretches, 7, 550, 560) == pytest.approx(NEXT_ENTRY**0.5)
-    assert loop_factor(stretches, 7, 0, 100) == loop_factor(stretches, 8, 150, 160) == 1.0
+def flights(number: int, there: str, back: str) -> str:
+    legs = [(there, back), (back, there)]
+    listed = ", ".join(f'{{"from": "{start}", "to": "{end}"}}' for start, end in legs)
+    return f'{{"reservation_id": "R{number}", "flights": [{listed}]}}'
+
+
+def search(start: str, end: str, at: int) -> list[ContextItem]:
+    return exchange("search", {"from": start, "to": end}, "[]", at)
+
+
+def test_in_the_next_of_several_results_the_entry_behind_the_first_comes_next() -> None:
+    items = exchange("get_order", {"order_id": "A"}, '{"shelves": ["H1", "H2", "H3"]}', 0)
+    items += exchange("get_order", {"order_id": "B"}, '{"shelves": ["K1", "K2", "K3"]}', 1)
+    for at, shelf in enumerate(("H3", "K1")):
+        items += exchange("look", {"shelf": shelf}, "{}", 2 + at)
+    ((start, end),) = ahead(items)["r1"]
+    assert "K2" in items[3].text[start:end]
+    assert "K1" not in items[3].text[start:end]
+
+
+def test_the_same_arguments_in_another_order_go_on_in_a_loop() -> None:
+    items = exchange("get_reservation", {"reservation_id": "R1"}, flights(1, "MCO", "BOS"), 0)
+    items += exchange("get_reservation", {"reservation_id": "R2"}, flights(2, "SEA", "CLT"), 1)
+    items += [*search("MCO", "BOS", 2), *search("BOS", "MCO", 3)]
+    assert ahead(items) == {"r1": [(0, len(items[3].text))]}
+
+
+def test_only_parts_within_a_stretch_count_more() -> None:
+    stretches = [(100, 200), (500, 600)]
+    assert loop_factor(stretches, 150, 160) == loop_factor(stretches, 590, 700) == NEXT_ENTRY
+    assert loop_factor(stretches, 0, 100) == loop_factor(stretches, 200, 500) == 1.0
+    assert loop_factor((), 150, 160) == 1.0
 
 
 @pytest.mark.parametrize("handled", [2, 3, 4])

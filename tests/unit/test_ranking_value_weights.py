@@ -7,11 +7,9 @@ from weft.compiler.compile import compile_pack
 from weft.compiler.ranking.value_weights import (
     ASKED_FIELD,
     FIELD_VALUE,
-    NEXT,
     Coverage,
     asked_fields,
     value_weights,
-    with_next_in_lists,
 )
 from weft.compiler.ranking.values import values
 from weft_schemas.compile import CompileRequest
@@ -50,6 +48,23 @@ def test_the_value_of_a_field_that_is_asked_for_counts_more() -> None:
     assert found["TCK901"] == found["TCK903"] == ASKED_FIELD * found["TCK902"]
 
 
+TOOLS = """tools:
+- server: calendar
+  tool_name: 'list_events'
+  description: List all of a day's events
+- server: calendar
+  tool_name: add_event
+"""
+
+
+def test_fields_that_are_lines_count_as_those_of_json() -> None:
+    found = value_weights(TOOLS, frozenset({"tool_name"})).values
+    assert found["list_events"] == found["add_event"] == ASKED_FIELD * values("a_b")["a_b"]
+    assert found["calendar"] == FIELD_VALUE
+    assert "tool_name" not in found
+    assert "tool_name" in value_weights(TOOLS, NOTHING).values  # a call may ask for it
+
+
 def test_a_list_that_is_asked_for_counts_without_other_fields_beside_it() -> None:
     found = value_weights('"tickets": ["TCK901"]', frozenset({"tickets"})).values
     assert found["TCK901"] == ASKED_FIELD * values("TCK901")["TCK901"]
@@ -86,17 +101,6 @@ def test_what_calls_ask_for_is_kept_where_little_fits() -> None:
     tool = {"name": "cancel", "parameters": {"properties": {"reservation_id": {"type": "string"}}}}
     request = CompileRequest(Phase.CALL, budget=250, tools=(tool,), tool="cancel")
     assert "QRST77" in compile_pack(ListView(items), request).pack.prompt
-
-
-def test_what_a_loop_has_still_to_do_counts_more() -> None:
-    text = '{"user": "ann_1", "open": ["A11", "B22", "C33"], "closed": ["D44", "E55"]}'
-    part = value_weights(text, frozenset())
-    weighed = with_next_in_lists(text, part, frozenset({"A11", "ann_1"}))
-    assert weighed.values["B22"] == weighed.values["C33"] == NEXT * part.values["B22"]
-    assert weighed.values["A11"] == part.values["A11"]
-    assert weighed.values["D44"] == part.values["D44"]
-    assert weighed.total > part.total
-    assert with_next_in_lists(text, part, frozenset({"ann_1"})) is part
 
 
 def test_a_timestamp_is_no_identifier() -> None:

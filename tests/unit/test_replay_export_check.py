@@ -81,7 +81,7 @@ def test_what_is_wrong_is_told(damage, told: str) -> None:
 
 
 def test_a_line_that_is_too_deep_is_told_of() -> None:
-    payload = b"[" * 5_000 + b"]" * 5_000
+    payload = b"[" * 100_000 + b"]" * 100_000
     line = b'{"line":"record","sequence":1,"session":"s","direction":"in","event":"user_turn",'
     with pytest.raises(InvalidInput, match="line 7"):
         read_line(line + b'"published_ns":1,"payload":' + payload + b"}", 7)

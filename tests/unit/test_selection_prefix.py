@@ -1,5 +1,6 @@
 """Cache-stable prompts: what stays, what is said about it, and when it cannot stay."""
 
+import json
 from collections.abc import Iterator
 
 import msgspec
@@ -183,3 +184,38 @@ def test_a_base_that_was_cut_for_a_smaller_budget_does_not_keep_what_fits_whole_
     request = CompileRequest(Phase.CALL, budget=4_000, stable_from=base.pack.id)
     after = compile_pack(ListView(items), request, base=base.audit)
     assert all(item.text in after.pack.prompt for item in items if item.kind != "tool_call")
+
+
+def refunds(count: int) -> list[ContextItem]:
+    """Orders that were read one after another, then refunded in their order."""
+    items = [ContextItem("u", ItemKind.USER_TURN, "Please refund all of my orders.")]
+    for place in range(count):
+        arguments = {"order_id": f"ORD-{1000 + 137 * place}"}
+        lines = [
+            {"sku": f"SKU-{place}{line}", "shelf": f"hall {line}-{place * 31 + line}"}
+            for line in range(4)
+        ]
+        said = {**arguments, "lines": lines, "refund_to": f"card_{place}77{place}"}
+        items += exchange("get_order", arguments, json.dumps(said), f"read{place}")
+    for place in range(count):
+        arguments = {"order_id": f"ORD-{1000 + 137 * place}", "to": f"card_{place}77{place}"}
+        items += exchange("refund", arguments, '{"status": "refunded"}', f"refund{place}")
+    return items
+
+
+def exchange(tool: str, arguments: dict[str, str], result: str, name: str) -> list[ContextItem]:
+    call = {"tool_name": tool, "arguments": arguments}
+    return [
+        ContextItem(f"c-{name}", ItemKind.TOOL_CALL, json.dumps(arguments), metadata=call),
+        ContextItem(f"r-{name}", ItemKind.TOOL_RESULT, result, f"c-{name}"),
+    ]
+
+
+def test_what_repeats_gives_way_to_the_next_entry_of_a_loop() -> None:
+    count = 12
+    items = refunds(count)
+    before = compiled(items[: 1 + 2 * count + 2], budget=1_000)
+    for done in range(2, 10):
+        after = compiled(items[: 1 + 2 * count + 2 * done], before.audit, budget=1_000)
+        before = after
+    assert "card_9779" in after.pack.prompt

@@ -78,7 +78,7 @@ async def _demo(data: Path) -> None:
         await _kill_a_worker(up, client, items)
         await _rebuild(up, client)
         _say("stopping: the services finish what they began")
-    _say(f"all stopped after {time.monotonic() - started:.0f} s; nothing is left running")
+    _say(f"all stopped, nothing is left running; the demo took {time.monotonic() - started:.0f} s")
 
 
 @asynccontextmanager

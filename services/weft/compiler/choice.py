@@ -9,7 +9,7 @@ from weft.compiler.header import entries_above
 from weft.compiler.item_entries import group_of, item_entry
 from weft.compiler.profiles import PROFILES
 from weft.compiler.ranking.loops import next_entries
-from weft.compiler.ranking.value_weights import arguments_used, asked_fields
+from weft.compiler.ranking.value_weights import asked_fields
 from weft.compiler.rendering.cost import PromptCost
 from weft.compiler.rendering.counting import counter
 from weft.compiler.rendering.tools import parameter_names
@@ -50,8 +50,7 @@ def choice_of(state: State) -> Choice:
             state.scores,
             _passages(state, rows),
             frozenset(state.question.terms),
-            arguments_used(rows),
-            next_entries(state.groups) if profile.objective.values else (),
+            next_entries(state.groups) if profile.objective.values else {},
         ),
         shapes=shapes,
         pinned=tuple(state.pinned()),

@@ -95,9 +95,9 @@ def _name(
     for step, held in _members(value):
         kind = type(held)
         if kind is str or kind is int or kind is float:
-            text = held if kind is str else str(held)
-            if text not in found and 0 < len(text) <= longest:  # type: ignore[arg-type]
-                found[text] = _below(name, step)  # type: ignore[index]
+            text = str(held)
+            if text not in found and 0 < len(text) <= longest:
+                found[text] = _below(name, step)
         elif kind is dict or kind is list:
             _name(held, _below(name, step), depth + 1, most, longest, found)  # type: ignore[arg-type]
         if len(found) >= most:

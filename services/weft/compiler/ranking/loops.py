@@ -4,25 +4,20 @@ next of the results that it read one after another."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 
 import msgspec
 
 from weft.compiler.candidates.closure import Group
-from weft.compiler.profiles import ENTRIES_AHEAD, ENTRY, LOOK_BACK, LOOP_SOURCES, NEXT_ENTRY
+from weft.compiler.profiles import ENTRY, LOOK_BACK, LOOP_SOURCES, MOST_COPIED, NEXT_ENTRY
 from weft.compiler.ranking.values import values
 from weft.readmodel.rows import ItemRow
 from weft_schemas.items import ItemKind
 
-
-class Stretch(msgspec.Struct, frozen=True):
-    """A piece of an item's readable text, in characters, that the loop has not reached."""
-
-    sequence: int
-    start: int
-    end: int
-    distance: int = 0
-    """How many entries come before it."""
+Stretch = tuple[int, int]
+"""A piece of an item's readable text, in characters; the end is exclusive."""
 
 
 class _Source(msgspec.Struct, frozen=True):
@@ -35,64 +30,79 @@ class _Source(msgspec.Struct, frozen=True):
     end: int
 
 
-def next_entries(groups: Sequence[Group]) -> tuple[Stretch, ...]:
-    """The entries that come next if the newest call is one of a loop: an earlier call used the same
-    tool. `groups` are in order. Empty if there is no loop."""
+def next_entries(groups: Sequence[Group]) -> Mapping[int, Sequence[Stretch]]:
+    """Sequence of an item → what the loop takes next, if the newest call is one of a loop: a call
+    before it used the same tool. `groups` are in order. Empty if there is no loop."""
     calls = [at for at, group in enumerate(groups) if group.is_exchange]
     alike = [at for at in calls if _tool(groups[at]) == _tool(groups[calls[-1]])][-2:]
     if len(alike) < 2:
-        return ()
+        return {}
     before, last = alike
     old, new = _arguments(groups[before]), _arguments(groups[last])
-    reached = _sources(groups, before, old - new)
-    found: list[Stretch] = []
-    for source in _sources(groups, last, new - old):
-        if any(one.row is source.row and one.start < source.start for one in reached):
-            found.append(Stretch(source.row.sequence, source.end, source.end + ENTRY))
-        found += _next_results(groups, [at for at in calls if source.at < at < last], source)
-    return tuple(found)
+    if max(len(old), len(new)) > MOST_COPIED:
+        return {}
+    # Arguments in another order are new ones, too.
+    reached = _sources(groups, before, old - new or old)
+    found: dict[int, list[Stretch]] = {}
+    for source in _sources(groups, last, new - old or new):
+        behind = source.end, source.end + ENTRY
+        if values(source.row.readable[slice(*behind)]) and any(
+            _goes_on(groups, one, source) for one in reached
+        ):
+            found.setdefault(source.row.sequence, []).append(behind)
+        for row in _next_results(groups, [at for at in calls if source.at < at < last], source):
+            found.setdefault(row.sequence, []).append((0, len(row.readable)))
+    return found
 
 
-def loop_factor(ahead: Iterable[Stretch], sequence: int, start: int, end: int) -> float:
-    """What a part's score is multiplied by; 1.0 for a part of no stretch ahead."""
-    return max(
-        (
-            float(NEXT_ENTRY ** (1 / (1 + one.distance)))
-            for one in ahead
-            if one.sequence == sequence and start < one.end and end > one.start
-        ),
-        default=1.0,
+def loop_factor(ahead: Sequence[Stretch], start: int, end: int) -> float:
+    """What the score of a part of an item is multiplied by; `ahead` are the item's stretches."""
+    return NEXT_ENTRY if any(start < last and end > first for first, last in ahead) else 1.0
+
+
+def _goes_on(groups: Sequence[Group], before: _Source, source: _Source) -> bool:
+    """Whether a loop that came from one entry to another takes the entry after it: both are of one
+    item, or of two results of the same tool."""
+    if before.row is source.row:
+        return before.end < source.end
+    rows = before.row, source.row
+    are_results = all(row.kind is ItemKind.TOOL_RESULT for row in rows)
+    return (
+        are_results
+        and before.at < source.at
+        and _tool(groups[before.at]) == _tool(groups[source.at])
     )
 
 
-def _next_results(groups: Sequence[Group], calls: Sequence[int], source: _Source) -> list[Stretch]:
-    """The next results of the tool that the source is a result of."""
+def _next_results(
+    groups: Sequence[Group], calls: Sequence[int], source: _Source
+) -> Sequence[ItemRow]:
+    """The results of the next call of the tool that the source is a result of."""
     if source.row.kind is not ItemKind.TOOL_RESULT:
-        return []
-    following = [at for at in calls if _tool(groups[at]) == _tool(groups[source.at])]
-    return [
-        Stretch(row.sequence, 0, len(row.readable), distance)
-        for distance, at in enumerate(following[:ENTRIES_AHEAD])
-        for row in groups[at].rows[1:]
-    ]
+        return ()
+    tool = _tool(groups[source.at])
+    following = (groups[at] for at in calls if _tool(groups[at]) == tool)
+    return next((group.rows[1:] for group in following), ())
 
 
 def _sources(groups: Sequence[Group], before: int, copied: Collection[str]) -> list[_Source]:
     """The items before a group that state most of these values, newest first."""
-    most, found = 1, list[_Source]()
+    most, held_by = 1, list[tuple[int, ItemRow, list[str]]]()
     for at in range(before - 1, max(before - LOOK_BACK, 0) - 1, -1):
         for row in groups[at].rows:
             if row.kind is ItemKind.TOOL_CALL:
                 continue
             held = sorted(value for value in copied if value in row.whole)
-            if len(held) < most:
-                continue
             if len(held) > most:
-                most, found = len(held), []
-            window = _window(row.readable, held)
-            if window is not None:
-                found.append(_Source(at, row, *window))
-    return found[:LOOP_SOURCES]
+                most, held_by = len(held), []
+            if len(held) == most:
+                held_by.append((at, row, held))
+    found = (
+        _Source(at, row, *window)
+        for at, row, held in held_by
+        if (window := _window(row.readable, held)) is not None
+    )
+    return list(islice(found, LOOP_SOURCES))
 
 
 def _window(text: str, held: Sequence[str]) -> tuple[int, int] | None:
@@ -100,12 +110,15 @@ def _window(text: str, held: Sequence[str]) -> tuple[int, int] | None:
     one."""
     places = sorted(place for value in held for place in _places(text, value))
     best: tuple[int, int] | None = None
-    latest: dict[str, int] = {}
+    inside: Counter[str] = Counter()
+    left = 0
     for at, value in places:
-        latest[value] = at
-        start = min(latest.values())
-        end = max(place + len(one) for one, place in latest.items())
-        if len(latest) == len(held) and (best is None or end - start < best[1] - best[0]):
+        inside[value] += 1
+        while inside[places[left][1]] > 1:
+            inside[places[left][1]] -= 1
+            left += 1
+        start, end = places[left][0], at + len(value)
+        if len(inside) == len(held) and (best is None or end - start < best[1] - best[0]):
             best = start, end
     return best
 

@@ -20,9 +20,6 @@ FIELD_VALUE = 0.15
 """Least weight of a one-word value of a field, whatever it looks like."""
 ASKED_FIELD = 6.0
 """Factor for fields that are named like an argument: of earlier calls, or of the chosen tool."""
-NEXT = 8.0
-"""Factor for values of a list that calls have begun to go through. Of tau-bench's steps that read
-such a list's next entry, 10 missed it at 1,000 tokens without this, and 2 with it."""
 REPEATED = 8.0
 """How much each earlier statement of a value lowers its weight."""
 
@@ -37,13 +34,6 @@ def asked_fields(rows: Iterable[ItemRow], parameters: Collection[str] = ()) -> f
         for name in _names(row.metadata.get("arguments"))
     }
     return frozenset(one for name in filled.union(parameters) for one in relatives(name))
-
-
-def arguments_used(rows: Iterable[ItemRow]) -> frozenset[str]:
-    """The values that calls among these items were made with."""
-    return frozenset(
-        value for row in rows if row.kind is ItemKind.TOOL_CALL for value in values(row.whole)
-    )
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -75,8 +65,10 @@ class ValueWeights(msgspec.Struct, frozen=True):
 
 
 _FIELD = re.compile(r'"([^"\\]{1,80})"\s*:\s*("[^"\\]{0,200}"|[^\s"{}\[\],][^"{}\[\],]{0,80})')
-
-
+_LINE_FIELD = re.compile(
+    r"^[ \t]*(?:[-*][ \t]+)?([^\W\d][\w.-]{0,39}):[ \t]+(\S[^\n]{0,200})$", re.MULTILINE
+)
+"""A field that is written as a line: YAML, headers, what many programs print."""
 _HOLDER = re.compile(r'"([^"\\]{1,80})"\s*:\s*[\[{]')
 """A field whose value holds others."""
 
@@ -109,14 +101,15 @@ def value_weights(text: str, asked: frozenset[str]) -> ValueWeights:
     """The values in a part's text; those of fields that calls ask for count more, with every record
     that states them, and again where the field that holds the record is asked for."""
     found = values(text)
-    if '":' in text:
+    fields = _fields(text)
+    if fields or '":' in text:
         found = dict(found)
         asked_for: Counter[str] = Counter()
-        for name, value in _FIELD.findall(text):
-            stated = value.strip('" ')
+        for name, value in fields:
+            stated = value.strip("\"' ")
             found[stated] = max(found.get(stated, 0.0), FIELD_VALUE)
             asked_for[stated] += name in asked
-            if name in found and "_" not in name:
+            if name in found and (name in asked or "_" not in name):
                 del found[name]
         for value, count in asked_for.items():
             if count and value in found:
@@ -126,25 +119,10 @@ def value_weights(text: str, asked: frozenset[str]) -> ValueWeights:
     return ValueWeights(found, sum(found.values()))
 
 
-_LIST = re.compile(r"\[([^\[\]{}]{2,4000})\]")
-"""A list without records or lists in it."""
-
-
-def with_next_in_lists(text: str, part: ValueWeights, used: Collection[str]) -> ValueWeights:
-    """The same, but the unused values of a list count more if calls used others of it as arguments:
-    a loop goes through such a list, and these come next."""
-    if "[" not in text or part.values.keys().isdisjoint(used):
-        return part
-    more: dict[str, float] = {}
-    for found in _LIST.finditer(text):
-        listed = values(found[1])
-        if len(listed) > 1 and not listed.keys().isdisjoint(used):
-            left = {value for value in listed if value not in used}
-            more |= {value: part.values[value] * NEXT for value in left if value in part.values}
-    if not more:
-        return part
-    weighed = part.values | more
-    return ValueWeights(weighed, sum(weighed.values()))
+def _fields(text: str) -> list[tuple[str, str]]:
+    """The names and values of the fields of JSON, and of those that are lines."""
+    found: list[tuple[str, str]] = _FIELD.findall(text) if '":' in text else []
+    return found + _LINE_FIELD.findall(text) if ": " in text else found
 
 
 class Coverage(dict[str, float]):

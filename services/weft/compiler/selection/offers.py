@@ -29,12 +29,7 @@ from weft.compiler.profiles import (
     Objective,
 )
 from weft.compiler.ranking.loops import Stretch, loop_factor
-from weft.compiler.ranking.value_weights import (
-    Coverage,
-    ValueWeights,
-    value_weights,
-    with_next_in_lists,
-)
+from weft.compiler.ranking.value_weights import Coverage, ValueWeights, value_weights
 from weft.compiler.renditions.rendition import Rendition, compact, of_parts, part_count, whole
 from weft.compiler.selection.greedy import best_first
 from weft.passages.json_text import says_nothing
@@ -110,10 +105,8 @@ class Scores(msgspec.Struct, frozen=True):
     """BM25 by sequence and number of the passage."""
     terms: frozenset[str] = frozenset()
     """Of the question."""
-    used: frozenset[str] = frozenset()
-    """Values that calls were made with."""
-    ahead: tuple[Stretch, ...] = ()
-    """Where a loop goes on."""
+    ahead: Mapping[int, Sequence[Stretch]] = {}
+    """By sequence, what a loop takes next."""
 
 
 def required_parts(row: ItemRow) -> frozenset[int]:
@@ -188,13 +181,12 @@ def _offers(
 ) -> list[Offer]:
     row, score = shape.row, scores.groups[group.key]
     density = density_of(row)
-    ahead = [one for one in scores.ahead if one.sequence == row.sequence]
-    used = scores.used if row.kind is not ItemKind.TOOL_CALL else frozenset[str]()
-    offer = partial(_offer, group, row.sequence, density, objective, asked, used)
+    ahead = scores.ahead.get(row.sequence, ())
+    offer = partial(_offer, group, row.sequence, density, objective, asked)
     if shape.fixed is not None:
         return [offer(0, shape.fixed.text, score)]
     if row.parts is None or shape.redacted:
-        score *= loop_factor(ahead, row.sequence, 0, len(row.whole))
+        score *= loop_factor(ahead, 0, len(row.whole))
         return [offer(0, row.text if shape.redacted else row.whole, score)]
     text, outline = row.readable, row.parts
     leaves = outline.leaves
@@ -220,7 +212,7 @@ def _offers(
             stretch,
             score
             * shares(number)
-            * loop_factor(ahead, row.sequence, leaves[number].start, leaves[number].end)
+            * loop_factor(ahead, leaves[number].start, leaves[number].end)
             * (1 + ANSWERING * answers.get(number, 0.0)),
         )
         for number, stretch in taken
@@ -268,16 +260,11 @@ def _offer(
     density: float,
     objective: Objective,
     asked: Collection[str],
-    used: Collection[str],
     part: int,
     text: str,
     score: float,
 ) -> Offer:
-    found = (
-        with_next_in_lists(text, value_weights(text, frozenset(asked)), used)
-        if objective.values
-        else None
-    )
+    found = value_weights(text, frozenset(asked)) if objective.values else None
     if says_nothing(text):
         score *= NOTHING_SAID
     return Offer(group, sequence, part, len(text) * density + 1, score, found, objective.values)

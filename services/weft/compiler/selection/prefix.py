@@ -12,6 +12,7 @@ from weft.compiler.candidates.closure import Group
 from weft.compiler.ledger import Ledger
 from weft.compiler.profiles import (
     MOST_PRICE,
+    NEXT_ENTRY,
     OF_HALF,
     PRESENCE,
     PRICE,
@@ -210,6 +211,9 @@ class _Wanted:
         for value in self._used():
             if value in self._wanted:
                 self._wanted[value] *= USED
+        for value in self._ahead():
+            if value in self._wanted:
+                self._wanted[value] *= NEXT_ENTRY
         self._total = sum(self._wanted.values()) or 1.0
 
     def share(self, shown: Shown) -> float:
@@ -235,3 +239,13 @@ class _Wanted:
         """The values that the last calls used."""
         calls = [group.rows[0] for group in self._choice.groups if group.is_exchange]
         return {value for call in calls[-USED_CALLS:] for value in values(call.whole)}
+
+    def _ahead(self) -> set[str]:
+        """The values that a loop takes next."""
+        rows = {row.sequence: row for group in self._choice.groups for row in group.rows}
+        return {
+            value
+            for sequence, stretches in self._choice.scores.ahead.items()
+            for start, end in stretches
+            for value in values(rows[sequence].readable[start:end])
+        }
