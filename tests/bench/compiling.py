@@ -15,7 +15,7 @@ from tests.bench.indexer import Words
 from tests.bench.stack import stack
 from tests.bench.table import quantile, show
 from weft.client import Client
-from weft.runtime.up import Up
+from weft.supervision.up import Up
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
@@ -161,7 +161,7 @@ async def throughput() -> None:
     for processes in (1, 2):
         words = Words(9)
         random.seed(9)
-        from weft.runtime.up import EVERYTHING
+        from weft.supervision.up import EVERYTHING
 
         async with stack({**EVERYTHING, "compiler": processes}) as (_, client):
             ack = await client.publish("busy", items(words, 0, 1_000))

@@ -36,7 +36,7 @@ from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.router.formats import item_from
 from weft.runtime.settings import Settings
-from weft.runtime.up import running
+from weft.supervision.up import running
 from weft_eval.routing import bm25, recall
 from weft_eval.routing_sets import Case, RoutingSet, bfcl, metatool, near_copies
 from weft_schemas.routing import SelectableItem

@@ -14,7 +14,7 @@ from tests.bench.stack import stack
 from tests.bench.table import show
 from weft.client import Client
 from weft.log.api import call
-from weft.runtime.up import EVERYTHING, Up
+from weft.supervision.up import EVERYTHING, Up
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem, ItemKind
 

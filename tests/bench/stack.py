@@ -8,7 +8,7 @@ from pathlib import Path
 
 from weft.client import Client
 from weft.runtime.settings import Settings
-from weft.runtime.up import EVERYTHING, Up, running
+from weft.supervision.up import EVERYTHING, Up, running
 from weft_schemas.errors import Unavailable
 
 

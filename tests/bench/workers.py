@@ -25,8 +25,8 @@ from tests.bench.stack import stack
 from tests.bench.table import ratio, show
 from weft.client import Client
 from weft.log.api import call
-from weft.runtime.supervisor import Supervisor, work_children
-from weft.runtime.up import Up
+from weft.supervision.supervisor import Supervisor, work_children
+from weft.supervision.up import Up
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import STREAM
 

@@ -17,7 +17,7 @@ from weft.log.cluster import EmbeddedCluster
 from weft.log.connection import connect
 from weft.log.topology import provision
 from weft.runtime.settings import Settings
-from weft.runtime.up import EVERYTHING, running
+from weft.supervision.up import EVERYTHING, running
 from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import STREAM

@@ -16,7 +16,7 @@ from tests.integration.test_supervisor_up import until_answering
 from weft.client import Client
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
-from weft.runtime.up import EVERYTHING, running
+from weft.supervision.up import EVERYTHING, running
 from weft_schemas.errors import Overloaded, Unavailable, WeftError
 from weft_schemas.items import ContextItem, ItemKind
 

@@ -24,8 +24,8 @@ from weft.log.server import EmbeddedServer
 from weft.log.topology import WORKERS, provision
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
-from weft.runtime.supervisor import Supervisor, work_children
-from weft.runtime.up import EVERYTHING
+from weft.supervision.supervisor import Supervisor, work_children
+from weft.supervision.up import EVERYTHING
 from weft_schemas.errors import WeftError
 from weft_schemas.subjects import STREAM
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.crash.checker import Attempt, faults, held_in, outcome_of
 from tests.crash.lives import settled
-from tests.integration.zygote import shared_zygote
+from tests.integration.preloaded import shared_preloaded
 from tests.leader import leader_of
 from weft.client import Client
 from weft.log.connection import Connection, connect
@@ -18,7 +18,7 @@ from weft.log.reading import read_matching
 from weft.log.server import EmbeddedServer
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
-from weft.runtime.up import EVERYTHING, Up, running
+from weft.supervision.up import EVERYTHING, Up, running
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -71,7 +71,7 @@ async def kill_under_load(
     settings = Settings(data_dir=folder, tenant="acme")
     with (folder / "weft.log").open("wb") as log_file:
         async with running(
-            settings, COUNTS, clustered=clustered, log_file=log_file, zygote=shared_zygote()
+            settings, COUNTS, clustered=clustered, log_file=log_file, preloaded=shared_preloaded()
         ) as up:
             log = await connect(up.settings.nats_url)
             # A publisher that finds no server when it starts is told so, which nobody doubts.

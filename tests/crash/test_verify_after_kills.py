@@ -9,14 +9,14 @@ from pathlib import Path
 from tests.crash.killing import COUNTS, Report, kill
 from tests.crash.lives import settled
 from tests.crash.test_random_kills import seed
-from tests.integration.zygote import shared_zygote
+from tests.integration.preloaded import shared_preloaded
 from weft.audit.verify import verify
 from weft.client import Client
 from weft.log.connection import Connection, connect
 from weft.readmodel.generations import Reader
 from weft.replay.erasing import erase, plan
 from weft.runtime.settings import Settings
-from weft.runtime.up import Up, running
+from weft.supervision.up import Up, running
 from weft_schemas.errors import NotFound, WeftError
 from weft_schemas.items import ContextItem, ItemKind
 
@@ -89,7 +89,7 @@ async def test_after_kills_and_erasures_the_auditor_finds_no_fault(
     chance.seed(report.seed)
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
-        async with running(settings, COUNTS, log_file=log_file, zygote=shared_zygote()) as up:
+        async with running(settings, COUNTS, log_file=log_file, preloaded=shared_preloaded()) as up:
             log = await connect(up.settings.nats_url)
             async with asyncio.TaskGroup() as group:
                 for number in range(SESSIONS):

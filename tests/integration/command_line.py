@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.integration.zygote import program
+from tests.integration.preloaded import program
 
 PIPES = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
 READY_SECONDS = 120.0

@@ -46,7 +46,7 @@ class Fleet:
     async def add(self, name: str, command: tuple[str, ...]) -> Running:
         """Start `weft <command>` and return when each of its processes says that it is ready."""
         environ = {"WEFT_NATS_URL": self._url, "WEFT_DATA_DIR": str(self.data_dir(name))}
-        # For real: a forked process would begin with the memory of what it is forked of.
+        # For real: a forked process would begin with the memory of what it is forked from.
         member = started("weft.cli.main", *command, is_forked=False, **environ)
         self.members[name] = running = await self._stack.enter_async_context(member)
         async with asyncio.timeout(PATIENCE):

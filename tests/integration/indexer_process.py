@@ -9,7 +9,7 @@ import signal
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from tests.integration.zygote import Program, program
+from tests.integration.preloaded import Program, program
 
 from weft.log.connection import Connection
 from weft.log.message import Message

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-from tests.integration.zygote import Program, program
+from tests.integration.preloaded import Program, program
 
 PATIENCE = 120.0
 

@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.integration.zygote import program, shared_zygote
+from tests.integration.preloaded import program, shared_preloaded
 
 from weft.client import Client
 from weft.runtime.settings import read_settings
-from weft.runtime.up import running
+from weft.supervision.up import running
 from weft_schemas.errors import Unavailable
 
 PATIENCE = 120.0
@@ -56,7 +56,7 @@ async def everything(folder: Path) -> AsyncIterator[str]:
     """The address of a server with all services on a folder that is there, once they answer."""
     with (folder / "log").open("wb") as log:
         settings = read_settings({}, data_dir=folder)
-        async with running(settings, log_file=log, zygote=shared_zygote()) as up:
+        async with running(settings, log_file=log, preloaded=shared_preloaded()) as up:
             async with Client(up.settings) as client, asyncio.timeout(PATIENCE):
                 while True:
                     try:

@@ -10,8 +10,8 @@ import pytest_asyncio
 from tests.crash.lives import settled
 from tests.crash.load import turns
 from tests.guarded import guarded_server, password, signed_in
+from tests.integration.preloaded import shared_preloaded
 from tests.integration.test_supervisor_up import until_answering
-from tests.integration.zygote import shared_zygote
 
 from weft.client import Client
 from weft.firewall.derive import FIREWALL_VERSION
@@ -24,7 +24,7 @@ from weft.log.server import EmbeddedServer
 from weft.memory.derive import VERSION as MEMORY_VERSION
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
-from weft.runtime.up import EVERYTHING, running
+from weft.supervision.up import EVERYTHING, running
 from weft_schemas.events import encode_event
 from weft_schemas.ids import derived_key, derived_message_id, item_message_id
 from weft_schemas.items import ContextItem, ItemKind
@@ -130,7 +130,7 @@ async def test_every_result_gets_its_envelope_though_all_ids_that_can_be_told_we
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
         async with (
-            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            running(settings, EVERYTHING, log_file=log_file, preloaded=shared_preloaded()) as up,
             Client(up.settings) as c,
         ):
             await until_answering(c)

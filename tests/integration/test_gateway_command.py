@@ -21,7 +21,7 @@ from weft.log.connection import connect
 from weft.log.server import EmbeddedServer
 from weft.log.topology import provision
 from weft.runtime.settings import Settings
-from weft.runtime.up import running
+from weft.supervision.up import running
 
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
 

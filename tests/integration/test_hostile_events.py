@@ -12,8 +12,8 @@ from tests.crash.checker import Attempt, faults, held_in
 from tests.crash.lives import settled
 from tests.crash.load import turns
 from tests.integration.hostile import events, spoilt
+from tests.integration.preloaded import shared_preloaded
 from tests.integration.test_supervisor_up import until_answering
-from tests.integration.zygote import shared_zygote
 from tests.retrying import patiently
 
 from weft.client import Client
@@ -23,7 +23,7 @@ from weft.log.publishing import Publisher
 from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
-from weft.runtime.up import EVERYTHING, running
+from weft.supervision.up import EVERYTHING, running
 
 SEED = int(os.environ.get("WEFT_SEED") or 20_260_101)
 COUNT = 7_000
@@ -56,7 +56,7 @@ async def test_thousands_of_hostile_events_touch_no_other_session(tmp_path: Path
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
         async with (
-            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            running(settings, EVERYTHING, log_file=log_file, preloaded=shared_preloaded()) as up,
             Client(up.settings) as c,
         ):
             await until_answering(c)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import pytest
 import pytest_asyncio
 from tests.heavy_load import LOADS, Measured, Ready, measured, ready
-from tests.integration.zygote import shared_zygote
+from tests.integration.preloaded import shared_preloaded
 
 from weft.runtime.settings import Settings
-from weft.runtime.up import EVERYTHING, Up, running
+from weft.supervision.up import EVERYTHING, Up, running
 
 WINDOWS, TIMES = 3, 120
 TRIES = 3
@@ -43,7 +43,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     settings = Settings(data_dir=folder)
     with (folder / "weft.log").open("wb") as log_file:
         async with (
-            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            running(settings, EVERYTHING, log_file=log_file, preloaded=shared_preloaded()) as up,
             ready(up.settings) as clients,
         ):
             yield Site(up, clients)

@@ -13,9 +13,9 @@ import msgspec
 from tests.crash.lives import settled
 from tests.crash.load import turns
 from tests.integration.command_line import services, weft
+from tests.integration.preloaded import shared_preloaded
 from tests.integration.raw import publish_each, raw
 from tests.integration.test_supervisor_up import until_answering
-from tests.integration.zygote import shared_zygote
 
 from weft.client import Client
 from weft.log.connection import connect
@@ -26,7 +26,7 @@ from weft.readmodel.digest import content_digest
 from weft.readmodel.generations import Reader
 from weft.replay.reviving import dead_letters
 from weft.runtime.settings import Settings
-from weft.runtime.up import EVERYTHING, running
+from weft.supervision.up import EVERYTHING, running
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.subjects import UNREADABLE
 
@@ -99,7 +99,7 @@ async def test_no_byte_of_a_subject_or_a_header_holds_anybody_up(tmp_path: Path,
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
         async with (
-            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            running(settings, EVERYTHING, log_file=log_file, preloaded=shared_preloaded()) as up,
             Client(up.settings) as c,
         ):
             await until_answering(c)
@@ -121,7 +121,7 @@ async def test_no_byte_of_a_subject_or_a_header_holds_anybody_up(tmp_path: Path,
             assert await latency(c, "quick") < 1
         # What stopped a start of the whole once, an event as the newest of the log, included.
         async with (
-            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            running(settings, EVERYTHING, log_file=log_file, preloaded=shared_preloaded()) as up,
             Client(up.settings) as c,
         ):
             await until_answering(c)

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from tests.crash.lives import settled
 from tests.crash.load import turns
+from tests.integration.preloaded import shared_preloaded
 from tests.integration.raw import Raw, raw
 from tests.integration.test_hostile_places import BLOCKS, SEPARATORS, some_bytes
 from tests.integration.test_supervisor_up import until_answering
-from tests.integration.zygote import shared_zygote
 
 from weft.client import Client
 from weft.log.reading import last_sequence
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
-from weft.runtime.up import EVERYTHING, running
+from weft.supervision.up import EVERYTHING, running
 
 SEED = int(os.environ.get("WEFT_SEED") or 20_260_104)
 SERVICES = (
@@ -67,7 +67,7 @@ async def test_no_byte_of_a_request_holds_anybody_up(tmp_path: Path):
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
         async with (
-            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            running(settings, EVERYTHING, log_file=log_file, preloaded=shared_preloaded()) as up,
             Client(up.settings) as c,
         ):
             await until_answering(c)

@@ -13,15 +13,15 @@ import nats
 from tests.crash.lives import settled
 from tests.crash.load import turns
 from tests.integration.hostile import spoilt
+from tests.integration.preloaded import shared_preloaded
 from tests.integration.test_supervisor_up import until_answering
-from tests.integration.zygote import shared_zygote
 
 from weft.client import Client
 from weft.log.connection import Connection
 from weft.log.publishing import Publisher
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
-from weft.runtime.up import EVERYTHING, running
+from weft.supervision.up import EVERYTHING, running
 from weft_schemas.compile import ErrorReply
 from weft_schemas.errors import ERROR_HEADER
 from weft_schemas.routing import Catalog, SelectableItem
@@ -99,7 +99,7 @@ async def test_three_thousand_hostile_requests_get_one_clear_error_each(tmp_path
     settings = Settings(data_dir=tmp_path, tenant="acme")
     with (tmp_path / "weft.log").open("wb") as log_file:
         async with (
-            running(settings, EVERYTHING, log_file=log_file, zygote=shared_zygote()) as up,
+            running(settings, EVERYTHING, log_file=log_file, preloaded=shared_preloaded()) as up,
             Client(up.settings) as c,
         ):
             await until_answering(c)

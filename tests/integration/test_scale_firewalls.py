@@ -81,7 +81,7 @@ async def test_many_publishers_on_a_log_that_fills_up_are_refused_and_lose_nothi
                 acknowledged.add(f"s{number}/i{n}")
 
     publishing = asyncio.gather(*(publisher(number) for number in range(40)))
-    # For real: a forked process would begin with the memory of what it is forked of.
+    # For real: a forked process would begin with the memory of what it is forked from.
     firewall = started(*FIREWALL, is_forked=False, WEFT_NATS_URL=server.url)
     async with asyncio.timeout(2 * PATIENCE), firewall as one:
         while len(refusals) < 40:

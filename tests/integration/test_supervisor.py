@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from weft.runtime.supervisor import Child, Supervisor
+from weft.supervision.supervisor import Child, Supervisor
 
 PATIENCE = 120.0
 
@@ -85,7 +85,7 @@ async def test_a_configuration_fault_ends_it_all_and_is_named(tmp_path: Path):
 async def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path):
     program = (
         "import asyncio, sys\n"
-        "from weft.runtime.supervisor import Child, Supervisor\n"
+        "from weft.supervision.supervisor import Child, Supervisor\n"
         "async def main():\n"
         f"    child = Child('a', (sys.executable, '-c', {SLEEPER!r}, {str(tmp_path / 'a')!r}))\n"
         "    async with Supervisor([child]) as supervisor:\n"

@@ -14,7 +14,7 @@ from tests.integration.test_supervisor import alive, until
 
 from weft.client import Client
 from weft.runtime.settings import Settings
-from weft.runtime.up import EVERYTHING, Up, running
+from weft.supervision.up import EVERYTHING, Up, running
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase

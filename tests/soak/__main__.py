@@ -25,7 +25,7 @@ from tests.soak.levels import MIB, Sample, levels, resident_bytes, size
 from weft.client import Client
 from weft.readmodel.generations import Reader
 from weft.runtime.settings import Settings
-from weft.runtime.up import Up, running
+from weft.supervision.up import Up, running
 from weft_schemas.errors import WeftError
 from weft_schemas.items import ContextItem, ItemKind
 

@@ -27,7 +27,7 @@ from weft_schemas.policy import Phase
 if TYPE_CHECKING:
     from weft.client import Client
     from weft.client.pack import Pack
-    from weft.runtime.up import Up
+    from weft.supervision.up import Up
 
 QUESTIONS = {
     Phase.ROUTE: "find the largest order of the day and its country",
@@ -86,8 +86,8 @@ async def _everything(data: Path) -> AsyncIterator[tuple[Up, Client]]:
     """All services on a fresh log, and a client."""
     from weft.client import Client
     from weft.runtime.settings import Settings
-    from weft.runtime.up import EVERYTHING
-    from weft.runtime.up import running as everything
+    from weft.supervision.up import EVERYTHING
+    from weft.supervision.up import running as everything
 
     _chapter("A log and its services, each a process")
     with (data / "weft.log").open("ab") as log_file:

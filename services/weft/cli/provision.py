@@ -38,6 +38,6 @@ def provision(as_json: bool, settings: Settings) -> None:
 
 
 async def _provision(settings: Settings) -> list[Any]:
-    from weft.runtime.up import provision_log
+    from weft.supervision.up import provision_log
 
     return await provision_log(settings)

@@ -1,9 +1,11 @@
-"""The services of weft, and a loaded process of which a command that starts several forks them."""
+"""The services of weft, and a process that has imported what they need: commands that start several
+services fork them from it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 from weft_schemas.errors import WeftError
 
 if TYPE_CHECKING:
-    from weft.runtime.zygote import Zygote
+    from weft.supervision.preloaded import PreloadedProcess
 
 SERVICES = {
     "firewall": "weft.firewall.worker:service",
@@ -24,13 +26,22 @@ SERVICES = {
 """Service → the coroutine function that runs it until its process is told to stop."""
 
 
-def zygote(services: Iterable[str], encoding: str) -> Zygote:
-    """Of which these services are forked, by their `work`. It is forked from this process, which
-    must not have threads or an event loop yet."""
-    from weft.cli.main import run
-    from weft.runtime.zygote import Zygote
+@contextmanager
+def preloaded(services: Iterable[str], encoding: str) -> Iterator[PreloadedProcess | None]:
+    """A process from which these services can be forked, as `weft work` starts them. It is itself a
+    fork of this process, which must not have threads or an event loop yet.
 
-    return Zygote.forked(partial(load, tuple(services), encoding), run)
+    None on other systems than Linux: the libraries of macOS have threads that a fork would break.
+    """
+    from weft.cli.main import run
+    from weft.supervision.preloaded import PreloadedProcess
+
+    if sys.platform != "linux":
+        yield None
+        return
+    process = PreloadedProcess.forked(partial(load, tuple(services), encoding), run)
+    with closing(process):
+        yield process
 
 
 def load(services: Iterable[str], encoding: str) -> None:

@@ -8,7 +8,6 @@ import io
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -21,8 +20,8 @@ from weft.runtime.settings import Settings
 from weft_schemas.errors import ConfigurationError, NotFound, Unavailable, WeftError
 
 if TYPE_CHECKING:
-    from weft.runtime.supervisor import ChildState, Supervisor
-    from weft.runtime.zygote import Zygote
+    from weft.supervision.preloaded import PreloadedProcess
+    from weft.supervision.supervisor import ChildState, Supervisor
     from weft_schemas.status import ProcessState
 
 PORT = 4222
@@ -112,13 +111,13 @@ def up(
     if cluster and not embedded:
         raise click.UsageError("--cluster starts servers here; leave --nats and WEFT_NATS_URL out")
     log_file = log_file or settings.data_dir / "weft.log"
-    from weft.cli.services import zygote
-    from weft.runtime.up import EVERYTHING
+    from weft.cli.services import preloaded
+    from weft.supervision.up import EVERYTHING
 
     counts = {**EVERYTHING, **workers}
     services = [service for service, count in counts.items() if count]
     try:
-        with closing(zygote(services, settings.encoding)) as forked:
+        with preloaded(services, settings.encoding) as forked:
             work = _up(settings, port, embedded, bool(cluster), counts, log_file, forked)
             running(work, talks=True)
     except Unavailable as error:
@@ -142,9 +141,9 @@ async def _up(
     clustered: bool,
     counts: dict[str, int],
     log_file: Path,
-    forked: Zygote,
+    forked: PreloadedProcess | None,
 ) -> None:
-    from weft.runtime.up import running as everything
+    from weft.supervision.up import running as everything
 
     export(settings)
     with _opened(log_file) as log, _logging_to(log, settings.log_level):
@@ -155,7 +154,7 @@ async def _up(
             clustered=clustered,
             port=port,
             log_file=log,
-            zygote=forked,
+            preloaded=forked,
         ) as started:
             where = started.settings.nats_url
             hint(f"log at {where}, data in {settings.data_dir}, logs in {log_file}")

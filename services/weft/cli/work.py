@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import closing
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.connecting import connected
-from weft.cli.services import SERVICES, zygote
+from weft.cli.services import SERVICES, preloaded
 from weft.runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from weft.runtime.zygote import Zygote
+    from weft.supervision.preloaded import PreloadedProcess
 
 
 class Service(click.ParamType[str]):
@@ -52,7 +51,7 @@ def work(service: str, compilers: int, settings: Settings) -> None:
       WEFT_DATA_DIR=/data WEFT_HTTP_PORT=8080 weft work replica --compilers 2
     """
     if service == "replica":
-        with closing(zygote(("indexer", "compiler"), settings.encoding)) as forked:
+        with preloaded(("indexer", "compiler"), settings.encoding) as forked:
             asyncio.run(_replica(settings, compilers, forked))
         return
     from weft.runtime.application import serve
@@ -79,11 +78,11 @@ def _loaded(path: str, settings: Settings) -> Any:
     return partial(service, fork_server=ForkServer.first(partial(warm, settings.encoding)))
 
 
-async def _replica(settings: Settings, compilers: int, forked: Zygote) -> None:
+async def _replica(settings: Settings, compilers: int, forked: PreloadedProcess | None) -> None:
     import msgspec
 
     from weft.cli.up import export, until_told
-    from weft.runtime.supervisor import Supervisor, work_children
+    from weft.supervision.supervisor import Supervisor, work_children
 
     export(settings)
     indexer, *others = work_children({"indexer": 1, "compiler": compilers})
@@ -94,5 +93,5 @@ async def _replica(settings: Settings, compilers: int, forked: Zygote) -> None:
         port = settings.http_port + place if settings.http_port else 0
         environ = {**child.environ, "WEFT_HTTP_PORT": str(port)}
         children.append(msgspec.structs.replace(child, environ=environ))
-    async with Supervisor(children, zygote=forked) as supervisor:
+    async with Supervisor(children, preloaded=forked) as supervisor:
         await until_told(supervisor)

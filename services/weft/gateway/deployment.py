@@ -180,7 +180,7 @@ class _Keeper:
             self._failed = error
 
     async def _run(self) -> None:
-        from weft.runtime.up import running
+        from weft.supervision.up import running
 
         known = self._known()
         port = int(known.rsplit(":", 1)[1]) if known else 0

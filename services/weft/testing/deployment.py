@@ -9,7 +9,7 @@ from pathlib import Path
 
 from weft.client.client import Client
 from weft.runtime.settings import read_settings
-from weft.runtime.up import running
+from weft.supervision.up import running
 from weft_schemas.errors import Unavailable
 
 READY_SECONDS = 120.0

@@ -1,8 +1,9 @@
-"""A process that has loaded what programs of weft need. Each program is a fork of it: it starts in
-a fraction of the processor time, and shares the zygote's memory.
+"""A process that has imported what programs of weft need. Programs are forked from it: they start
+in a fraction of the processor time, and share its memory.
 
-The zygote has neither threads nor an event loop nor a connection, since a fork would copy their
-locks and sockets. Its programs are its children: it tells how each ended, and they end with it.
+The preloaded process has neither threads nor an event loop nor a connection, since a fork would
+copy their locks and sockets. Its programs are its children: it reports how each one ended, and they
+end with it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Streams = tuple[int, int, int]
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Zygote:
+class PreloadedProcess:
     """The side that starts programs, in an event loop."""
 
     def __init__(self, commands: Connection, pid: int) -> None:
@@ -57,7 +58,7 @@ class Zygote:
         self, arguments: Sequence[str], environ: Mapping[str, str], streams: Streams
     ) -> Forked:
         """Start a program in a session of its own, in this process's folder; its environment is
-        `environ` alone. Raises `OSError` if the zygote is gone."""
+        `environ` alone. Raises `OSError` if the preloaded process is gone."""
         for stream in streams:
             os.fstat(stream)  # nothing may fail once it is asked
         status, theirs = Pipe(duplex=False)
@@ -100,7 +101,7 @@ class Forked:
         with closing(status):
             try:
                 self.returncode = await _received(status)
-            except (EOFError, OSError):  # the zygote has ended, and the program with it
+            except (EOFError, OSError):  # the preloaded process has ended, and the program with it
                 self.returncode = -signal.SIGKILL
         return self.returncode
 
@@ -117,8 +118,8 @@ async def _received(status: Connection) -> int:
 
 
 class _Program(msgspec.Struct, frozen=True):
-    """What a zygote is asked to start; descriptors of the three streams and of a pipe for its
-    process id and exit code follow."""
+    """What a preloaded process is asked to start. Descriptors of the three streams follow, and of a
+    pipe for the program's process id and exit code."""
 
     arguments: tuple[str, ...]
     environ: dict[str, str]
@@ -126,7 +127,7 @@ class _Program(msgspec.Struct, frozen=True):
 
 
 def serve(commands: Connection, load: Callable[[], None], run: Run) -> NoReturn:
-    """Be the zygote until the other end of `commands` is closed."""
+    """Be the preloaded process until the other end of `commands` is closed."""
     try:
         program = _Serving(commands).until_forked(load)
     except BaseException:
@@ -137,7 +138,7 @@ def serve(commands: Connection, load: Callable[[], None], run: Run) -> NoReturn:
 
 
 class _Serving:
-    """The zygote's own side."""
+    """The preloaded process's own side."""
 
     def __init__(self, commands: Connection) -> None:
         self._commands = commands
@@ -178,10 +179,10 @@ class _Serving:
         except (EOFError, OSError):
             self._end()
         *streams, handle = [reduction.recv_handle(self._commands) for _ in range(4)]
-        status, zygote = Connection(handle, readable=False), os.getpid()
+        status, parent = Connection(handle, readable=False), os.getpid()
         pid = os.fork()
         if pid == 0:
-            self._become(program, streams, zygote)
+            self._become(program, streams, parent)
             status.close()
             return program
         for stream in streams:
@@ -191,12 +192,12 @@ class _Serving:
             os.kill(pid, signal.SIGKILL)
         return None
 
-    def _become(self, program: _Program, streams: Sequence[int], zygote: int) -> None:
+    def _become(self, program: _Program, streams: Sequence[int], parent: int) -> None:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
-        die_with_parent(zygote)
+        die_with_parent(parent)
         os.setsid()
         for place, stream in enumerate(streams):
             os.dup2(stream, place)

@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 from tests.integration.command_line import weft
 from tests.integration.fleet import children, service_of
+from tests.integration.preloaded import Program, fresh_preloaded, program
 from tests.integration.test_supervisor import alive, until
-from tests.integration.zygote import Program, fresh_zygote, program
 
-from weft.cli.services import SERVICES
+from weft.cli.services import SERVICES, preloaded
 from weft.runtime.settings import Settings
-from weft.runtime.up import running
+from weft.supervision.up import running
+from weft.tokens.encodings import DEFAULT_ENCODING
 
 SHOWN = """
 import gc, json, os, signal, sys, threading
@@ -47,10 +48,10 @@ async def test_a_forked_program_finds_what_a_real_one_finds(tmp_path: Path, monk
         *command, env=environ, start_new_session=True, **pipes
     )
     real_out, real_err = await real.communicate()
-    # The zygote's own path, which the environment of a start comes too late for.
+    # The preloaded process's own path, which the environment of a start comes too late for.
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with fresh_zygote() as zygote:
-        forked = await program("shown", "a", "b c", env=environ, zygote=zygote, **pipes)
+    with fresh_preloaded() as preloaded:
+        forked = await program("shown", "a", "b c", env=environ, preloaded=preloaded, **pipes)
         out, err = await forked.communicate()
     assert (forked.returncode, err) == (real.returncode, real_err) == (7, b"")
     assert json.loads(out) == json.loads(real_out)
@@ -71,25 +72,25 @@ async def test_an_exit_code_and_what_was_printed_are_those_of_the_command():
     assert "is none of firewall" in told.err
 
 
-async def test_a_program_whose_zygote_is_killed_ends_with_it():
-    with fresh_zygote() as zygote:
-        async with waiting(zygote=zygote) as forked:
-            os.kill(zygote.pid, signal.SIGKILL)
+async def test_a_program_whose_preloaded_process_is_killed_ends_with_it():
+    with fresh_preloaded() as preloaded:
+        async with waiting(preloaded=preloaded) as forked:
+            os.kill(preloaded.pid, signal.SIGKILL)
             assert await forked.wait() == -signal.SIGKILL
             await until(lambda: not alive(forked.pid))
             with pytest.raises(ConnectionError):
-                await program("json.tool", env=os.environ, zygote=zygote)
+                await program("json.tool", env=os.environ, preloaded=preloaded)
 
 
-async def test_services_whose_zygote_is_killed_are_started_for_real(tmp_path: Path):
-    with fresh_zygote() as zygote, (tmp_path / "log").open("wb") as log:
+async def test_services_whose_preloaded_process_is_killed_are_started_for_real(tmp_path: Path):
+    with fresh_preloaded() as preloaded, (tmp_path / "log").open("wb") as log:
         counts = {"firewall": 1, "indexer": 1}
         settings = Settings(data_dir=tmp_path)
-        async with running(settings, counts, log_file=log, zygote=zygote) as up:
+        async with running(settings, counts, log_file=log, preloaded=preloaded) as up:
             await until(lambda: listening(tmp_path / "log") == 2)
             before = {one.pid for one in up.supervisor.states()}
-            assert before <= set(children(zygote.pid))
-            os.kill(zygote.pid, signal.SIGKILL)
+            assert before <= set(children(preloaded.pid))
+            os.kill(preloaded.pid, signal.SIGKILL)
             await until(lambda: all(one.restarts for one in up.supervisor.states()))
             await until(lambda: all(one.pid for one in up.supervisor.states()))
             again = [one.pid for one in up.supervisor.states() if one.pid]
@@ -101,23 +102,29 @@ async def test_services_whose_zygote_is_killed_are_started_for_real(tmp_path: Pa
 
 async def test_weft_up_forks_its_services_and_ends_them_in_order(tmp_path: Path):
     """Also where a service manager sends its signal to every process, as systemd does."""
-    async with up(tmp_path) as (process, zygote, services):
+    async with up(tmp_path) as (process, parent, services):
         assert {service_of(pid) for pid in services} == {f"weft-{name}" for name in SERVICES}
-        for pid in (zygote, *services, process.pid):
+        for pid in (parent, *services, process.pid):
             os.kill(pid, signal.SIGTERM)
         told = (await process.stderr.read()).decode()
         assert await process.wait() == 0
     assert "stopping: the services finish what they began\nstopped" in told
     log = [json.loads(line) for line in (tmp_path / "weft.log").read_text().splitlines()]
     assert not [line for line in log if line["level"] == "error"]
-    assert not any(alive(pid) for pid in (zygote, *services))
+    assert not any(alive(pid) for pid in (parent, *services))
 
 
 async def test_nothing_is_left_of_a_weft_up_that_is_killed(tmp_path: Path):
-    async with up(tmp_path) as (process, zygote, services):
+    async with up(tmp_path) as (process, parent, services):
         process.kill()
         await process.wait()
-        await until(lambda: not any(alive(pid) for pid in (zygote, *services)))
+        await until(lambda: not any(alive(pid) for pid in (parent, *services)))
+
+
+def test_services_are_not_forked_where_that_is_not_safe(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with preloaded(["firewall"], DEFAULT_ENCODING) as process:
+        assert process is None
 
 
 def listening(log: Path) -> int:
@@ -142,7 +149,8 @@ async def waiting(**options: object) -> AsyncIterator[Program]:
 
 @asynccontextmanager
 async def up(folder: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, int, list[int]]]:
-    """`weft up`, started for real and ready; its zygote, and the services that this forked."""
+    """`weft up`, started for real and ready; its preloaded process, and the services forked from
+    that."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "weft.cli.main", "up", "--data", str(folder), "--port", "0"),
         stderr=asyncio.subprocess.PIPE,
@@ -152,8 +160,8 @@ async def up(folder: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, in
             async for line in process.stderr:
                 if line.startswith(b"ready"):
                     break
-        [zygote] = [pid for pid in children(process.pid) if children(pid)]
-        yield process, zygote, children(zygote)
+        [parent] = [pid for pid in children(process.pid) if children(pid)]
+        yield process, parent, children(parent)
     finally:
         if process.returncode is None:
             process.kill()

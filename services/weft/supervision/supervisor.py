@@ -19,7 +19,7 @@ import msgspec
 from weft.log.timeouts import cancelled
 from weft.parent_death import VARIABLE as PARENT_VARIABLE
 from weft.runtime.logs import fields
-from weft.runtime.zygote import Zygote
+from weft.supervision.preloaded import PreloadedProcess
 
 _log = logging.getLogger(__name__)
 
@@ -79,16 +79,16 @@ class Supervisor:
     """`async with Supervisor(children) as up: await up.run_until(stop)`.
 
     The children's stderr goes to `log_file`, else to this process's own. Commands of weft are
-    forked of `zygote`, which gets their arguments, as long as it is there.
+    forked from `preloaded`, as long as it is there.
     """
 
     def __init__(
         self,
         children: Sequence[Child],
         log_file: IO[bytes] | None = None,
-        zygote: Zygote | None = None,
+        preloaded: PreloadedProcess | None = None,
     ) -> None:
-        self._keepers = [_Keeper(child, log_file, zygote) for child in children]
+        self._keepers = [_Keeper(child, log_file, preloaded) for child in children]
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Supervisor:
@@ -149,10 +149,12 @@ class _Started(Protocol):
 class _Keeper:
     """One child over its lives."""
 
-    def __init__(self, child: Child, log_file: IO[bytes] | None, zygote: Zygote | None) -> None:
+    def __init__(
+        self, child: Child, log_file: IO[bytes] | None, preloaded: PreloadedProcess | None
+    ) -> None:
         self.child = child
         self._log_file = log_file
-        self._zygote = zygote
+        self._preloaded = preloaded
         self._process: _Started | None = None
         self._status = "restarting"
         self._starts = 0
@@ -191,9 +193,9 @@ class _Keeper:
 
     async def _started(self) -> _Started:
         command, environ = self.child.command, {**os.environ, **self.child.environ}
-        if self._zygote is not None and command[: len(WEFT)] == WEFT:
+        if self._preloaded is not None and command[: len(WEFT)] == WEFT:
             try:
-                return await self._forked(self._zygote, command[len(WEFT) :], environ)
+                return await self._forked(self._preloaded, command[len(WEFT) :], environ)
             except OSError as error:
                 _log.warning("a child is not forked but started anew: %s", error)
         return await asyncio.create_subprocess_exec(
@@ -206,12 +208,12 @@ class _Keeper:
         )
 
     async def _forked(
-        self, zygote: Zygote, arguments: tuple[str, ...], environ: Mapping[str, str]
+        self, preloaded: PreloadedProcess, arguments: tuple[str, ...], environ: Mapping[str, str]
     ) -> _Started:
         stderr = STDERR if self._log_file is None else self._log_file.fileno()
         nothing = os.open(os.devnull, os.O_RDONLY)
         try:
-            return await zygote.start(arguments, environ, (nothing, STDOUT, stderr))
+            return await preloaded.start(arguments, environ, (nothing, STDOUT, stderr))
         finally:
             os.close(nothing)
 

@@ -1,8 +1,8 @@
-"""Programs that are forked of one loaded process, as `weft up` forks its services: a start takes a
-fraction of the processor time. `create_subprocess_exec` starts the same programs for real.
+"""Programs that are forked from one preloaded process, as `weft up` forks its services: a start
+takes a fraction of the processor time. `create_subprocess_exec` starts the same programs for real.
 
-A forked program has the hash seed of its zygote. What has to hold under different seeds is started
-for real.
+A forked program has the hash seed of its preloaded process. What has to hold under different seeds
+is started for real.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
 from weft.cli.services import SERVICES, load
-from weft.runtime.zygote import Forked, Zygote, serve
+from weft.supervision.preloaded import Forked, PreloadedProcess, serve
 from weft.tokens.encodings import DEFAULT_ENCODING
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ LOADED = (
     "weft.cli.serve",
     "weft.cli.status",
     "weft.http.service",
-    "weft.runtime.up",
+    "weft.supervision.up",
 )
 
 
@@ -77,10 +77,10 @@ async def program(
     stdin: int | None = None,
     stdout: int | None = None,
     stderr: int | None = None,
-    zygote: Zygote | None = None,
+    preloaded: PreloadedProcess | None = None,
 ) -> Program:
     """`python -m module arguments…` with this environment; each stream is this process's own
-    (None), `PIPE` or `DEVNULL`. It is forked of `zygote`, by default the shared one."""
+    (None), `PIPE` or `DEVNULL`. It is forked from `preloaded`, by default the shared one."""
     wanted = (stdin, stdout, stderr)
     pipes = {place: os.pipe() for place, one in enumerate(wanted) if one == PIPE}
     given = {place: ends[min(place, 1)] for place, ends in pipes.items()}
@@ -90,7 +90,7 @@ async def program(
     try:
         streams = (given.get(0, 0), given.get(1, 1), given.get(2, 2))
         made = Program(
-            await (zygote or shared_zygote()).start(("-m", module, *arguments), env, streams)
+            await (preloaded or shared_preloaded()).start(("-m", module, *arguments), env, streams)
         )
     finally:
         for descriptor in given.values():
@@ -105,23 +105,23 @@ async def program(
 
 
 @cache
-def shared_zygote() -> Zygote:
-    """Of which this process's programs are forked, and the services of `weft.runtime.up.running`
-    where it is given to that. It starts when it is first needed, and ends with this process at the
-    latest."""
+def shared_preloaded() -> PreloadedProcess:
+    """The process that programs of these tests are forked from, and the services of
+    `weft.supervision.up.running` where it is given to that. It starts when it is first needed, and
+    ends with this process at the latest."""
     made = _started()
     atexit.register(made.close)
     return made
 
 
 @contextlib.contextmanager
-def fresh_zygote() -> Iterator[Zygote]:
+def fresh_preloaded() -> Iterator[PreloadedProcess]:
     """One for a test that ends it."""
     with contextlib.closing(_started()) as made:
         yield made
 
 
-def _started() -> Zygote:
+def _started() -> PreloadedProcess:
     ours, theirs = Pipe()
     os.set_inheritable(theirs.fileno(), True)
     command = [sys.executable, "-m", __name__, str(theirs.fileno())]
@@ -129,7 +129,7 @@ def _started() -> Zygote:
     path = os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
     pid = os.posix_spawn(sys.executable, command, {**os.environ, "PYTHONPATH": path})
     theirs.close()
-    return Zygote(ours, pid)
+    return PreloadedProcess(ours, pid)
 
 
 def _load() -> None:

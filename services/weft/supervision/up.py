@@ -20,8 +20,8 @@ from weft.log.timeouts import cancelled
 from weft.log.topology import Change, Limits, provision
 from weft.runtime.deployment import made_secret, private
 from weft.runtime.settings import Settings
-from weft.runtime.supervisor import Supervisor, work_children
-from weft.runtime.zygote import Zygote
+from weft.supervision.preloaded import PreloadedProcess
+from weft.supervision.supervisor import Supervisor, work_children
 from weft_schemas.errors import WeftError
 
 _log = logging.getLogger(__name__)
@@ -59,14 +59,14 @@ async def running(
     clustered: bool = False,
     port: int = 0,
     log_file: IO[bytes] | None = None,
-    zygote: Zygote | None = None,
+    preloaded: PreloadedProcess | None = None,
 ) -> AsyncIterator[Up]:
     """Start everything; at the end stop the workers, which drain first, and then the server.
 
     `embedded` false uses the server at `settings.nats_url`; `clustered` starts three servers as one
-    cluster, on free ports, with durability `cluster`. The services are forked of `zygote` where one
-    is given. Raises `Unavailable` and `ConfigurationError`
-    where the server or the log cannot be used.
+    cluster, on free ports, with durability `cluster`. The services are forked from `preloaded`
+    where one is given. Raises `Unavailable` and `ConfigurationError` where the server or the log
+    cannot be used.
     """
     private(settings.data_dir)
     if not settings.fingerprint_key:
@@ -92,7 +92,7 @@ async def running(
             "WEFT_ENCODING": settings.encoding,
             "WEFT_FINGERPRINT_KEY": settings.fingerprint_key,
         }
-        supervisor = Supervisor(work_children(counts, environ), log_file, zygote)
+        supervisor = Supervisor(work_children(counts, environ), log_file, preloaded)
         await stack.enter_async_context(supervisor)
         yield Up(settings, supervisor, server, cluster)
 

@@ -1,0 +1,1 @@
+"""Starts the services of one machine as child processes, and keeps them running."""
