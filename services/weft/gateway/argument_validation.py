@@ -1,5 +1,5 @@
-"""A call's arguments against the tool's schema, before the server sees them: what is wrong in words
-that a model can act on."""
+"""Checks a call's arguments against the tool's schema before the server sees them, and says what is
+wrong in words that a model can act on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _MOST_SCHEMA = 1_500
 
 
 def _pattern(validator: Any, pattern: str, text: Any, schema: Any) -> Iterator[ValidationError]:
-    """In linear time, since the pattern is another's; one that needs more is not checked."""
+    """Matched in linear time, since the pattern comes from a server. A pattern that cannot be is
+    not checked."""
     if not isinstance(text, str):
         return
     try:
@@ -44,12 +45,12 @@ _Validator = validators.extend(Draft202012Validator, {"pattern": _pattern})
 
 @lru_cache(2_048)
 def _validator(schema: bytes) -> Any:
-    # An empty registry: a schema's reference never makes the gateway fetch anything.
+    # An empty registry, so that a reference in a schema never makes the gateway fetch anything.
     return _Validator(msgspec.json.decode(schema), registry=Registry())
 
 
 def faults(arguments: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """What is wrong, each with its place; nothing for a schema that cannot be used."""
+    """What is wrong, each with its place. Empty if the schema cannot be used."""
     try:
         validator = _validator(msgspec.json.encode(schema, order="deterministic"))
         found = []

@@ -1,5 +1,6 @@
-"""Handles in arguments: `{"$weft": "art:…"}` stands for a whole result, so that it goes from tool
-to tool without the model. `path` takes a value out of its JSON, `lines` some of its lines."""
+"""Handles in arguments: `{"$weft": "art:…"}` stands for a whole result, which so gets from one tool
+to another without passing through the model. `path` selects a value of the result's JSON, `lines`
+some of its lines."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,9})\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """What stands in an argument for a result."""
+    """A reference to a result, as it stands in an argument."""
 
     handle: str
     path: str = ""
@@ -26,7 +27,7 @@ class Reference(msgspec.Struct, frozen=True):
 
 
 def references(arguments: Any) -> list[Reference]:
-    """All that stand in arguments, each once. Raises `InvalidInput` for one that is malformed."""
+    """All references in the arguments, each once. Raises `InvalidInput` for a malformed one."""
     found: dict[Reference, None] = {}
     waiting = [arguments]
     while waiting:
@@ -58,10 +59,8 @@ def _reference(value: dict[str, Any]) -> Reference:
 
 
 def part_of(text: str, wanted: Reference) -> Any:
-    """What a reference stands for in the whole text of its result.
-
-    Raises `InvalidInput` where the text has no such part.
-    """
+    """What a reference stands for, given the whole text of its result. Raises `InvalidInput` if the
+    text has no such part."""
     if wanted.lines:
         first, last = _LINES.match(wanted.lines).groups()  # type: ignore[union-attr]
         return "".join(text.splitlines(keepends=True)[int(first) - 1 : int(last or first)])
@@ -99,8 +98,8 @@ def _steps(wanted: Reference) -> list[str | int]:
 
 
 def filled(arguments: Any, values: Mapping[Reference, Any], schema: Any = None) -> Any:
-    """The arguments with each reference replaced. Text that stands where the schema wants an
-    object, a list or a number is read as JSON."""
+    """The arguments with each reference replaced. If the schema wants an object, a list or a
+    number, the text is read as JSON."""
     if isinstance(arguments, dict):
         if MARK in arguments:
             value = values[_reference(arguments)]

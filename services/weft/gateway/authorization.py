@@ -1,5 +1,5 @@
-"""How requests to servers at an address are signed: with the client's own credentials (RFC 6749,
-section 4.4), whose token is kept in memory alone, or as the person who signed in."""
+"""Authorizes requests to servers that have an address: with the client's own credentials (RFC 6749,
+section 4.4), whose token is kept only in memory, or as the person who signed in."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from weft.gateway.signed_in import SignedIn
 
 
 def authorization(spec: ServerSpec, sign_in: Path) -> httpx2.Auth | None:
-    """None where the file gives no credentials and nobody is signed in, as the file `sign_in`
-    tells."""
+    """None if the configuration has no credentials for the server and nobody is signed in,
+    according to the file `sign_in`."""
     given = spec.oauth
     if given is None:
         return SignedIn(spec, sign_in) if sign_in.exists() else None
@@ -31,7 +31,7 @@ def authorization(spec: ServerSpec, sign_in: Path) -> httpx2.Auth | None:
 
 
 class _InMemory:
-    """What the SDK keeps of one server's authorization."""
+    """What the SDK stores about the authorization at one server."""
 
     def __init__(self) -> None:
         self._tokens: OAuthToken | None = None

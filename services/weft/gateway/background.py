@@ -1,4 +1,4 @@
-"""Work that nobody waits for: kept until it is done, logged where it fails, ended with its
+"""Background tasks: referenced until they are done, logged if they fail, cancelled with their
 owner."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Background:
         self._tasks: set[asyncio.Future[Any]] = set()
 
     def spawn(self, work: Awaitable[Any]) -> None:
-        """Have it done meanwhile."""
+        """Run it in the background."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -27,7 +27,7 @@ class Background:
             _log.warning("%s", error)
 
     async def close(self) -> None:
-        """End what is not done yet."""
+        """Cancel the tasks that are not done yet."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -1,5 +1,5 @@
-"""A call from a host to a server and back: what it may, what stands for handles in its arguments,
-what its result comes to, and each step in the log before the next is taken."""
+"""A call from a host to a server and back: whether it is allowed, handles in its arguments
+replaced, its result checked and shortened. Each step is logged before the next one begins."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ from weft_schemas.items import ContextItem
 from weft_schemas.routing import Effect
 
 THREAD_CHARACTERS = 150_000
-"""Of a result that is judged in a thread, so that others are not held up much longer than 10 ms."""
+"""Longest result that is checked in the event loop's thread; longer ones would hold up others for
+more than 10 ms."""
 MOST_SHOWN = 4_000
-"""Tokens of one look into a result."""
+"""Tokens of one slice of a result."""
 
 
 class Calls:
-    """All that hosts make: to servers' tools, and to the gateway's own."""
+    """Makes the calls of all hosts: to servers' tools, and to the gateway's own."""
 
     def __init__(
         self,
@@ -67,7 +68,7 @@ class Calls:
         self.tasks = TaskCalls(upstreams, catalogue, log, questions, self._passed)
 
     async def find(self, call: HostCall, arguments: dict[str, Any]) -> types.CallToolResult:
-        """The tools that fit a query, or those named, as text for a model. Raises `Refused`."""
+        """The tools that fit a query, or the named tools, as text for a model. Raises `Refused`."""
         logged = call_item(FIND, arguments, call.host.name)
         guard = await self._log.guard(call.host)
         text = safe(await self._catalogue.found(arguments, guard.encoding), guard)
@@ -85,8 +86,8 @@ class Calls:
         limit: int | None = None,
         meta: dict[str, Any] | None = None,
     ) -> types.CallToolResult | dict[str, Any]:
-        """Call `server:tool` for a host; a task where the server makes one of it and the host takes
-        them. Raises `MCPError` with what the upstream refuses."""
+        """Call `server:tool` for a host. Returns a task if the server makes one of the call and the
+        host accepts tasks. Raises `MCPError` with the server's refusal."""
         logged = call_item(self._catalogue.names.get(name, name), arguments, call.host.name)
         try:
             if not self._catalogue.has(name):
@@ -102,7 +103,7 @@ class Calls:
             return await self._refused(call.host, logged, str(error))
         logging = asyncio.ensure_future(self._log.publish(call.host, logged))
         if tool.effect is not Effect.READS:
-            await logging  # before anything changes; of what only reads, before the answer
+            await logging  # before anything changes; else before the answer
         try:
             result = await self._sent(call, tool, sent, report, meta)
             await logging
@@ -123,7 +124,7 @@ class Calls:
         return await self._passed(call.host, logged, tool, named, limit)
 
     async def look(self, call: HostCall, arguments: dict[str, Any]) -> types.CallToolResult:
-        """A slice of a result by its handle; never firewalled into another handle."""
+        """A slice of a result, by the result's handle. It is never replaced by another handle."""
         logged = call_item(LOOK, arguments, call.host.name)
         try:
             request = msgspec.convert(arguments, DrilldownRequest)
@@ -167,7 +168,7 @@ class Calls:
     async def _filled(
         self, call: HostCall, tool: GatewayTool, arguments: dict[str, Any]
     ) -> dict[str, Any]:
-        """The arguments with the content of the handles in them. Raises `Refused`."""
+        """The arguments with handles replaced by their content. Raises `Refused`."""
         wanted = references(arguments)
         if not wanted:
             return arguments
@@ -230,7 +231,7 @@ class Calls:
         if item_id:
             item = msgspec.structs.replace(item, id=item_id)
         publishing = asyncio.create_task(self._log.keep(host, item))
-        await asyncio.sleep(0)  # it is on its way to the log while it is judged
+        await asyncio.sleep(0)  # it is written to the log while it is checked
         try:
             guard = await self._log.guard(host)
 
@@ -276,13 +277,14 @@ _NOT_KEPT = (
 
 
 def _of(logged: ContextItem, tool: GatewayTool) -> ContextItem:
-    """The call under the tool's id, with the version that it goes to."""
+    """The call with the tool's id and version."""
     metadata = {**logged.metadata, "tool_name": tool.id, "tool_hash": tool.hash}
     return msgspec.structs.replace(logged, metadata=metadata)
 
 
 def _passed_meta(meta: dict[str, Any] | None, call: HostCall) -> Any:
-    """What a host says besides, without what belongs to the wire between it and the gateway."""
+    """The host's metadata for the call, without the fields that belong to its connection with the
+    gateway."""
     kept = {
         key: value
         for key, value in (meta or {}).items()

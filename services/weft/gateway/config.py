@@ -1,4 +1,4 @@
-"""A gateway's configuration: its options, and its servers with the limits of each."""
+"""The gateway's configuration: its options, its servers, and each server's limits."""
 
 from __future__ import annotations
 
@@ -16,50 +16,51 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """The limits of one upstream server."""
 
     start_seconds: float = 30.0
-    """Until it has introduced itself; `npx` may download it first."""
+    """From start to introduction; `npx` may have to download the server first."""
     call_seconds: float = 120.0
-    """Until it has answered a call."""
+    """For the answer to a call."""
     message_bytes: int = 64 << 20
-    """Of one message from it; more ends the connection."""
+    """Of one message from the server; a longer one ends the connection."""
     backoff_seconds: float = 60.0
-    """Most between two starts of one that keeps failing."""
+    """Longest pause before a server that keeps failing is started again."""
     idle_seconds: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """After its last call until it is ended; the next call starts it again. 0 leaves it running, as
-    one needs that keeps a state between calls."""
+    """Without a call, after which the server is ended; the next call starts it again. 0 keeps it
+    running, which a server with state between calls needs."""
     memory_bytes: Whole = 0
-    """Address space of each of its processes, as the three here for one that is started; 0 sets no
-    limit."""
+    """Address space of each of its processes. This limit and the two below apply to servers that
+    the gateway starts; 0 means no limit."""
     cpu_seconds: Whole = 0
-    """Of processor time of each of its processes, from its start on."""
+    """Processor time of each of its processes, since its start."""
     open_files: Whole = 0
-    """Of each of its processes, pipes and connections among them."""
+    """Open files of each of its processes, including pipes and connections."""
 
 
 class ClientCredentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The gateway's credentials for an authorization server."""
 
     issuer: str
-    """The authorization server. The secret goes to it alone, wherever the MCP server points."""
+    """The authorization server. The secret is sent only there, wherever the MCP server points."""
     client_id: str
     client_secret: str
     scope: str = ""
-    """Scopes to ask for, with spaces between them; empty leaves it to the server."""
+    """Scopes to ask for, separated by spaces; if empty, the server chooses."""
     secret_in: Literal["header", "body"] = "header"
-    """Where a request for a token carries the secret."""
+    """Where a token request carries the secret."""
 
 
 class SignInClient(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """As what the gateway signs a person in, where the authorization server registers no clients
-    by itself."""
+    """The client as which the gateway signs a person in, for authorization servers that do not
+    register clients themselves."""
 
     client_id: str
     client_secret: str = ""
     port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = 0
-    """Of `http://127.0.0.1:PORT/callback`, where the server was told that address; 0 is any."""
+    """The port of `http://127.0.0.1:PORT/callback`, if the client is registered with that address;
+    0 takes any."""
 
 
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One server as the file names it."""
+    """One server of the configuration file."""
 
     name: str
     transport: Literal["stdio", "http", "sse"]
@@ -71,46 +72,49 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     limits: Limits = Limits()
     sampling: bool = False
-    """Whether it may ask the host's model."""
+    """Whether the server may ask the host's model."""
     oauth: ClientCredentials | None = None
     sign_in: SignInClient | None = None
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The key `weft` of the file."""
+    """The file's key `weft`."""
 
     mode: Mode = "auto"
     auto_tools: int = 20
-    """`auto` searches from more tools than this on, …"""
+    """`auto` offers the search instead of the tools if there are more tools than this, …"""
     auto_tokens: int = 8_000
-    """… or where their schemas are longer than this."""
+    """… or if their schemas are longer than this."""
     searching_hosts: tuple[str, ...] = ("claude-code",)
-    """Names of hosts whose models search tools themselves: `auto` passes everything to them."""
+    """Names of hosts whose models search for tools themselves; for them `auto` passes all tools
+    on."""
     limit: int = 2_000
-    """Tokens of a result that a host's model sees at once."""
+    """Tokens of a result that a host's model sees at first."""
     find: int = 5
-    """Tools that a search gives, where the model does not say how many."""
+    """How many tools a search returns if the model does not say."""
     tools: dict[str, Rule] = {}
-    """Glob over `server:tool` → `allow`, `ask` or `deny`; the first match counts."""
+    """Glob over `server:tool` → `allow`, `ask` or `deny`. The first match counts."""
     handles: dict[str, bool] = {}
-    """Glob over `server:tool` → whether `{"$weft": …}` may stand in its arguments; else yes."""
+    """Glob over `server:tool` → whether `{"$weft": …}` is replaced in its arguments; by default it
+    is."""
     collisions: Literal["quarantine", "allow"] = "quarantine"
-    """What to do with a tool whose name another server's tool already has."""
+    """What to do with a tool whose name is already taken by another server's tool."""
     sampling: tuple[str, ...] = ()
     """Servers that may ask the host's model."""
     oauth: dict[str, ClientCredentials] = {}
-    """Server at an address → credentials; `${NAME}` stands in them for environment variables."""
+    """Server with an address → its credentials, in which `${NAME}` stands for an environment
+    variable."""
     sign_in: dict[str, SignInClient] = {}
-    """Server at an address → the client that signs people in there; variables as in `oauth`."""
+    """Server with an address → the client that signs people in there; variables as in `oauth`."""
     limits: Limits = Limits()
     servers: dict[str, Limits] = {}
-    """Server → limits of its own; what they do not say is as in `limits`."""
+    """Server → its own limits; values that are not given come from `limits`."""
     catalog: str = "gateway"
-    """The catalogue's name in the log."""
+    """The name of the tool catalogue in the log."""
 
 
 class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     servers: dict[str, ServerSpec]
     options: Options = Options()
     left_out: tuple[str, ...] = ()
-    """Servers of the file that are not connected, each with the reason."""
+    """Servers of the file that are not connected, with the reason for each."""

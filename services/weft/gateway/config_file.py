@@ -1,8 +1,6 @@
-"""What people have already: the configuration file of an MCP host, read as the gateway's own.
-
-Claude Code's `.mcp.json`, `claude_desktop_config.json`, Cursor's and VS Code's `mcp.json` name
-their servers in two ways; options of the gateway itself stand under the key `weft`.
-"""
+"""Reads the configuration file of an MCP host as the gateway's own. Claude Code's `.mcp.json`,
+`claude_desktop_config.json`, and the `mcp.json` of Cursor and VS Code name their servers in two
+ways; the gateway's own options stand under the key `weft`."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ Credentials = TypeVar("Credentials", ClientCredentials, SignInClient)
 
 
 class _Entry(msgspec.Struct, kw_only=True):
-    """A server in any of the files; what hosts write besides is theirs."""
+    """A server in any of these files; other fields that hosts write are ignored."""
 
     type: str | None = None
     transport: str | None = None
@@ -45,7 +43,8 @@ class _Entry(msgspec.Struct, kw_only=True):
 
 
 def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> GatewayConfig:
-    """Raises `ConfigurationError` that names file, server, field and what to write."""
+    """Raises `ConfigurationError` that names the file, the server and the field, and says what to
+    write."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -59,7 +58,7 @@ def read_config(path: Path, environ: Mapping[str, str] = os.environ) -> GatewayC
 def config_from(
     text: str, source: str, environ: Mapping[str, str] = os.environ, folder: Path | None = None
 ) -> GatewayConfig:
-    """The configuration in a file's text; `folder` stands for the workspace."""
+    """The configuration in a file's text; `folder` is the workspace's."""
     try:
         content = json.loads(_without_comments(text))
     except ValueError as error:
@@ -169,11 +168,11 @@ class _Variables:
         self._folder = folder
 
     def filled(self, text: str) -> str:
-        """Raises `ValueError` for a variable that has no value."""
+        """Raises `ValueError` for a variable without a value."""
         return _VARIABLE.sub(lambda found: self._value(found["name"]), text)
 
     def filled_in(self, given: Credentials) -> Credentials:
-        """With the values in all fields."""
+        """The server with the variables in all its fields replaced."""
         fields = msgspec.structs.asdict(given)
         known = {key: self.filled(v) if isinstance(v, str) else v for key, v in fields.items()}
         return msgspec.convert(known, type(given))
@@ -200,6 +199,6 @@ _TRAILING = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
 
 
 def _without_comments(text: str) -> str:
-    """JSON as editors write it, without comments and commas before a closing bracket."""
+    """JSON as editors write it: comments and trailing commas are removed."""
     kept = _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)
     return _TRAILING.sub(lambda found: found[0] if found[0][0] == '"' else "", kept)

@@ -1,5 +1,6 @@
-"""The weft behind a gateway: the one that runs, or one of its own in the data folder. Gateways that
-share a folder share it; when the one that started it ends, another takes it over on its port."""
+"""The weft behind a gateway: one that runs already, or one that the gateway starts in its data
+folder. Gateways of one folder share it. When the gateway that started it ends, another one takes
+over, on the same port."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from weft_schemas.errors import Forbidden, Unavailable, WeftError
 from weft_schemas.policy import ContextPolicy
 
 PROCESSES = {"firewall": 1, "memory": 1, "indexer": 1, "compiler": 1}
-"""Of a weft that a gateway starts: what results, handles and memory need."""
+"""The services of a weft that a gateway starts: what results, handles and memory need."""
 _LOOK_SECONDS = 0.5
 _TRY_SECONDS = 1.0
 _START_SECONDS = 60.0
@@ -33,8 +34,8 @@ _log = logging.getLogger(__name__)
 
 
 class GatewayDeployment:
-    """`async with Behind(settings, named=False) as weft:`; `named` where the settings say which
-    server to use, and no other will do."""
+    """`async with Behind(settings, named=False) as weft:`. With `named` the settings name a server,
+    and no other one is used."""
 
     def __init__(self, settings: Settings, *, named: bool) -> None:
         self.settings = settings
@@ -75,11 +76,11 @@ class GatewayDeployment:
         await self._open.aclose()
 
     def session_after(self, session: str) -> str:
-        """The name under which a session continues: a new one if it was erased."""
+        """The name under which a session continues: a new one if the session was erased."""
         return self._erasures.session_after(session)
 
     def policy(self, session: str) -> tuple[int, ContextPolicy]:
-        """The policy in force, kept up to date, and its version."""
+        """The policy in force and its version, kept up to date."""
         if self._policies is None:
             return 0, ContextPolicy()
         return self._policies.of(self.settings.tenant, session)
@@ -94,7 +95,7 @@ class GatewayDeployment:
 
 
 async def _is_weft(settings: Settings) -> bool:
-    """Whether a weft's log is at the settings' address."""
+    """Whether the log of a weft answers at the settings' address."""
     if not await _somebody_listens(settings.nats_url):
         return False
     try:
@@ -113,7 +114,7 @@ async def _is_weft(settings: Settings) -> bool:
 
 
 async def _somebody_listens(url: str) -> bool:
-    """Told at once; a client tries for a while."""
+    """A refused connection is reported at once; the client would retry for a while."""
     for one in url.split(","):
         place = urlsplit(one.strip())
         try:
@@ -127,7 +128,7 @@ async def _somebody_listens(url: str) -> bool:
 
 
 class _Keeper:
-    """Whoever holds the lock runs the weft of the folder; the others wait for the lock."""
+    """The gateway that holds the lock runs the folder's weft. The others wait for the lock."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -146,7 +147,7 @@ class _Keeper:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def address(self) -> str:
-        """Once it takes connections. Raises `Unavailable`."""
+        """Returns once the server takes connections. Raises `Unavailable`."""
         async with asyncio.timeout(_START_SECONDS):
             while not self._started.is_set():
                 if self._failed is not None:

@@ -1,5 +1,5 @@
-"""Which sessions were erased, followed in the log. A name that was erased is not free again: what
-is published to it is ignored, so its host goes on under another one."""
+"""Follows in the log which sessions were erased. An erased name cannot be used again, since what is
+published to it is ignored; its host continues under another name."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from weft_schemas.subjects import stored_filter
 
 
 class Erasures:
-    """Of one tenant."""
+    """The erased sessions of one tenant."""
 
     def __init__(self) -> None:
         self._sessions: set[str] = set()
 
     def session_after(self, session: str) -> str:
-        """The name that a session goes on under: its own, or the first with a number behind it
-        that was not erased, too."""
+        """The name under which a session continues: its own, or the first numbered one that was not
+        erased either."""
         name, number = session, 2
         while name in self._sessions:
             name, number = f"{session}-{number}", number + 1
         return name
 
     def take(self, record: LogRecord) -> None:
-        """Take in a record of the log; one that is no tombstone of a session is passed over."""
+        """Take in a record of the log; records other than a session's tombstone are skipped."""
         try:
             event = record.event()
         except InvalidInput:
@@ -43,7 +43,7 @@ class Erasures:
 
 @asynccontextmanager
 async def following_erasures(connection: Connection, tenant: str) -> AsyncIterator[Erasures]:
-    """All that the log tells now, and from then on each as it comes. Raises `Forbidden`."""
+    """All erasures in the log so far, then each new one as it comes. Raises `Forbidden`."""
     erasures = Erasures()
     subjects = stored_filter(tenant, TENANT_SESSION, event="erased")
     known = await identify(connection)

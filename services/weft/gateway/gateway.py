@@ -1,5 +1,5 @@
-"""One gateway's life: its servers, started to be learned and closed again, what is known of them
-kept in the folder, and the parts that hosts' requests go through."""
+"""The life of one gateway: it starts its servers once to learn what they offer, keeps that in its
+folder, and owns the parts that handle hosts' requests."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from weft.gateway.upstream import Upstream
 from weft_schemas.errors import WeftError
 
 AT_ONCE = 4
-"""Servers that are started at a time to be learned."""
+"""Servers that are started at the same time to learn what they offer."""
 _STATE_SECONDS = 1.0
-"""Between two looks at what a person approved, and two notes of how the servers are."""
+"""Between two checks for approvals, and two reports of the servers' state."""
 
 
 class Gateway:
@@ -59,10 +59,10 @@ class Gateway:
             self.background,
         )
         self.changed: Callable[[str], Awaitable[None]] = _nobody
-        """Told `tools`, `prompts` or `resources` when what is offered has changed."""
+        """Called with `tools`, `prompts` or `resources` when what is offered has changed."""
         self.notified: Callable[[Upstream, types.ServerNotification], Awaitable[None]] = _unheard
         self.address = ""
-        """Where it serves HTTP; empty for stdio."""
+        """The address for HTTP; empty for stdio."""
         self._source = source
         self._folder = folder
         self.upstreams |= {name: self._upstream(spec) for name, spec in config.servers.items()}
@@ -93,7 +93,7 @@ class Gateway:
         )
 
     async def _learn(self, upstreams: list[Upstream]) -> None:
-        """Start what was never seen before, a few at a time."""
+        """Start the servers that were never seen before, a few at a time."""
         turns = asyncio.Semaphore(AT_ONCE)
 
         async def one(upstream: Upstream) -> None:
@@ -106,7 +106,7 @@ class Gateway:
         self._keep_state()
 
     async def _learned(self, upstream: Upstream) -> None:
-        """A server says something else of itself than before."""
+        """A server's description of itself has changed."""
         assert upstream.manifest is not None
         self._folder.keep_manifest(upstream.name, upstream.manifest)
         if self._refresh():
@@ -124,7 +124,7 @@ class Gateway:
         return has_changed
 
     async def _watch_folder(self) -> None:
-        """A person may approve tools and sign in while the gateway runs, and look at how it is."""
+        """While the gateway runs, a person may approve tools, sign in, or ask for its state."""
         known, signed_in = self._folder.stamp(), self._sign_ins()
         while True:
             self._keep_state()
@@ -140,7 +140,7 @@ class Gateway:
                 known = self._folder.stamp()
 
     def _sign_ins(self) -> dict[str, float]:
-        """Server → when somebody signed in to it, or its tokens were renewed."""
+        """Server → when somebody signed in to it, or its tokens were last renewed."""
         found = {}
         for name, one in self.upstreams.items():
             with contextlib.suppress(OSError):
@@ -148,7 +148,7 @@ class Gateway:
         return found
 
     def _try_again(self, upstreams: list[Upstream]) -> None:
-        """What could not be reached without a sign-in."""
+        """The servers that could not be reached without a sign-in."""
         for one in upstreams:
             one.try_again()
         self.background.spawn(self._learn([one for one in upstreams if one.manifest is None]))

@@ -1,8 +1,7 @@
-"""What a handle stands for: from memory where it was made here a moment ago, else from the log, so
-that a handle outlives the gateway and is good for every host of its tenant.
-
-Memory only spares the way: it serves what the log still holds and the policy in force shows as it
-is. Everything else is the service's to judge."""
+"""Resolves handles: from memory if this gateway made them a moment ago, else from the log. So a
+handle outlives the gateway, and any host of the tenant can use it. Memory only saves time: it
+serves what the log still holds and the policy in force shows unchanged; the service decides
+everything else."""
 
 from __future__ import annotations
 
@@ -33,25 +32,25 @@ from weft_schemas.status import StatusReply, StatusRequest
 from weft_schemas.subjects import stored_filter
 
 KEPT_BYTES = 64 << 20
-"""Of raw results that are remembered; the others come from the log."""
+"""Raw results that are remembered; others come from the log."""
 WAIT_SECONDS = 20.0
-"""For services that start, and for the envelope of a result that has just come."""
+"""For services that are starting, and for the envelope of a result that has just arrived."""
 CONFIRM_SECONDS = 3.0
-"""For the log's firewall to tell the handle of a result."""
+"""For the log's firewall to report the handle of a result."""
 AGAIN_SECONDS = 60.0
-"""After it did not, until it is waited for again."""
+"""After it did not, before it is asked again."""
 _LOOK_SECONDS = 0.1
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A result of this gateway's."""
+    """A result that this gateway received."""
 
     item: ContextItem
     session: str
     sequence: int
     envelope: ResultEnvelope
     guard: Guard
-    """That the envelope was made under."""
+    """The rules under which the envelope was made."""
 
 
 class Handles:
@@ -62,8 +61,8 @@ class Handles:
         guard: Callable[[str], Guard],
         is_own: bool,
     ) -> None:
-        """`policy` and `guard` are those in force in a session; `is_own` where the gateway is known
-        to have the deployment's secret."""
+        """`policy` and `guard` return those in force for a session. `is_own` says whether the
+        gateway is known to have the deployment's secret."""
         self.is_own = is_own
         self._not_before = 0.0
         self._client = client
@@ -73,7 +72,7 @@ class Handles:
         self._bytes = 0
 
     def remember(self, handle: str, known: Known) -> None:
-        """Keep a result until others push it out."""
+        """Remember a result until newer ones replace it."""
         if not self.is_own:
             return
         self._forget(handle)
@@ -88,16 +87,16 @@ class Handles:
             self._bytes -= len(gone.item.text)
 
     async def confirmed(self, session: str, item_id: str, after: int, handle: str) -> str:
-        """The handle that the log's firewall gives a result. It is the same where the gateway has
-        the deployment's secret, which is found out once; without it, nothing is known here, and
-        handles are looked up in the log."""
+        """The handle that the log's firewall gives a result. The gateway computes the same one if
+        it has the deployment's secret, which is checked once; without the secret, nothing is
+        answered from memory."""
         now = asyncio.get_running_loop().time()
         if self.is_own or now < self._not_before:
             return handle
         try:
             async with asyncio.timeout(CONFIRM_SECONDS):
                 told = await self._told(session, item_id, after)
-        except (TimeoutError, WeftError):  # no firewall works now
+        except (TimeoutError, WeftError):  # no firewall is running
             self._not_before = now + AGAIN_SECONDS
             return handle
         self.is_own = told == handle
@@ -113,7 +112,7 @@ class Handles:
             await asyncio.sleep(_LOOK_SECONDS / 10)
 
     async def look(self, request: DrilldownRequest) -> DrilldownReply:
-        """A slice. Raises `NotFound`, `InvalidInput`, `Unavailable`."""
+        """A slice of a result. Raises `NotFound`, `InvalidInput`, `Unavailable`."""
         known = await self._in_force(request.handle)
         if known is None:
             return await self._drilled(request)
@@ -144,7 +143,7 @@ class Handles:
         )
 
     async def _in_force(self, handle: str) -> Known | None:
-        """What is remembered, as it may be shown now; None where the service has to judge."""
+        """The remembered result as it may be shown now; None if the service has to decide."""
         known = self._known.get(handle)
         if known is None:
             return None
@@ -154,13 +153,13 @@ class Handles:
         except NotFound:  # erased, or trimmed
             self._forget(handle)
             return None
-        except Forbidden:  # this credential cannot tell
+        except Forbidden:  # these credentials cannot tell
             return None
         known = await asyncio.to_thread(self._judged, known, level)
         return known if self._is_shown(known) else None
 
     async def _level(self, known: Known) -> Sensitivity:
-        """With what classifiers said since."""
+        """The envelope with the sensitivity that classifiers have set since."""
         level = known.envelope.sensitivity
         subjects = stored_filter(self._client.tenant, known.session, "out", "sensitivity")
         connection = self._client.connection
@@ -174,7 +173,7 @@ class Handles:
         return level
 
     def _judged(self, known: Known, level: Sensitivity) -> Known:
-        """Under the rules that are in force in its session now."""
+        """Whether it was made under the rules that are in force for its session now."""
         guard, envelope = self._guard(known.session), known.envelope
         if guard.rules != known.guard.rules:
             envelope = envelope_of(known.item, known.session, guard)
@@ -184,17 +183,15 @@ class Handles:
         return msgspec.structs.replace(known, envelope=envelope, guard=guard)
 
     def _is_shown(self, known: Known) -> bool:
-        """Whether the policy in force in its session neither drops nor redacts it."""
+        """Whether the policy in force for its session neither drops nor redacts it."""
         policy = self._policy(known.session)
         action = action_on(policy.firewall, known.envelope.signals)
         is_sensitive = known.envelope.sensitivity.reaches(policy.sensitivity_floor)
         return not is_sensitive and action not in (SignalAction.DROP, SignalAction.REDACT)
 
     async def whole(self, handle: str) -> tuple[str, Sensitivity]:
-        """All that a handle stands for as it may be handed on, and how sensitive it is.
-
-        Raises `NotFound`, `Forbidden` where only a summary may be shown, `Unavailable`.
-        """
+        """The whole text that a handle stands for, as it may be passed on, and its sensitivity.
+        Raises `NotFound`, `Unavailable`, and `Forbidden` if only a summary may be shown."""
         known = await self._in_force(handle) or await self._logged(handle)
         if not self._is_shown(known):
             raise Forbidden(
@@ -210,7 +207,7 @@ class Handles:
         return _meant(text), known.envelope.sensitivity
 
     async def _logged(self, handle: str) -> Known:
-        """From the log, with the envelope made again under the rules in force."""
+        """From the log, with the envelope made anew under the rules in force."""
         reply = await self._drilled(DrilldownRequest(handle, max_tokens=1))
         client = self._client
         asked = StatusRequest(ids=(reply.item_id,))
@@ -230,11 +227,11 @@ class Handles:
         envelope = await asyncio.to_thread(envelope_of, item, reply.session, guard)
         known = Known(item, reply.session, sequence, envelope, guard)
         known = self._judged(known, reply.sensitivity)
-        self.remember(handle, known)  # only where handles are its own
+        self.remember(handle, known)  # only if the gateway makes the same handles
         return known
 
     async def _drilled(self, request: DrilldownRequest) -> DrilldownReply:
-        """By the service; waits for one that starts, or has not folded yet what the log holds."""
+        """Ask the service; waits while it starts, or until it has read what the log holds."""
         client, loop = self._client, asyncio.get_running_loop()
         deadline = loop.time() + WAIT_SECONDS
         newest = await last_sequence(client.connection)
@@ -253,6 +250,6 @@ class Handles:
 
 
 def _meant(text: str) -> str:
-    """What stood in a container, where the result was one of several blocks."""
+    """The text inside a container, if the result had several blocks."""
     inside = unwrap(text, Bounds().depth)
     return "\n".join((*inside.texts, *inside.other)) if inside is not None else text

@@ -1,5 +1,5 @@
-"""What hosts want to hear of a server beside its answers, told to the server in the way of its
-protocol, and again whenever it is started anew."""
+"""What hosts want to hear from a server besides its answers: the server is asked for it in the way
+of its protocol, and again whenever it is restarted."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 AGAIN_SECONDS = 1.0
-"""Between two tries to listen to a server that ends its stream."""
+"""Before a server that ended its stream is listened to again."""
 
 
 class Hearing:
     def __init__(self) -> None:
         self.resources: set[str] = set()
-        """Addresses of those that hosts want to hear of."""
+        """Addresses of the resources that hosts want to hear about."""
         self.log_level = ""
-        """The least that any host wants to hear of its log."""
+        """The lowest level of log messages that any host wants."""
         self._changed = asyncio.Event()
 
     async def subscribe(self, client: Client, uri: str, wanted: bool) -> None:
-        """Hear of a resource's changes, or no more."""
+        """Subscribe to a resource's changes, or unsubscribe."""
         (self.resources.add if wanted else self.resources.discard)(uri)
         self._changed.set()
         if not is_modern(client):
             await _subscribe(client, uri, wanted)
 
     async def log_at(self, client: Client | None, level: str) -> None:
-        """How much it shall log: now where it runs, and whenever it is started again."""
+        """Set its level of log messages: now if it runs, and at each later start."""
         self.log_level = level
         if client is not None:
             await self._tell_level(client)
 
     async def begin(self, client: Client) -> None:
-        """Tell a server of the handshake era that was just started; the others are listened to."""
+        """Tell a handshake-era server that was just started; servers of the current protocol are
+        listened to."""
         await self._tell_level(client)
         if not is_modern(client):
             for uri in sorted(self.resources):
-                with contextlib.suppress(MCPError):  # it may have it no more
+                with contextlib.suppress(MCPError):  # the resource may be gone
                     await _subscribe(client, uri, True)
 
     @asynccontextmanager
     async def listening(self, client: Client) -> AsyncIterator[None]:
-        """Servers of the current protocol say what changes only to who listens; of them the
-        notifications come as those of the others do."""
+        """Servers of the current protocol report changes only to listeners; their notifications are
+        handled like those of other servers."""
         if not is_modern(client):
             yield
             return
@@ -62,12 +63,12 @@ class Hearing:
             await asyncio.gather(task, return_exceptions=True)
 
     async def _tell_level(self, client: Client) -> None:
-        """Servers of the handshake era are told; the others by each request."""
+        """Handshake-era servers are told; the others learn the level from each request."""
         able = client.server_capabilities
         if not self.log_level or is_modern(client) or able is None or able.logging is None:
             return
         params = types.SetLevelRequestParams.model_validate({"level": self.log_level})
-        with contextlib.suppress(MCPError):  # it goes on with what it logs
+        with contextlib.suppress(MCPError):  # it keeps its level
             await client.session.send_request(
                 types.SetLevelRequest(params=params), types.EmptyResult
             )
@@ -85,7 +86,7 @@ class Hearing:
                 ) as events:
 
                     async def drain(events: Any = events) -> None:
-                        async for _ in events:  # the message handler has them, too
+                        async for _ in events:  # the message handler gets them, too
                             pass
 
                     draining = asyncio.create_task(drain())

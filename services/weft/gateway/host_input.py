@@ -1,5 +1,5 @@
-"""What a host writes on stdin, line by line, read by a thread that the process does not wait for:
-the SDK's own would hold up SIGTERM and Ctrl-C until the host's next line."""
+"""Reads what a host writes on stdin, line by line, in a thread that the process does not wait for.
+The SDK's own reader would delay SIGTERM and Ctrl-C until the host's next line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class HostInput:
     """`stdio_server(stdin=HostInput())`"""
 
     def __init__(self) -> None:
-        # Of its own: what else runs in this process, and what it starts, reads nothing of the host.
+        # A descriptor of its own, so that nothing else in this process or its children reads the
+        # host's input.
         self._file = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)

@@ -1,5 +1,5 @@
-"""What hosts do, in the log: their items published, the rules that are in force in their sessions,
-the handles of what they were given."""
+"""The log as a host's requests use it: items are published, the rules in force for a session looked
+up, and handles made for results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class HostLog:
-    """Usable at once; who needs the log waits until it is open."""
+    """Usable at once; methods that need the log wait until it is open."""
 
     def __init__(self, deployment: GatewayDeployment) -> None:
         self._opening = deployment
@@ -28,7 +28,7 @@ class HostLog:
         self._handles: Handles | None = None
 
     def open(self) -> None:
-        """Begin to open it."""
+        """Begin to open the log."""
         self._opened = asyncio.get_running_loop().create_future()
         self._owner = asyncio.create_task(self._own())
 
@@ -37,28 +37,28 @@ class HostLog:
         await asyncio.gather(self._owner, return_exceptions=True)
 
     async def deployment(self) -> GatewayDeployment:
-        """The weft of the log, once it is there. Raises `Unavailable`."""
+        """The weft, once it can be reached. Raises `Unavailable`."""
         return await asyncio.shield(self._opened)
 
     @property
     def address(self) -> str:
-        """Of the log; empty until it is open."""
+        """The log's address; empty until it is open."""
         is_open = self._opened.done() and not self._opened.exception()
         return self._opened.result().settings.nats_url if is_open else ""
 
     def session_after(self, session: str) -> str:
-        """The name under which a host's session continues: a new one if it was erased."""
+        """The name under which a host's session continues: a new one if the session was erased."""
         is_open = self._opened.done() and not self._opened.exception()
         return self._opened.result().session_after(session) if is_open else session
 
     async def publish(self, host: Host, *items: ContextItem) -> int:
-        """The sequence of the last. Raises what `Client.publish` raises."""
+        """Publish items; returns the last one's sequence. Raises what `Client.publish` raises."""
         deployment = await self.deployment()
         return (await deployment.client.publish(host.session, items)).sequence
 
     async def keep(self, host: Host, item: ContextItem) -> int | None:
-        """A result's place in the log; None where the log is away. What was done is done, and the
-        model has to know of it."""
+        """Publish a result; returns its place in the log, or None if the log cannot be reached: the
+        call was made, and the model has to learn its result."""
         try:
             return await self.publish(host, item)
         except WeftError as error:
@@ -66,12 +66,12 @@ class HostLog:
             return None
 
     async def record(self, host: Host, name: str, arguments: dict[str, Any], said: str) -> None:
-        """Log a request that is no call of a tool: a list, a resource, a prompt."""
+        """Log a request other than a tool call: a list, a resource, a prompt."""
         call = call_item(name, arguments, host.name)
         await self.publish(host, call, result_item(call, said))
 
     async def guard(self, host: Host) -> Guard:
-        """The policy that applies to results of a host's session now."""
+        """The policy that applies now to results in a host's session."""
         return _guard(await self.deployment(), host.session)
 
     async def handles(self) -> Handles:
@@ -86,7 +86,7 @@ class HostLog:
         return self._handles
 
     async def _own(self) -> None:
-        """Opens the deployment, and closes it, in one task."""
+        """Opens the deployment, and closes it, in one and the same task."""
         try:
             async with self._opening as deployment:
                 self._opened.set_result(deployment)

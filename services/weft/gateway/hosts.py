@@ -1,10 +1,7 @@
-"""The other side of a gateway: hosts, what each of them can do, and how an upstream's question gets
-to the one whose call is on the way.
-
-A host of the handshake era is asked by a request of its own. One of the current protocol gets the
-question as the result of its call, and gives the answer with the call once more: the call waits
-here meanwhile.
-"""
+"""The hosts of a gateway, what each of them can do, and how an upstream's question reaches the host
+whose call is running. A handshake-era host is asked by a request. A host of the current protocol
+gets the question as its call's result and repeats the call with the answer; meanwhile the call
+waits here."""
 
 from __future__ import annotations
 
@@ -27,38 +24,38 @@ from weft.gateway.task_protocol import TASKS
 from weft_schemas.ids import digest
 
 SESSION_META = "weft/session"
-"""In a request's `_meta`: the log's session that it belongs to."""
+"""In a request's `_meta`: the session in the log."""
 SESSION_HEADER = "weft-session"
 LIMIT_META = "weft/limit"
-"""In a request's `_meta`: tokens of a result that the host wants to see at once."""
+"""In a request's `_meta`: how many tokens of a result the host wants to see at first."""
 MOST_HOSTS = 256
 WAITING_SECONDS = 600.0
-"""How long a call waits for its host's answer to a question."""
+"""How long a call waits for its host to answer a question."""
 LOG_LEVEL_META = "io.modelcontextprotocol/logLevel"
 
 Context = ServerRequestContext[Any, Any]
 
 
 class Host:
-    """One host, as long as it is known."""
+    """One host, while it is known."""
 
     def __init__(self, session: str, name: str, is_modern: bool) -> None:
         self.session = session
         self.name = name
         self.is_modern = is_modern
         self.sender: ServerSession | None = None
-        """Where notifications go that belong to no request."""
+        """Where notifications are sent that belong to no request."""
         self.subscribed: set[str] = set()
         self.log_level = ""
-        """The least that it wants to hear of servers' logs; without one, what they choose."""
+        """The lowest level of log messages that it wants; None leaves it to the servers."""
 
     def hears(self, level: str) -> bool:
-        """Whether it wants log messages of a level."""
+        """Whether it wants log messages of this level."""
         return not self.log_level or is_as_high(level, self.log_level)
 
 
 class HostCall:
-    """One request of a host's while it is worked on."""
+    """One request of a host, while it is being handled."""
 
     def __init__(self, host: Host, context: Context) -> None:
         self.host = host
@@ -67,7 +64,7 @@ class HostCall:
         self.answers: dict[str, asyncio.Future[types.InputResponse]] = {}
 
     async def ask(self, request: types.InputRequest) -> Any:
-        """The host's answer, or why there is none."""
+        """Ask the host. Returns its answer, or why there is none."""
         if not self.can(request):
             text = f"the host does not answer {request.method}"
             return types.ErrorData(code=types.INVALID_REQUEST, message=text)
@@ -84,7 +81,7 @@ class HostCall:
             return error.error
 
     def can(self, request: types.InputRequest) -> bool:
-        """Whether the host said that it answers this."""
+        """Whether the host declared that it can answer this."""
         able = self.context.session.client_capabilities
         if able is None:
             return False
@@ -96,27 +93,27 @@ class HostCall:
 
     @property
     def takes_tasks(self) -> bool:
-        """Whether the host said that a call may be answered by a task."""
+        """Whether the host declared that it accepts a task in place of a result."""
         able = self.context.session.client_capabilities
         return self.host.is_modern and TASKS in ((able and able.extensions) or {})
 
     @property
     def log_level(self) -> str:
-        """The least that is to be heard of servers' logs; of the current protocol each request
-        says so, and wants none without it."""
+        """The lowest level of log messages to ask servers for. In the current protocol each request
+        names it, and without one none are wanted."""
         if not self.host.is_modern:
             return self.host.log_level
         wanted = (self.context.meta or {}).get(LOG_LEVEL_META)
         return wanted if wanted in LEVELS else ""
 
     def hears(self, level: str) -> bool:
-        """Whether this request of the current protocol asked for log messages of a level."""
+        """Whether this request, in the current protocol, asked for log messages of a level."""
         wanted = self.log_level
         return bool(wanted) and is_as_high(level, wanted)
 
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""Of log messages, the least important first."""
+"""Levels of log messages, the least important first."""
 
 
 def is_as_high(level: str, other: str) -> bool:
@@ -129,17 +126,17 @@ _ANSWERS: dict[type, Any] = {
     types.CreateMessageRequest: types.CreateMessageResult,
 }
 current: ContextVar[HostCall | None] = ContextVar("weft_gateway_call", default=None)
-"""The request that runs here."""
+"""The request that is handled in this context."""
 
 
 class Hosts:
-    """All that are known, the latest last."""
+    """All known hosts, the latest last."""
 
     def __init__(
         self, session: str = "", session_after: Callable[[str], str] = lambda session: session
     ) -> None:
-        """`session` names the log's session of a host that does not say; else one is made.
-        `session_after` tells under which name a session goes on."""
+        """`session` is the log's session for hosts that do not name one; without it one is made.
+        `session_after` returns the name under which a session continues."""
         self._session = session
         self._session_after = session_after
         self._run = secrets.token_hex(4)
@@ -150,7 +147,7 @@ class Hosts:
 
     @property
     def log_level(self) -> str:
-        """The least that any host of the handshake era wants to hear; empty where none said so."""
+        """The lowest level that any handshake-era host wants; empty if none named one."""
         wanted = [host.log_level for host in self if host.log_level]
         return min(wanted, key=LEVELS.index, default="")
 
@@ -181,7 +178,7 @@ class Hosts:
 
 
 class PendingCalls:
-    """Calls of hosts of the current protocol that wait for the host's answer."""
+    """Calls of hosts of the current protocol that wait for the host's answer to a question."""
 
     def __init__(self) -> None:
         self._calls: dict[str, tuple[HostCall, asyncio.Task[Any]]] = {}
@@ -193,7 +190,7 @@ class PendingCalls:
         responses: types.InputResponses | None,
         state: str | None,
     ) -> Any:
-        """The result of `work`, or the question that it waits for. With `state` it continues an
+        """The result of `work`, or the question that it waits for. With `state`, it continues an
         earlier request of the same host."""
         if not call.host.is_modern:
             return await work()

@@ -1,4 +1,4 @@
-"""Servers at an address: Streamable HTTP and the older SSE, with a bound on each answer."""
+"""Servers that have an address: Streamable HTTP and the older SSE, with a limit on each answer."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
-    """Ends an answer that is too long; event streams have no end and are bounded by event. Of a
-    session that a server does not know any more the status is told alone: what a server writes
-    beside it differs, and the SDK would take it for the answer."""
+    """Ends an answer that is too long. Event streams have no end; their events are limited instead.
+    If a server does not know the session any more, only the status is passed on: servers write
+    different texts beside it, and the SDK would take them for the answer."""
 
     def __init__(self, spec: ServerSpec) -> None:
         super().__init__()
@@ -44,12 +44,12 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
         self._url = httpx2.URL(spec.url)
         self._most = spec.limits.message_bytes
         self.fault = ""
-        """Why the server does not let the gateway in, if it does not."""
+        """Why the server refuses the gateway, if it does."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
         is_json = request.headers.get("content-type") == "application/json"
-        if request.url == self._url or is_json:  # and not what an authorization server is asked
+        if request.url == self._url or is_json:  # not questions to an authorization server
             is_refused = response.status_code in (401, 403)
             self.fault = _NOT_LET_IN.format(response.status_code, self._name) if is_refused else ""
         if response.status_code == 404 and "mcp-session-id" in request.headers:
@@ -69,12 +69,12 @@ _NOT_LET_IN = (
 def http_server(
     spec: ServerSpec, auth: httpx2.Auth | None
 ) -> AbstractAsyncContextManager[TransportStreams]:
-    """A transport for the SDK's client, with the headers of the configuration."""
+    """A transport for the SDK's client, with the configured headers."""
     return _Sse(spec, auth) if spec.transport == "sse" else _Streamable(spec, auth)
 
 
 class _AtAddress:
-    """What the SDK's two transports over HTTP share here."""
+    """The common part of the SDK's two transports over HTTP."""
 
     def __init__(self, spec: ServerSpec, auth: httpx2.Auth | None) -> None:
         self._spec = spec
@@ -83,7 +83,7 @@ class _AtAddress:
 
     @property
     def fault(self) -> str:
-        """Why the server does not let the gateway in, if it does not."""
+        """Why the server refuses the gateway, if it does."""
         return getattr(self._auth, "fault", "") or self._transport.fault
 
 
@@ -91,7 +91,8 @@ class _Sse(_AtAddress):
     def __init__(self, spec: ServerSpec, auth: httpx2.Auth | None) -> None:
         super().__init__(spec, auth)
         self.lost = asyncio.Event()
-        """A message did not arrive: the SDK's transport sends none after it, and says nothing."""
+        """A message could not be delivered. The SDK's transport sends no other after it, and
+        reports nothing."""
 
     async def __aenter__(self) -> TransportStreams:
         self._streams = sse_client(
@@ -118,7 +119,7 @@ class _Sse(_AtAddress):
 
 
 class _Sending(httpx2.AsyncClient):
-    """Tells when a message did not arrive."""
+    """Reports messages that could not be delivered."""
 
     def __init__(self, lost: asyncio.Event, **options: Any) -> None:
         super().__init__(**options)

@@ -1,4 +1,4 @@
-"""When a server has been idle for so long that it is ended: it works on no call and on no task."""
+"""When a server counts as idle, so that it can be ended: it is handling no call and no task."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from contextlib import contextmanager
 
 class Idleness:
     def __init__(self, most: float) -> None:
-        """`most` are the seconds after its last call until it is ended; 0 is never."""
+        """`most`: seconds after its last call until it is ended; 0 means never."""
         self._most = most
         self._calls = 0
-        """On the way."""
+        """Calls that are running."""
         self._last_used = 0.0
         self._tasks: dict[str, float] = {}
-        """That it works on, until when each is good."""
+        """Tasks that it works on → until when each is kept."""
 
     def begin(self) -> None:
-        """It was started now."""
+        """It has just been started."""
         self._last_used = _now()
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """While it is called."""
+        """Around a call to it."""
         self._calls += 1
         try:
             yield
@@ -33,7 +33,7 @@ class Idleness:
             self._last_used = _now()
 
     def keep_for(self, task: str, ttl_ms: int | None) -> None:
-        """It works on a task, which is good for so many milliseconds, or for ever."""
+        """It works on a task, which it keeps for so many milliseconds, or for ever."""
         self._tasks[task] = math.inf if ttl_ms is None else _now() + ttl_ms / 1_000
 
     def keep_no_more(self, task: str) -> None:
@@ -41,7 +41,7 @@ class Idleness:
         self._tasks.pop(task, None)
 
     def left(self) -> float | None:
-        """Seconds until it is ended; None where it never is."""
+        """Seconds until it is ended; None if it never is."""
         if not self._most:
             return None
         now = _now()

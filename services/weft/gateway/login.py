@@ -1,4 +1,4 @@
-"""`weft gateway login`: one connection to a server, in which a person signs in."""
+"""`weft gateway login`: one connection to a server, for a person to sign in."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from weft_schemas.errors import ConfigurationError, Unavailable
 
 
 async def signed_in(spec: ServerSpec, path: Path, show: Callable[[str], Awaitable[None]]) -> bool:
-    """Have a person sign in to a server; `show` gets the address to open, `path` what comes of it.
-    Whether the server asked for it. Raises `Unavailable` with the reason where it came to nothing.
-    """
+    """Let a person sign in to a server. `show` is called with the address to open; the result is
+    stored at `path`. Returns whether the server asked for a sign-in. Raises `Unavailable` with the
+    reason if it failed."""
     port = spec.sign_in.port if spec.sign_in is not None else 0
     try:
         async with Redirect(show, port) as redirect:

@@ -1,4 +1,5 @@
-"""What a server said of itself when it last ran: enough to offer its tools before it is started."""
+"""What a server said about itself when it last ran, so that its tools can be offered before it is
+started."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from weft_schemas.ids import digest
 
 MOST_PAGES = 1_000
 MOST_LISTED = 20_000
-"""Of one kind: a server that lists without end is ended."""
+"""Entries of one kind; a server that lists more without end is ended."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -28,7 +29,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Entries are as the protocol writes them."""
 
     spec: str
-    """Digest of what starts the server: with another one it may be another server."""
+    """Digest of how the server is started: with another command it may be another server."""
     name: str = ""
     version: str = ""
     protocol: str = ""
@@ -46,13 +47,14 @@ def read(kind: type[Model], entries: tuple[dict[str, Any], ...]) -> list[Model]:
 
 
 def spec_digest(spec: ServerSpec) -> str:
-    """Of command, arguments and address; secrets of its environment and headers do not count."""
+    """Of the command, its arguments and the address; secrets in the environment and headers do not
+    count."""
     return digest("spec", spec.transport, spec.command, *spec.args, spec.cwd or "", spec.url)[:16]
 
 
 async def learned(client: Client, spec: ServerSpec) -> Manifest:
-    """Everything that a connected server lists. Raises `Unavailable` for one that lists without
-    end, and what the connection raises."""
+    """Everything that a connected server lists. Raises `Unavailable` if a list has no end, and what
+    the connection raises."""
     can = client.server_capabilities or ServerCapabilities()
     tools = await _all(client.list_tools, "tools") if can.tools else []
     resources = await _all(client.list_resources, "resources") if can.resources else []

@@ -1,6 +1,6 @@
-"""What servers say, without secrets and hidden characters: a text, JSON, or one of the protocol's
-models as a whole, since a secret may stand in each of its fields: `_meta`, titles, addresses. Pure.
-"""
+"""Removes secrets and hidden characters from what servers say: from a text, from JSON, or from a
+whole model of the protocol, since every field may hold a secret: `_meta`, titles, addresses.
+Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from weft.firewall.scan import scan
 from weft_schemas.policy import FirewallRules
 
 _TO_FILES = ("content", "contents", "messages", "resource")
-"""Fields of the protocol that lead to images, recordings and files, …"""
+"""Fields of the protocol that contain images, recordings and files, …"""
 _FILES = ("data", "blob")
-"""… and those that hold them. They are not looked into."""
+"""… and the fields with their data, which is not scanned."""
 
 Model = TypeVar("Model", bound=BaseModel)
 Place = tuple[Any, ...]
@@ -28,7 +28,7 @@ Place = tuple[Any, ...]
 
 
 class Guard(msgspec.Struct, frozen=True):
-    """What is said is judged under: the same as the log's firewall has."""
+    """The rules for scanning: the same as the log's firewall has."""
 
     rules: FirewallRules
     key: bytes
@@ -38,14 +38,14 @@ class Guard(msgspec.Struct, frozen=True):
 
 
 def safe(text: str, guard: Guard) -> str:
-    """Any text of a server's without secrets and hidden characters."""
+    """A server's text without secrets and hidden characters."""
     raw = text.encode("utf-8", "surrogatepass")
     return scan(clean(raw).text, guard.rules, guard.key, Bounds().matches, raw).text
 
 
 def safe_value(value: Any, guard: Guard) -> Any:
-    """JSON without secrets in its strings: masked where they stand, and where a secret only shows
-    by its neighbours, the whole of it as one masked text. The same object where none is in it."""
+    """JSON with the secrets in its strings masked. If a secret can only be recognised by its
+    neighbours, all of it becomes one masked text. Without a secret, the same object is returned."""
     written = as_json(value)
     if safe(written, guard) == written:
         return value
@@ -55,7 +55,7 @@ def safe_value(value: Any, guard: Guard) -> Any:
 
 
 _MASK = re.compile(r"\[[a-z]+:[a-z0-9_]+:[0-9a-f]+\]")
-"""What stands for a secret in a text."""
+"""The mask for a secret in a text."""
 
 
 def _each(value: Any, guard: Guard, name: str = "") -> Any:
@@ -73,8 +73,8 @@ def _each(value: Any, guard: Guard, name: str = "") -> Any:
 
 
 def safe_model(model: Model, guard: Guard) -> Model | None:
-    """The model without secrets in any field, the same one where none is in it; None where it is
-    none any more without them."""
+    """The model without secrets in any field; the same object if it has none, and None if it is not
+    valid without them."""
     texts, files = without_files(dumped(model))
     shown = safe_value(texts, guard)
     if shown is texts:
@@ -86,7 +86,7 @@ def safe_model(model: Model, guard: Guard) -> Model | None:
 
 
 def safe_models(models: Sequence[Model], guard: Guard) -> list[Model]:
-    """A list's entries; one that cannot be told without its secrets is left out."""
+    """A list's entries; an entry that is not valid without its secrets is left out."""
     together = as_json([without_files(dumped(model))[0] for model in models])
     if safe(together, guard) == together:
         return list(models)
@@ -95,7 +95,7 @@ def safe_models(models: Sequence[Model], guard: Guard) -> list[Model]:
 
 
 def safe_block(block: ContentBlock, guard: Guard) -> ContentBlock:
-    """A part of a result or a prompt; of one that is none any more without its secrets, the rest as
+    """A part of a result or a prompt; if it is not valid without its secrets, its other content as
     text."""
     if isinstance(block, TextContent) and block.meta is None and block.annotations is None:
         return block.model_copy(update={"text": safe(block.text, guard)})
@@ -107,7 +107,7 @@ def safe_block(block: ContentBlock, guard: Guard) -> ContentBlock:
 
 
 def without_files(value: Any, place: Place = ()) -> tuple[Any, dict[Place, str]]:
-    """A model's JSON with images and files taken out, and these by their places."""
+    """A model's JSON without its images and files, and these by their places."""
     if isinstance(value, list):
         kept, files = list[Any](), dict[Place, str]()
         for number, held in enumerate(value):

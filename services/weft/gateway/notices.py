@@ -1,5 +1,5 @@
-"""What servers say unasked, to the hosts that want to hear it: lists that have changed, resources
-that have changed, log messages."""
+"""Passes servers' notifications on to the hosts that want them: changed lists, changed resources,
+log messages."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from weft.gateway.upstream import Upstream
 
 
 class Notices:
-    """To hosts of the handshake era at once, to the others by what they listen to."""
+    """Sends to handshake-era hosts at once, to others through their subscriptions."""
 
     def __init__(self, hosts: Hosts, log: HostLog, questions: Questions) -> None:
         self.bus = InMemorySubscriptionBus()
-        """The subscriptions of hosts that use the current protocol."""
+        """The subscriptions of hosts of the current protocol."""
         self._hosts = hosts
         self._log = log
         self._questions = questions
@@ -82,7 +82,7 @@ class Notices:
 
     async def _tell(self, host: Host, note: types.ServerNotification) -> None:
         if host.sender is not None:
-            with contextlib.suppress(Exception):  # it may have gone
+            with contextlib.suppress(Exception):  # the host may be gone
                 await host.sender.send_notification(note)
 
 

@@ -9,14 +9,15 @@ import mcp_types as types
 from mcp import MCPError
 
 PAGE = 500
-"""Entries of a list at once; further ones by its cursor."""
+"""Entries per page."""
 Entry = TypeVar("Entry")
 
 
 def paged(
     entries: Sequence[Entry], params: types.PaginatedRequestParams | None
 ) -> tuple[list[Entry], str | None]:
-    """A page of a list, and the cursor of the next. Raises `MCPError` for a cursor not of here."""
+    """A page of a list, and the next page's cursor. Raises `MCPError` for a cursor that the gateway
+    did not give."""
     start = 0
     if params is not None and params.cursor is not None:
         if not params.cursor.isdecimal() or int(params.cursor) > len(entries):

@@ -1,5 +1,5 @@
-"""The command of a server under the limits of its file. A shell sets them on itself and becomes the
-server, so no process of it is without them, and nothing runs between fork and exec."""
+"""Runs a server's command under its limits. A shell sets them for itself and then becomes the
+server, so all of its processes have them, and nothing runs between fork and exec."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from weft.gateway.config import Limits, ServerSpec
 
 _NAME = "weft-limits"
-"""What the shell calls itself where it says that it cannot set a limit."""
+"""The shell's name in its error message if it cannot set a limit."""
 
 
 def limited_command(spec: ServerSpec, environ: Mapping[str, str]) -> list[str]:
-    """Raises `FileNotFoundError` for a command that is not there, as starting it would."""
+    """Raises `FileNotFoundError` if there is no such command, as starting it would."""
     command = [spec.command, *spec.args]
     wanted = _settings(spec.limits)
     if not wanted:

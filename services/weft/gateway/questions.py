@@ -1,5 +1,5 @@
-"""What servers ask of the host while they work on its call: put to the one host that is meant,
-without secrets, and logged with its answer."""
+"""Questions of servers to the host whose call they are handling: stripped of secrets, put to that
+host alone, and logged with the answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Questions:
 
     @contextmanager
     def working(self, upstream: Upstream, call: HostCall) -> Iterator[None]:
-        """While a host's call is with a server, which may ask about it."""
+        """Around a host's call to a server, which may ask questions about it."""
         calls = self._on_the_way.setdefault(upstream.name, [])
         token = current.set(call)
         calls.append(call)
@@ -36,7 +36,7 @@ class Questions:
             current.reset(token)
 
     def calls_at(self, upstream: Upstream) -> list[HostCall]:
-        """The hosts' calls that are with a server now."""
+        """The hosts' calls that the server is handling."""
         return list(self._on_the_way.get(upstream.name, ()))
 
     async def asked(
@@ -64,7 +64,8 @@ class Questions:
         return answer
 
     def refused(self, upstream: Upstream, request: types.JSONRPCRequest) -> None:
-        """A question that the file does not let a server ask, into the log of those who call it."""
+        """Log a question that the configuration does not allow, for those who are calling the
+        server."""
         asked = call_item(f"{upstream.name}:{request.method}", request.params or {}, upstream.name)
         reason = f"server {upstream.name!r} may not ask the host's model by this gateway's file"
         hosts = {call.host.session: call.host for call in self.calls_at(upstream)}
@@ -72,7 +73,7 @@ class Questions:
             self._background.spawn(self._log.publish(host, asked, refusal_item(asked, reason)))
 
     def _meant(self, upstream: Upstream) -> HostCall | str:
-        """The call that a question belongs to, or why that is unknown."""
+        """The call that a question belongs to, or why it is not known."""
         calls = self.calls_at(upstream)
         if not calls:
             return "no host's call is on the way"

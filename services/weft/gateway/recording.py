@@ -1,5 +1,5 @@
-"""What a gateway writes into the log: each call with its arguments before it is made, each result
-raw before the host gets it, each refusal with its reason. Plain items of the host's session."""
+"""Items that the gateway publishes in the host's session: each call with its arguments before it is
+made, each raw result before the host gets it, each refusal with its reason."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import msgspec
 from weft_schemas.items import ContextItem, ItemKind, Sensitivity, is_deeper
 
 _MOST_ARGUMENTS = 64 * 1024
-"""Longest arguments, in bytes, that an item's metadata holds; longer ones are only in its
+"""Longest arguments, in bytes, that are kept in an item's metadata; longer ones stand only in its
 text."""
 _MOST_DEPTH = 48
 
 
 def new_id(kind: str) -> str:
-    """An item's id: in a session that several gateways may write into."""
+    """A new item's id; several gateways may publish in the session."""
     return f"{kind}-{secrets.token_hex(8)}"
 
 
@@ -51,7 +51,7 @@ def result_item(
 
 
 def refusal_item(call: ContextItem, reason: str) -> ContextItem:
-    """That a call was not made, and why."""
+    """A call that was not made, and why."""
     item = result_item(call, reason, is_error=True)
     return msgspec.structs.replace(item, metadata={**item.metadata, "refused": True})
 
@@ -59,12 +59,12 @@ def refusal_item(call: ContextItem, reason: str) -> ContextItem:
 def slice_item(
     call: ContextItem, text: str, handle: str, seal: str, level: Sensitivity
 ) -> ContextItem:
-    """A slice of a result: not firewalled again, with its source's sensitivity."""
+    """A slice of a result: not firewalled again, and as sensitive as its source."""
     item = result_item(call, text)
     metadata = {**item.metadata, "slice_of": handle, "slice_seal": seal}
     return msgspec.structs.replace(item, sensitivity=level, metadata=metadata)
 
 
 def encodable(text: str) -> str:
-    """Text that an event can hold: JSON may carry halves of characters."""
+    """The text without lone surrogates, which JSON may carry and an event may not."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text

@@ -1,5 +1,5 @@
-"""Where a browser comes back to after its user has signed in: an address of this machine alone, for
-as long as somebody waits for it (RFC 8252, section 7.3)."""
+"""The address that a browser returns to after its user has signed in: on this machine only, and
+only while somebody waits for it (RFC 8252, section 7.3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import AuthorizationCodeResult
 
 SIGN_IN_SECONDS = 300.0
-"""For the person in the browser."""
+"""What the person sees in the browser."""
 _HOST, _PATH = "127.0.0.1", "/callback"
 _REQUEST_SECONDS = 5.0
 _DONE = (
@@ -23,10 +23,10 @@ _DONE = (
 
 
 class Redirect:
-    """`async with Redirect(show) as redirect:`; `show` gets the address to open."""
+    """`async with Redirect(show) as redirect:`; `show` is called with the address to open."""
 
     def __init__(self, show: Callable[[str], Awaitable[None]], port: int = 0) -> None:
-        """With `port` 0 a free one is taken. Opening raises `OSError` for one that is not."""
+        """With `port` 0 a free port is taken. Opening raises `OSError` if the port is taken."""
         self._port = port
         self.send_to = show
 
@@ -41,7 +41,7 @@ class Redirect:
         await self._server.wait_closed()
 
     async def result(self) -> AuthorizationCodeResult:
-        """The browser's redirect. Raises `OAuthFlowError` for a refusal, and for nothing in
+        """The browser's redirect. Raises `OAuthFlowError` if it was refused, or did not come in
         time."""
         try:
             back = await asyncio.wait_for(asyncio.shield(self._back), SIGN_IN_SECONDS)
@@ -73,8 +73,7 @@ class Redirect:
 
 
 def _given(head: bytes) -> dict[str, str]:
-    """The parameters of the browser's request; empty for any other request, such as for an
-    icon."""
+    """The parameters of the browser's request; empty for other requests, such as for an icon."""
     method, _, rest = head.decode("latin-1").partition(" ")
     place = urlsplit(rest.split(" ", 1)[0])
     fields = {key: values[0] for key, values in parse_qs(place.query).items()}

@@ -1,4 +1,4 @@
-"""A call that is not made."""
+"""The error for a call that is not made."""
 
 
 class Refused(Exception):
@@ -6,5 +6,5 @@ class Refused(Exception):
 
 
 def misfit(tool: str, error: Exception) -> str:
-    """What a model is told of an answer that is not as the tool said that it would be."""
+    """What a model reads if an answer does not have the form that the tool declared."""
     return f"{tool} answered what does not fit its own description: {str(error)[:500]}"

@@ -1,4 +1,4 @@
-"""Resources, prompts and completions through the gateway: under their server's name, secrets
+"""Resources, prompts and completions of servers, under the server's name and with secrets
 masked."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from weft.gateway.tools import passed_names
 from weft.gateway.upstream import Upstream
 
 _LOGGED = 200_000
-"""Characters of a resource or prompt that the log keeps of one reading."""
+"""Characters of a resource or prompt that the log keeps per reading."""
 
 
 def resources(upstreams: Iterable[Upstream]) -> list[Resource]:
@@ -49,7 +49,8 @@ def templates(upstreams: Iterable[Upstream]) -> list[ResourceTemplate]:
 
 
 def prompts(upstreams: Iterable[Upstream]) -> dict[str, tuple[Upstream, str, Prompt]]:
-    """Name for hosts → server, its own name, and the prompt under the name for hosts."""
+    """Name that hosts see → server, the server's own name for the prompt, and the prompt as hosts
+    see it."""
     found = {
         f"{upstream.name}:{one.name}": (upstream, one)
         for upstream in upstreams
@@ -65,7 +66,7 @@ def prompts(upstreams: Iterable[Upstream]) -> dict[str, tuple[Upstream, str, Pro
 def safe_resource(
     result: types.ReadResourceResult, server: str, guard: Guard
 ) -> tuple[types.ReadResourceResult, str]:
-    """For the host, and what the log keeps of it."""
+    """What the host gets, and what the log keeps."""
     said: list[str] = []
     contents: list[Any] = []
     for one in result.contents:
@@ -90,7 +91,7 @@ def _safe_contents(contents: Any, guard: Guard) -> Any:
 def safe_prompt(
     result: types.GetPromptResult, server: str, guard: Guard
 ) -> tuple[types.GetPromptResult, str]:
-    """For the host, and what the log keeps of it."""
+    """What the host gets, and what the log keeps."""
     said: list[str] = []
     messages: list[types.PromptMessage] = []
     for one in result.messages:
@@ -105,7 +106,7 @@ def safe_prompt(
 
 
 def safe_completion(result: types.CompleteResult, guard: Guard) -> types.CompleteResult:
-    """For the host."""
+    """What the host gets."""
     shown = safe_model(result, guard)
     if shown is not None:
         return shown
@@ -114,6 +115,6 @@ def safe_completion(result: types.CompleteResult, guard: Guard) -> types.Complet
 
 
 def safe_error(error: MCPError, guard: Guard) -> MCPError:
-    """A server's refusal, for the host."""
+    """A server's refusal as the host gets it."""
     data = None if error.error.data is None else safe_value(error.error.data, guard)
     return MCPError(error.code, safe(error.message, guard), data)

@@ -1,4 +1,5 @@
-"""Addresses of resources under the name of their server, so that two servers' never meet."""
+"""Prefixes resources' addresses with their server's name, so that those of two servers never
+collide."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ Contents = TypeVar("Contents", bound=ResourceContents)
 
 
 def named(server: str, uri: str) -> str:
-    """`weft://server/` before the address; one that anybody can fetch stays as it is."""
+    """`weft://server/` before the address; an address that anybody can fetch stays as it is."""
     return uri if uri.startswith(("http://", "https://")) else f"{SCHEME}{quote(server, '')}/{uri}"
 
 
 def split(uri: str) -> tuple[str, str] | None:
-    """Server and address of its own; None for one that names no server."""
+    """The server, and the address as the server knows it; None if it names no server."""
     if not uri.startswith(SCHEME):
         return None
     server, slash, own = uri.removeprefix(SCHEME).partition("/")

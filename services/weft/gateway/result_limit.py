@@ -1,5 +1,5 @@
-"""A long result within a limit of tokens: what its envelope says of all of it, and as many of its
-parts as fit, the gaps marked: those that the call asked about, its beginning and its end."""
+"""Shortens a long result to a limit of tokens: its envelope's summary, and as many of its parts as
+fit, with the gaps marked: those that match the call, its beginning and its end."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from weft.passages.splitting import outline_of, readable
 from weft.terms import SomeTerms, analyse
 
 MOST_OUTLINED = 2_000_000
-"""Characters of a text that is taken apart: about half a second."""
+"""Characters of a text that is split; splitting them takes about half a second."""
 _SHARE = 3
-"""Times that a limit must be as long as the summary, else the parts stand alone."""
+"""How many times as long as the summary the limit must be; below, only the parts are shown."""
 _MARK = 12
 """Tokens of the mark at a cut."""
 _TRIES = 6
 _END = 8
-"""An eighth of the room, or one part, is the beginning, and as much the end, whatever the call
-seems to ask: a word of a path or a number matches by chance."""
+"""Share of the room for the beginning, and as much for the end, or one part each, whatever the call
+seems to ask: a word of a path, or a number, may match by chance."""
 _FEW = 4
 
 
@@ -37,8 +37,8 @@ def shortened(
     content_type: str = "",
     per_token: float = 4.0,
 ) -> str:
-    """At most `limit` tokens that stand for the clean `text`. `query` is what the call asked for;
-    it only ranks. `per_token` is about how many characters of the text a token has."""
+    """At most `limit` tokens for the clean `text`. `query` is what the call asked for; it affects
+    only the ranking. `per_token` is the text's characters per token, about."""
     outline = outline_of(text, content_type) if len(text) <= MOST_OUTLINED else None
     if outline is None:
         return _beginning(summary or text, limit, encoding)
@@ -63,17 +63,17 @@ def shortened(
 
 
 class _Unit(msgspec.Struct, frozen=True):
-    """What is shown or left out as one."""
+    """What is shown or left out together."""
 
     leaves: range
     size: int
     """Characters."""
     told: str
-    """What it is found by."""
+    """Its text for the search."""
 
 
 def _units(text: str, outline: Outline, allowed: int) -> list[_Unit]:
-    """Passages; single leaves where only a few passages would fit."""
+    """Passages, or single leaves if only a few passages would fit."""
     parts = list(leaves(outline.root))
     starts = [*outline.passages, len(parts)]
     if allowed >= _FEW * len(text) / len(outline.passages):
@@ -89,7 +89,7 @@ def _units(text: str, outline: Outline, allowed: int) -> list[_Unit]:
 
 
 def _beginning(text: str, limit: int, encoding: str) -> str:
-    """What fits of a text that cannot be taken apart, and how much is missing."""
+    """The beginning of a text that cannot be split, and how much is missing."""
     kept = tokens.truncate(text, limit, encoding)
     if len(kept) == len(text):
         return text
@@ -98,7 +98,7 @@ def _beginning(text: str, limit: int, encoding: str) -> str:
 
 
 def _by_worth(units: list[_Unit], query: str, allowed: int) -> list[int]:
-    """Units, the most wanted first: the best match, the beginning, the end, the other matches."""
+    """Units, most wanted first: the best match, the beginning, the end, the other matches."""
     wanted = dict.fromkeys(analyse(query), 1.0)
     some = SomeTerms(wanted)
     found = scores([some.counts(unit.told) for unit in units], wanted)
@@ -110,15 +110,14 @@ def _by_worth(units: list[_Unit], query: str, allowed: int) -> list[int]:
 
 
 def _leading(units: list[_Unit], places: range, allowed: int) -> list[int]:
-    """The first of `places`, and those after it that are within `allowed` characters with it."""
+    """The first of `places`, and the following ones up to `allowed` characters in all."""
     sizes = accumulate(units[place].size for place in places)
     within = sum(1 for _ in takewhile(lambda size: size <= allowed, sizes))
     return list(places[: max(1, within)])
 
 
 def _taken(units: list[_Unit], order: list[int], allowed: int) -> set[int]:
-    """Leaves of the units that fit, the most wanted first; one that does not fit holds no smaller
-    one up."""
+    """Leaves of the units that fit, most wanted first. A unit that does not fit is skipped."""
     chosen: set[int] = set()
     for place in order:
         if units[place].size <= allowed:

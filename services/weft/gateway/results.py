@@ -1,5 +1,6 @@
-"""A tool's result on its way to the host: small ones untouched, large ones within the limit and
-under a handle, secrets masked in both. Pure; the raw result is published before."""
+"""A tool's result on its way to the host: a small one is unchanged, a large one shortened to the
+limit and given a handle; secrets are masked in both. Pure; the raw result has been published
+before."""
 
 from __future__ import annotations
 
@@ -30,25 +31,25 @@ from weft_schemas.items import ContextItem
 from weft_schemas.policy import FirewallRules, SignalAction, action_on, shown_up_to
 
 LOOK = "look_into_result"
-"""The tool that looks into a result by its handle."""
+"""The tool that reads a result by its handle."""
 MARK = "$weft"
-"""The key, in arguments and structured content, of a handle that replaces a whole result."""
+"""The key, in arguments and in structured content, of a handle that replaces a whole result."""
 _NOTE_TOKENS = 120
-"""Part of the limit reserved for the line that says what is missing and how to get it."""
+"""Part of the limit that is reserved for the line about what is missing and how to get it."""
 
 
 class Passed(msgspec.Struct, frozen=True):
-    """The reply to the host, and its outcome."""
+    """What the host gets, and what was done to the result."""
 
     result: CallToolResult
     envelope: ResultEnvelope
     handle: str = ""
-    """Of a result that is not shown whole."""
+    """The handle, if the result is not shown whole."""
 
 
 def logged_text(result: CallToolResult) -> tuple[str, str | None]:
-    """A result as an item's text, and its type where that is plain from here: what the tool said
-    where it is one text, else the container with a placeholder for each image and file."""
+    """A result as an item's text, and its content type if that is known: the tool's text if it is a
+    single one, else a container with a placeholder for each image and file."""
     same = _is_told(result)
     if len(result.content) == 1 and isinstance(result.content[0], TextContent) and same:
         return result.content[0].text, None
@@ -79,8 +80,8 @@ def passed(
     query: str = "",
     has_schema: bool = False,
 ) -> Passed:
-    """The result as the host gets it. `item` is the raw one that the log holds; `has_schema` where
-    the host was told what structure to expect."""
+    """The result as the host gets it. `item` is the raw one in the log; `has_schema` says whether
+    the host was told of an output schema."""
     envelope = envelope_of(item, session, guard)
     unsafe = any(
         signal.kind in ("secret", "pii", "invisible", "control") for signal in envelope.signals
@@ -108,8 +109,8 @@ def passed(
 def envelope_of(
     item: ContextItem, session: str, guard: Guard, rules: FirewallRules | None = None
 ) -> ResultEnvelope:
-    """The envelope that the log's firewall makes of a raw result, too, but without facts, which no
-    host is told, and with an estimate of a long one's tokens."""
+    """The same envelope that the log's firewall makes of a raw result, except for facts, which
+    hosts do not get, and with an estimate of a long result's tokens."""
     origin = Origin(0, item.id, "firewall", FIREWALL_VERSION, guard.policy_version)
     rules = msgspec.structs.replace(guard.rules if rules is None else rules, max_facts=0)
     return envelope_for(
@@ -126,8 +127,8 @@ def envelope_of(
 
 
 _BOUNDS = Bounds(count_bytes=16 << 10)
-"""Of a result that is so long that it is shortened here, a host is told about how many tokens it
-has: counting all would take a third of the time that a result of 100 KB takes here."""
+"""How many tokens a host is told that a shortened result has, estimated: to count them would take a
+third of the time that a result of 100 KB takes."""
 
 
 def _large(
@@ -154,15 +155,15 @@ def _large(
 
 
 def clean_whole(text: str, envelope: ResultEnvelope) -> str | None:
-    """The whole text as it may be shown, None where only its summary may be or is known."""
+    """The whole text as it may be shown; None if only a summary may be, or is known."""
     if envelope.complete:
         return envelope.summary
     return clean_text(text, envelope.clean) if envelope.clean is not None else None
 
 
 def _without_secrets(result: CallToolResult, guard: Guard, in_texts: bool) -> CallToolResult:
-    """`in_texts` where its envelope tells of something in what the log has of it; the rest of a
-    result is looked at in any case."""
+    """Scans the rest of a result; `in_texts` if the envelope reports something in the part that the
+    log has."""
     content = [
         safe_block(block, guard) if in_texts or not _is_plain(block) else block
         for block in result.content
@@ -178,12 +179,12 @@ def _without_secrets(result: CallToolResult, guard: Guard, in_texts: bool) -> Ca
 
 
 def _is_plain(block: ContentBlock) -> bool:
-    """A result with only a text."""
+    """A result of one text."""
     return isinstance(block, TextContent) and block.meta is None and block.annotations is None
 
 
 def text_of(block: ContentBlock) -> str | None:
-    """The text of a text, or of a resource that is one; None of anything else."""
+    """The text of a text block, or of a resource that is one; else None."""
     if isinstance(block, TextContent):
         return block.text
     if isinstance(block, EmbeddedResource) and isinstance(block.resource, TextResourceContents):
@@ -192,7 +193,7 @@ def text_of(block: ContentBlock) -> str | None:
 
 
 def _with_text(content: Sequence[ContentBlock], text: str) -> list[ContentBlock]:
-    """One text in the place of the first, the others gone; images and links stay."""
+    """The one text in place of the first text block, without the others; images and links stay."""
     kept: list[ContentBlock] = []
     placed = False
     for block in content:
@@ -205,7 +206,7 @@ def _with_text(content: Sequence[ContentBlock], text: str) -> list[ContentBlock]
 
 
 def _size(texts: list[str], structured: Any, encoding: str, limit: int) -> int:
-    """Tokens that a model would read; an estimate if the text is far too long."""
+    """Tokens that a model would read; estimated if the text is far too long."""
     parts = texts if structured is None else [*texts, as_json(structured)]
     characters = sum(map(len, parts))
     if characters > _FAR * limit:
@@ -214,11 +215,11 @@ def _size(texts: list[str], structured: Any, encoding: str, limit: int) -> int:
 
 
 _FAR = 16
-"""Characters for each token that no text of words reaches."""
+"""More characters per token than any text of words has."""
 
 
 def _is_told(result: CallToolResult) -> bool:
-    """Whether a text says the same as the structured content, as the protocol asks of servers."""
+    """Whether a text repeats the structured content, as the protocol recommends to servers."""
     if result.structured_content is None:
         return True
     for block in result.content:
@@ -234,7 +235,7 @@ def _is_told(result: CallToolResult) -> bool:
 
 
 def _flagged(result: CallToolResult, envelope: ResultEnvelope) -> CallToolResult:
-    """With a word before it, where something in it speaks to the model."""
+    """With a warning before it if it contains instructions to the model."""
     names = sorted({signal.name for signal in envelope.signals if signal.kind == "injection"})
     if not names:
         return result
@@ -246,7 +247,7 @@ def _flagged(result: CallToolResult, envelope: ResultEnvelope) -> CallToolResult
 
 
 def _withheld(result: CallToolResult, envelope: ResultEnvelope, has_schema: bool) -> CallToolResult:
-    """What stands for a result that the policy drops or redacts for what the guards saw in it."""
+    """The text in place of a result that the policy drops or redacts for what the guards found."""
     names = ", ".join(sorted({f"{signal.kind} {signal.name}" for signal in envelope.signals}))
     note = f"[weft: the policy in force withholds what this tool returned: {names}.]"
     structured = {"note": note} if has_schema else None
@@ -265,6 +266,6 @@ def _missing(handle: str, envelope: ResultEnvelope, shown: int) -> str:
 
 
 def renamed(result: CallToolResult, handle: str, other: str) -> CallToolResult:
-    """A shortened result under another handle."""
+    """A shortened result with another handle."""
     written = result.model_dump_json(by_alias=True).replace(handle, other)
     return CallToolResult.model_validate_json(written, by_name=False)

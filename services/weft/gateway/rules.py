@@ -1,4 +1,4 @@
-"""Which calls go through: a rule per pattern, else by what the tool says that it does."""
+"""Which calls are allowed: by the first matching rule, else by the tool's annotations."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ Rule = Literal["allow", "ask", "deny"]
 
 
 def rule_of(tool_id: str, effect: Effect, rules: Mapping[str, Rule], host_sees_it: bool) -> Rule:
-    """The rule for a call of `server:tool`.
-
-    Without a pattern a destructive tool is asked about, unless the host sees the tool itself (mode
-    `pass`): there the host asks its user, with the tool's own annotations.
-    """
+    """The rule for a call of `server:tool`. If no pattern matches, a destructive tool is asked
+    about, except in mode `pass`: there the host sees the tool's annotations and asks its user."""
     for pattern, rule in rules.items():
         if fnmatchcase(tool_id, pattern):
             return rule
@@ -24,5 +21,5 @@ def rule_of(tool_id: str, effect: Effect, rules: Mapping[str, Rule], host_sees_i
 
 
 def allowed(tool_id: str, patterns: Mapping[str, bool]) -> bool:
-    """Whether the first pattern that matches says yes; yes where none does."""
+    """The value of the first matching pattern; true if none matches."""
     return next((yes for glob, yes in patterns.items() if fnmatchcase(tool_id, glob)), True)

@@ -1,5 +1,5 @@
-"""The gateway as a server of the protocol: the SDK's low-level server over the gateway's parts, of
-the current protocol and the handshake era at once."""
+"""The gateway as an MCP server: the SDK's low-level server over the gateway's parts, for the
+current protocol and the handshake era at once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Service:
         gateway.notified = notices.notified
 
     def server(self) -> Server[Any]:
-        """The SDK's server, ready to run on any transport."""
+        """The SDK's server, which can run on any transport."""
         server: Server[Any] = Server(
             NAME,
             version=version("weft"),
@@ -126,7 +126,8 @@ class Service:
                     except MCPError as error:
                         raise Refused(f"{tool}: {error.message}") from None
                 case _:
-                    # A name that the host was not told of is called without its user's eyes on it.
+                    # A tool that the host was not told about is called without its user having seen
+                    # it.
                     sees = not self._gateway.catalogue.searches(call.host)
                     return await self._upstream(call, params.name, arguments, sees, params)
         except (Refused, WeftError) as error:
@@ -162,7 +163,7 @@ class Service:
             return result
         structured = result.structured_content
         if not sees and isinstance(structured, dict) and MARK in structured:
-            # Nobody was told of a structure.
+            # The host was told no output schema.
             return result.model_copy(update={"structured_content": None})
         return result
 
@@ -310,12 +311,12 @@ class Service:
         entries: Sequence[Model],
         params: types.PaginatedRequestParams | None,
     ) -> tuple[list[Model], str | None]:
-        """A page of a list without secrets, and the cursor of the next."""
+        """A page of a list without secrets, and the next page's cursor."""
         page, cursor = paged(entries, params)
         guard = await self._gateway.log.guard(self._gateway.hosts.of(context))
         return safe_models(page, guard), cursor
 
-    # Who is meant
+    # Which host and session
 
     async def _known(
         self, context: Context, method: str, params: types.PaginatedRequestParams | None
@@ -327,7 +328,7 @@ class Service:
     def _record(
         self, host: Host, method: str, params: types.PaginatedRequestParams | None, said: str
     ) -> None:
-        """A list does nothing, so the host does not wait until it is in the log."""
+        """Listing changes nothing, so the host does not wait until it is logged."""
         cursor = {"cursor": params.cursor} if params and params.cursor else {}
         self._gateway.background.spawn(self._gateway.log.record(host, method, cursor, said))
 
@@ -351,7 +352,7 @@ class Service:
             return await self._told(call, upstream.use(work))
 
     async def _told(self, call: HostCall, done: Awaitable[Any]) -> Any:
-        """The result; failures of the log or the server become the protocol's errors."""
+        """Runs the work; errors of the log or the server become the protocol's errors."""
         try:
             return await done
         except WeftError as error:
@@ -366,6 +367,6 @@ class Service:
 
 
 def _limit(meta: dict[str, Any]) -> int | None:
-    """Tokens of a result that the request wants to see at once, where it says so."""
+    """How many tokens of a result the request wants to see at first, if it says so."""
     limit = meta.get(LIMIT_META)
     return limit if isinstance(limit, int) and limit > 0 else None

@@ -29,14 +29,14 @@ async def serve_stdio(gateway: Gateway) -> None:
 
 
 async def on_stdio(server: Server[Any], options: InitializationOptions) -> None:
-    """Run any server of the SDK's on stdin and stdout until the host closes them."""
+    """Run any server of the SDK on stdin and stdout until the host closes them."""
     lines: Any = HostInput()
     async with stdio_server(stdin=lines) as (read, write):
         await server.run(read, write, options)
 
 
 def http_app(gateway: Gateway, service: Service, token: str = "", host: str = "127.0.0.1") -> Any:
-    """An ASGI application at `/mcp`; with `token`, only for who has it."""
+    """An ASGI application at `/mcp`; with `token`, only requests that carry it are served."""
     app = service.server().streamable_http_app(host=host)
     return _Guarded(app, token) if token else app
 
@@ -61,7 +61,7 @@ class _Guarded:
 async def serving_http(
     gateway: Gateway, host: str, port: int, token: str = ""
 ) -> AsyncIterator[int]:
-    """Serve any number of hosts; gives the port."""
+    """Serve any number of hosts; yields the port."""
     import uvicorn
 
     service = Service(gateway)

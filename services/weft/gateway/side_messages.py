@@ -1,5 +1,5 @@
-"""What servers say beside their results, as a host may hear it: log messages, progress and
-questions, without secrets and bounded in size. Pure."""
+"""What servers send besides their results, as a host may see it: log messages, progress and
+questions, without secrets and limited in size. Pure."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ MOST_LOGGED = 16_000
 MOST_TOLD = 2_000
 """Characters of a progress message."""
 MOST_ASKED = 200_000
-"""Characters of a question, images apart; a longer one is not asked, since a form cannot be cut."""
+"""Characters of a question, without its images. A longer one is not asked, since a form cannot be
+cut."""
 _MOST_NAME = 200
 _TORN = 8_192
-"""Characters at the end of what is looked at of a longer text: a secret may have been cut there."""
+"""Characters that are dropped at the end of the scanned part of a longer text: a secret may have
+been cut there."""
 
 
 def log_message(
     server: str, params: types.LoggingMessageNotificationParams, guard: Guard
 ) -> types.LoggingMessageNotificationParams:
-    """For a host, under the server's name."""
+    """A log message as a host sees it, under the server's name."""
     logger = f"{server}:{params.logger or ''}".rstrip(":")
     written = as_json(params.data)
     if len(written) <= MOST_LOGGED:
@@ -39,7 +41,7 @@ def progress_message(text: str | None, guard: Guard) -> str | None:
 
 
 def question(request: types.InputRequest, guard: Guard) -> types.InputRequest | None:
-    """What a server asks of the host; None where it is too long, or where a secret stands in what
+    """A server's question to the host; None if it is too long, or has a secret in a part that
     cannot be changed, such as an address or a field's name."""
     params: Any = request.params
     if params is None:
@@ -54,7 +56,7 @@ def question(request: types.InputRequest, guard: Guard) -> types.InputRequest | 
 
 
 def bounded(text: str, most: int, guard: Guard) -> str:
-    """The text without secrets, and what is beyond `most` characters only counted."""
+    """The text without secrets, with a count of the characters beyond `most`."""
     looked_at = text[: most + _TORN]
     shown = safe(looked_at, guard)
     if len(looked_at) < len(text):

@@ -1,5 +1,5 @@
-"""Signing in to a server at an address in a browser: OAuth's authorization code with PKCE, done by
-the SDK. What comes of it is stored in a file that only its owner may read."""
+"""Signs a person in to a server with an address, in a browser: OAuth's authorization code with
+PKCE, done by the SDK. The result is stored in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from weft.gateway.sign_in_file import StoredSignIn, expiry, locked, write_sign_i
 
 
 class SignIn(OAuthClientProvider):
-    """Signs the requests of one connection, and sends a person to the browser where the server
-    wants one."""
+    """Authorizes the requests of one connection, and sends a person to the browser if the server
+    asks for a sign-in."""
 
     def __init__(self, spec: ServerSpec, path: Path, redirect: Redirect) -> None:
         self._path = path
         self._client = _registered(spec)
         self.is_new = False
-        """Whether somebody signed in here."""
+        """Whether somebody signed in during this connection."""
         super().__init__(
             spec.url,
             OAuthClientMetadata(redirect_uris=[AnyUrl(redirect.uri)], client_name="weft gateway"),
@@ -32,7 +32,7 @@ class SignIn(OAuthClientProvider):
             redirect.result,
         )
 
-    # What the SDK keeps
+    # What the SDK stores
 
     async def get_tokens(self) -> OAuthToken | None:
         return None
@@ -41,7 +41,7 @@ class SignIn(OAuthClientProvider):
         return self._client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """It is stored with the tokens that it gets."""
+        """It is stored with the tokens it gets."""
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         context = self.context
@@ -61,7 +61,7 @@ class SignIn(OAuthClientProvider):
 
 
 def _registered(spec: ServerSpec) -> OAuthClientInformationFull | None:
-    """The client that the file gives, where it gives one."""
+    """The client from the configuration, if it names one."""
     given = spec.sign_in
     if given is None:
         return None

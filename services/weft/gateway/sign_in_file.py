@@ -1,6 +1,5 @@
-"""The file with the result of a sign-in, for all gateways of a folder: read again at each use,
-replaced as a whole, and written by one process at a time, since a refresh token is good
-once."""
+"""The file with the result of a sign-in, shared by all gateways of a folder. It is read at each use
+and replaced as a whole. One process at a time writes it, since a refresh token can be used once."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ from weft.gateway.state import replace_file
 
 _LOOK_SECONDS = 0.02
 _EARLY_SECONDS = 5.0
-"""Before a token runs out it is renewed, so that it holds for the request that it is sent with."""
+"""A token is renewed this long before it expires, so that it is valid for the request it is sent
+with."""
 
 
 class StoredSignIn(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of the file: the protocol's objects, and the time at which the token
-    expires."""
+    """The file's content: the protocol's objects, and when the token expires."""
 
     tokens: dict[str, Any]
     client: dict[str, Any]
@@ -38,7 +37,7 @@ class StoredSignIn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def refresh_token(self) -> str:
-        """Empty where it cannot be renewed."""
+        """The refresh token; empty if there is none."""
         return str(self.tokens.get("refresh_token") or "")
 
 
@@ -51,13 +50,13 @@ def read_sign_in(path: Path) -> StoredSignIn | None:
 
 
 def write_sign_in(path: Path, stored: StoredSignIn) -> None:
-    """The caller has to hold the lock."""
+    """The caller must hold the lock."""
     replace_file(path, msgspec.json.encode(stored))
 
 
 @asynccontextmanager
 async def locked(path: Path) -> AsyncIterator[None]:
-    """Holds the lock: one task of one process at a time may change the file."""
+    """Holds the lock. Only one task of one process at a time may change the file."""
     lock = FileLock(path.with_suffix(".lock"))
     await lock.acquired(_LOOK_SECONDS)
     try:
@@ -67,11 +66,11 @@ async def locked(path: Path) -> AsyncIterator[None]:
 
 
 def expiry(tokens: OAuthToken) -> float | None:
-    """When to renew a token that was given now, in seconds since 1970; None where it does not say
-    how long it holds."""
+    """When to renew a token that was issued now, in seconds since 1970; None if it does not say how
+    long it is valid."""
     return None if tokens.expires_in is None else time.time() + tokens.expires_in - _EARLY_SECONDS
 
 
 def login_hint(name: str) -> str:
-    """The instruction for the user."""
+    """What the user has to do."""
     return f"sign in with: weft gateway login {name} --config FILE"

@@ -1,5 +1,5 @@
-"""Requests to a server as the person who signed in to it. Gateways of a folder share the tokens: a
-token that a server refuses is renewed by one of them, and the others use what it got."""
+"""Requests to a server as the person who signed in. Gateways of a folder share the tokens: if a
+server refuses one, one gateway renews it, and the others use the new one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from weft.gateway.sign_in_file import (
 )
 
 RENEWAL_SECONDS = 30.0
-"""For an authorization server to answer, while other gateways wait for what it says."""
+"""For an authorization server's answer, which other gateways wait for as well."""
 _IS_OVER = (400, 401)
 """The error for a refresh token that is no longer valid (RFC 6749, section 5.2)."""
 
@@ -51,14 +51,14 @@ class SignedIn(httpx2.Auth):
         self._turn = asyncio.Lock()
         self._renewals: set[asyncio.Task[str]] = set()
         self._over = ""
-        """A refresh token that is good no more."""
+        """A refresh token that is not valid any more."""
         self.fault = ""
         """Why there is no token, and what to do."""
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Where there is no token the request goes without, and the server refuses it."""
+        """Without a token, the request is sent as it is, and the server refuses it."""
         version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
         token = await self._token("", version)
         if token:
@@ -72,13 +72,13 @@ class SignedIn(httpx2.Auth):
             yield request
 
     async def _token(self, refused: str, version: str | None) -> str:
-        """One that holds, not the one that was `refused`; empty where there is none."""
+        """A valid token other than the one that was `refused`; empty if there is none."""
         self.fault = ""
         try:
             stored = self._stored()
             if _holds(stored, refused):
                 return stored.access_token
-            # Not cancelled with its request: what the answer brings is the only token left.
+            # Not cancelled with its request: the answer holds the only token that is valid then.
             task = asyncio.create_task(self._renewed(refused, version))
             self._renewals.add(task)
             task.add_done_callback(self._renewals.discard)

@@ -1,5 +1,5 @@
-"""What a gateway keeps in its data folder: pins, what servers said of themselves, and how each
-running gateway is. Several gateways may share one folder."""
+"""What a gateway keeps in its data folder: pins, servers' manifests, and the state of each running
+gateway. Several gateways may share the folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Kept = TypeVar("Kept")
 
 
 class ServerState(msgspec.Struct, frozen=True):
-    """One server as `weft gateway status` shows it."""
+    """One server, as `weft gateway status` shows it."""
 
     name: str
     state: str
@@ -44,11 +44,11 @@ class GatewayState(msgspec.Struct, frozen=True):
     servers: tuple[ServerState, ...] = ()
     hosts: tuple[str, ...] = ()
     address: str = ""
-    """Where it serves HTTP; empty for stdio."""
+    """Its address for HTTP; empty for stdio."""
 
 
 class Pinned(msgspec.Struct, frozen=True):
-    """The file of pins."""
+    """The content of the file of pins."""
 
     pins: dict[str, Pin] = {}
     quarantined: dict[str, Quarantined] = {}
@@ -63,8 +63,8 @@ class Folder:
         self._manifests = private(self.path / "manifests")
 
     def pinned(self) -> Pinned:
-        """Raises `ConfigurationError` for a file that cannot be read: without it everything would
-        be trusted anew."""
+        """Raises `ConfigurationError` if the file cannot be read: without it, every tool would be
+        trusted as if it were new."""
         path = self.path / "pins.json"
         try:
             return msgspec.json.decode(path.read_bytes(), type=Pinned)
@@ -79,7 +79,7 @@ class Folder:
         replace_file(self.path / "pins.json", msgspec.json.format(msgspec.json.encode(pinned)))
 
     def stamp(self) -> tuple[int, int]:
-        """Changes with the file of pins."""
+        """Changes whenever the file of pins does."""
         try:
             found = (self.path / "pins.json").stat()
         except FileNotFoundError:
@@ -88,7 +88,7 @@ class Folder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """One gateway at a time reads and writes the pins."""
+        """Only one gateway at a time reads and writes the pins."""
         lock = FileLock(self.path / "pins.lock")
         lock.acquire(wait=True)
         try:
@@ -97,7 +97,7 @@ class Folder:
             lock.release()
 
     def manifest(self, server: str, spec: str) -> Manifest | None:
-        """The server's answers when it last ran, if it is still started the same way."""
+        """A server's manifest, if the server is still started in the same way."""
         try:
             found = msgspec.json.decode(self._manifest(server).read_bytes(), type=Manifest)
         except (OSError, msgspec.MsgspecError):
@@ -111,7 +111,7 @@ class Folder:
         return self._manifests / f"{digest('server', server)[:16]}.json"
 
     def sign_in(self, server: str, url: str) -> Path:
-        """The file of who is signed in to a server, which is another one at another address."""
+        """The file with the sign-in to a server; a server with another address has another file."""
         folder = private(self.path / "sign-in")
         return folder / f"{digest('sign-in', server, url)[:16]}.json"
 
@@ -136,7 +136,7 @@ class Folder:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write the whole file or nothing of it; only its owner may read it."""
+    """Write the file completely or not at all; only its owner can read it."""
     draft = path.with_suffix(f".{os.getpid()}.new")
     with draft.open("wb") as file:
         os.fchmod(file.fileno(), 0o600)

@@ -1,5 +1,6 @@
-"""A server as a child process, with bounds: messages up to a size, what it says on stderr kept in
-part, nothing of it left running. The SDK's own transport reads a line of any length into memory."""
+"""A server as a child process, with limits: on a message's size and on what is kept of its stderr.
+Nothing of it is left running. The SDK's own transport would read a line of any length into
+memory."""
 
 from __future__ import annotations
 
@@ -22,23 +23,23 @@ from weft.gateway.half_characters import without_halves
 from weft.gateway.process_limits import limited_command
 
 STOP_SECONDS = 2.0
-"""For it to end by itself once its stdin is closed; as long again after SIGTERM."""
+"""For it to end on its own once its stdin is closed, and again after SIGTERM."""
 _READ_BYTES = 1 << 20
 _END_SECONDS = 0.5
-"""For a process to be gone once its stdout is closed."""
+"""For its process to end once its stdout is closed."""
 _TOLD_LINES = 20
 _TOLD_BYTES = 2_000
 
 
 class Broken(Exception):
-    """Why the connection has to end."""
+    """Why the connection must end."""
 
 
 class StdioServer:
     """`async with StdioServer(spec) as (read, write):`, a transport for the SDK's client."""
 
     def __init__(self, spec: ServerSpec, asked: Callable[[JSONRPCRequest], None]) -> None:
-        """`asked` sees each request of the server's, before anybody answers it."""
+        """`asked` is called with each request of the server, before it is answered."""
         self._spec = spec
         self._asked = asked
         self._process: asyncio.subprocess.Process | None = None
@@ -48,7 +49,7 @@ class StdioServer:
         self.fault = ""
         """The connection's error, if there was one."""
         self.ended = asyncio.Event()
-        """Nothing comes any more."""
+        """No more messages come."""
 
     @property
     def pid(self) -> int | None:
@@ -90,7 +91,7 @@ class StdioServer:
         try:
             async for line in _lines(self._process.stdout, self._spec.limits.message_bytes):
                 if not line.lstrip().startswith(b"{"):
-                    if line.strip():  # a print that has no business there
+                    if line.strip():  # a stray print
                         self._said.append(line.decode("utf-8", "replace")[:_TOLD_BYTES])
                     continue
                 message = _message(line)
@@ -108,7 +109,7 @@ class StdioServer:
             to_client.close()
 
     async def _look_at_end(self) -> None:
-        """Which signal ended it, where one did: that of a limit, or of somebody else."""
+        """Which signal ended it, if one did: that of a limit, or another."""
         assert self._process is not None
         with contextlib.suppress(TimeoutError):
             code = await asyncio.wait_for(self._process.wait(), _END_SECONDS)
@@ -151,11 +152,12 @@ class StdioServer:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), STOP_SECONDS)
                 break
-        self._kill(signal.SIGKILL)  # what it left behind
+        self._kill(signal.SIGKILL)  # processes that it left behind
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        # A grandchild that keeps a pipe open would else keep the transport, which warns at the end.
+        # A grandchild that keeps a pipe open would otherwise keep the transport open, which then
+        # warns.
         process._transport.close()  # type: ignore[attr-defined]
         self.ended.set()
 

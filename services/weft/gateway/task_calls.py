@@ -1,6 +1,6 @@
-"""Calls that became tasks, for hosts that take tasks: under a handle of the gateway's, which holds
-all that is known of the call, so that it outlives the gateway; their results go the way of every
-result."""
+"""Calls that became tasks, for hosts that accept tasks. The gateway's handle for a task holds all
+that is known about the call, so it outlives the gateway. Tasks' results are treated like all
+others."""
 
 from __future__ import annotations
 
@@ -43,19 +43,20 @@ Pass = Callable[
     [Host, ContextItem, GatewayTool, types.CallToolResult, int | None, str],
     Awaitable[types.CallToolResult],
 ]
-"""A raw result on its way to its host: recorded under an item's id, judged, shortened."""
+"""Handles a raw result on its way to the host: logs it under an item's id, checks it, shortens
+it."""
 _MOST_REMEMBERED = 1_000
 
 
 class Running(msgspec.Struct, frozen=True, array_like=True):
-    """The content of a task's handle."""
+    """What a task's handle contains."""
 
     tool: str
     """`server:tool`."""
     task: str
-    """The server's id."""
+    """The task's id at the server."""
     call: str
-    """The item's id of the call in the log, …"""
+    """The id of the call's item in the log, …"""
     session: str
     """… and its session."""
 
@@ -75,14 +76,14 @@ class TaskCalls:
         self._questions = questions
         self._passed = passed
         self._calls: dict[str, ContextItem] = {}
-        """Of tasks that began here: their calls, by the item's id."""
+        """Calls of tasks that began in this gateway, by item id."""
         self._asked: set[str] = set()
-        """Questions of tasks that are in the log."""
+        """Questions of tasks that have been logged."""
 
     async def began(
         self, host: Host, logged: ContextItem, tool: GatewayTool, task: TaskState
     ) -> dict[str, Any]:
-        """The reply that the host gets in place of a result."""
+        """What the host gets in place of a result."""
         guard = await self._log.guard(host)
         running = Running(tool.id, task.task_id, logged.id, host.session)
         if len(self._calls) >= _MOST_REMEMBERED:
@@ -92,7 +93,7 @@ class TaskCalls:
         return {"resultType": "task", **_told(task, handle_of(running, guard), guard)}
 
     async def get(self, call: HostCall, handle: str, limit: int | None) -> dict[str, Any]:
-        """How a task is, with its result where it has one. Raises `MCPError` and `WeftError`."""
+        """A task's state, with its result if it has one. Raises `MCPError` and `WeftError`."""
         running, tool, host, guard = await self._of(call, handle)
         upstream = self._upstreams[tool.server]
 
@@ -132,7 +133,7 @@ class TaskCalls:
     async def update(
         self, call: HostCall, handle: str, responses: types.InputResponses
     ) -> types.EmptyResult:
-        """Give a task what it asked for. Raises as `get`."""
+        """Answer a task's questions. Raises as `get` does."""
         running, tool, host, _ = await self._of(call, handle)
         given = {key: dumped(response) for key, response in responses.items()}
         await self._log.record(host, "tasks/update", {"call": running.call, **given}, "answered")
@@ -141,7 +142,7 @@ class TaskCalls:
         return types.EmptyResult()
 
     async def cancel(self, call: HostCall, handle: str) -> types.EmptyResult:
-        """Ask its server to end a task. Raises as `get`."""
+        """Ask the server to cancel a task. Raises as `get` does."""
         running, tool, host, _ = await self._of(call, handle)
         upstream = self._upstreams[tool.server]
         await upstream.use(lambda client: cancel(client, running.task))
@@ -164,7 +165,7 @@ class TaskCalls:
         return running, tool, host, await self._log.guard(host)
 
     def _logged(self, running: Running, host: Host) -> ContextItem:
-        """The call's item; of a call of an earlier gateway's, without its arguments."""
+        """The call's item; without its arguments if an earlier gateway made the call."""
         known = self._calls.get(running.call)
         if known is not None:
             return known
@@ -175,7 +176,7 @@ class TaskCalls:
     async def _questions_of(
         self, call: HostCall, running: Running, tool: GatewayTool, state: TaskState
     ) -> dict[str, Any]:
-        """Those that the host may be asked; the others are declined."""
+        """The questions that the host may be asked; the others are declined."""
         upstream = self._upstreams[tool.server]
         guard = await self._log.guard(call.host)
         shown: dict[str, Any] = {}
@@ -201,7 +202,7 @@ class TaskCalls:
         request: types.InputRequest,
         question: types.InputRequest | None,
     ) -> None:
-        """Once, however often the task is looked at."""
+        """Done once, however often the task is queried."""
         if key in self._asked:
             return
         if len(self._asked) >= _MOST_REMEMBERED:
@@ -220,13 +221,13 @@ class TaskCalls:
 
 
 def handle_of(running: Running, guard: Guard) -> str:
-    """A task's id for hosts: it cannot be made by anybody who has not the deployment's secret."""
+    """A task's id for hosts. Nobody without the deployment's secret can make one."""
     written = base64.urlsafe_b64encode(msgspec.json.encode(running)).decode().rstrip("=")
     return f"{written}.{_signature(written, guard)}"
 
 
 def running_of(handle: str, guard: Guard) -> Running | None:
-    """None where no gateway of the tenant's made it."""
+    """None if no gateway of the tenant made it."""
     written, _, signature = handle.partition(".")
     if not hmac.compare_digest(signature.encode(), _signature(written, guard).encode()):
         return None
@@ -253,7 +254,7 @@ def _told(state: TaskState, handle: str, guard: Guard) -> dict[str, Any]:
 
 
 def _item_id(kind: str, running: Running) -> str:
-    """The same whenever a task is looked at: the log takes it once."""
+    """The same at each query of a task, so that the log accepts it once."""
     return f"{kind}-of-{running.call}"
 
 

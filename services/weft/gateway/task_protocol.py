@@ -1,6 +1,6 @@
-"""Tasks on the wire: what a server answers that goes on working after it has answered a call. The
-current protocol has them as an extension (SEP-2663), for which the SDK has a hook; 2025-11-25 as a
-part of the protocol, of which the SDK has the types."""
+"""Tasks on the wire: how a server answers that continues to work after it has replied to a call. In
+the current protocol they are an extension (SEP-2663), for which the SDK has a hook. In 2025-11-25
+they are part of the protocol, and the SDK has the types."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from weft.gateway.hearing import is_modern
 
 TASKS = "io.modelcontextprotocol/tasks"
 _EVERY_SECONDS = 1.0
-"""Between two looks at a task whose server names no interval, …"""
+"""Between two queries of a task whose server suggests no interval, …"""
 _LEAST_SECONDS, _MOST_SECONDS = 0.05, 30.0
-"""… and the bounds of what it may name."""
+"""… and the bounds of a suggested one."""
 _ASKING_SECONDS = 600.0
-"""For a person to answer what a task of 2025-11-25 asks before it gives its result."""
+"""For a person to answer a question of a task of 2025-11-25 before its result."""
 ENDED = ("completed", "failed", "cancelled")
 
 
 class Task(types.Result):
-    """How a task is."""
+    """A task's state."""
 
     task_id: str
     status: str
@@ -38,7 +38,7 @@ class Task(types.Result):
 
 
 class TaskState(Task):
-    """With what came of it where it has ended, with what it asks where it waits."""
+    """With its result once it has ended, and with its questions while it waits."""
 
     input_requests: types.InputRequests | None = None
     result: dict[str, Any] | None = None
@@ -46,7 +46,7 @@ class TaskState(Task):
 
 
 class Created(Task):
-    """What a server gives in the place of a call's result."""
+    """What a server returns in place of a call's result."""
 
     result_type: Literal["task"] = "task"
 
@@ -86,7 +86,8 @@ class Deferred(Exception):
 
 
 class TaskExtension(ClientExtension):
-    """Has servers of the current protocol make tasks of calls; `Deferred` is raised for one."""
+    """Lets servers of the current protocol make tasks of calls; `Deferred` is raised for such a
+    call."""
 
     identifier = TASKS
 
@@ -105,7 +106,7 @@ async def call_tool(
     report: ProgressFnT,
     meta: types.RequestParamsMeta | None,
 ) -> types.CallToolResult:
-    """Raises `Deferred` where it becomes a task."""
+    """Raises `Deferred` if it becomes a task."""
     support = tool.execution.task_support if tool.execution is not None else None
     if support != "required" or is_modern(client):
         return await client.call_tool(tool.name, arguments, progress_callback=report, meta=meta)
@@ -122,7 +123,7 @@ async def call_tool(
 
 
 class _Made(types.CallToolResult):
-    """Of 2025-11-25: a result, or a task in its place."""
+    """In 2025-11-25: a result, or a task in its place."""
 
     content: list[types.ContentBlock] = []
     task: types.Task | None = None
@@ -141,7 +142,7 @@ def _of_old(task: types.Task) -> TaskState:
 
 
 async def state_of(client: Client, task_id: str) -> TaskState:
-    """How a task is now. Raises `MCPError`."""
+    """A task's state now. Raises `MCPError`."""
     request = _Get(params=TaskParams(task_id=task_id))
     if is_modern(client):
         return await client.session.send_request(request, TaskState)
@@ -149,7 +150,7 @@ async def state_of(client: Client, task_id: str) -> TaskState:
 
 
 async def answer(client: Client, task_id: str, responses: types.InputResponses) -> None:
-    """Give a task what it asked for; current protocol alone."""
+    """Answer a task's questions; only in the current protocol."""
     params = UpdateParams(task_id=task_id, input_responses=responses)
     await client.session.send_request(_Update(params=params), types.EmptyResult)
 
@@ -167,8 +168,8 @@ async def outcome(
     asked: Callable[[types.InputRequest], Awaitable[Any]],
     report: ProgressFnT,
 ) -> types.CallToolResult:
-    """Wait for the result of a task. `asked` gets each question of the task's, and gives the
-    answer, or an `ErrorData`. Raises `MCPError` for one that failed or was cancelled."""
+    """Wait for a task's result. `asked` gets each of its questions and returns the answer, or an
+    `ErrorData`. Raises `MCPError` if the task failed or was cancelled."""
     state, answered, told = task, set[str](), 0
     message = task.status_message
     while state.status not in ENDED:
@@ -195,7 +196,7 @@ async def outcome(
 
 
 async def finished(client: Client, tool: str, state: TaskState) -> types.CallToolResult:
-    """What came of a task that has ended. Raises `MCPError` for one that failed."""
+    """The result of a task that has ended. Raises `MCPError` if it failed."""
     if state.status != "completed":
         raise failure(state)
     result = types.CallToolResult.model_validate(state.result or {}, by_name=False)
@@ -217,8 +218,8 @@ def failure(state: TaskState) -> MCPError:
 async def respond(
     task_id: str, key: str, request: types.InputRequest, response: Any, client: Client
 ) -> None:
-    """Answer a question of a task. What nobody answers is declined; where that cannot be said, the
-    task is cancelled."""
+    """Answer a task's question. A question without an answer is declined; if that is not possible,
+    the task is cancelled."""
     if not isinstance(response, types.ErrorData):
         await answer(client, task_id, {key: response})
     elif isinstance(request, types.ElicitRequest):

@@ -1,5 +1,5 @@
-"""The tools of all servers as hosts may use them: which are trusted and which set apart, by what
-names they are called, and how they are found."""
+"""The tools of all servers as hosts can use them: which are trusted and which are set apart, their
+names, and the search for them."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class ToolCatalogue:
     def __init__(self, folder: Folder, options: Options, upstreams: Mapping[str, Upstream]) -> None:
         """`upstreams` may be filled later."""
         self.tools: dict[str, GatewayTool] = {}
-        """By id."""
+        """Tools by id."""
         self.quarantined: dict[str, Quarantined] = {}
         self.names: dict[str, str] = {}
-        """Name for hosts → id."""
+        """Name that hosts see → id."""
         self.complete = asyncio.Event()
-        """Every server was seen once."""
+        """Whether every server has been seen once."""
         self._folder = folder
         self._options = options
         self._upstreams = upstreams
@@ -48,12 +48,12 @@ class ToolCatalogue:
         self._published: tuple[str, ...] = ()
 
     async def known(self) -> None:
-        """Wait a while for servers that were never seen before."""
+        """Wait for servers that were never seen before, but not for long."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.complete.wait(), LEARN_SECONDS)
 
     def tool(self, name: str) -> GatewayTool:
-        """By id, by id and hash, or by the name that hosts see. Raises `Refused`."""
+        """A tool by its id, by id and hash, or by the name that hosts see. Raises `Refused`."""
         tool_id, wanted = self._named(name)
         tool = self.tools.get(tool_id)
         if tool is None:
@@ -66,11 +66,11 @@ class ToolCatalogue:
         return tool
 
     def has(self, name: str) -> bool:
-        """Whether a tool is known by id or name, with a hash or without."""
+        """Whether a tool is known by this id or name, with a hash or without."""
         return self._named(name)[0] in self.tools
 
     def _named(self, name: str) -> tuple[str, str]:
-        """The id and hash in a name; servers may have a `#` in their own names."""
+        """The id and the hash in a name; servers may have a `#` in their own names."""
         tool_id = self.names.get(name, name)
         if tool_id in self.tools:
             return tool_id, ""
@@ -78,7 +78,7 @@ class ToolCatalogue:
         return (self.names.get(plain, plain), wanted) if plain else (tool_id, "")
 
     def searches(self, host: Host) -> bool:
-        """Whether a host is given the search instead of all tools."""
+        """Whether a host gets the search instead of all tools."""
         options = self._options
         if options.mode != "auto":
             return options.mode == "search"
@@ -90,7 +90,7 @@ class ToolCatalogue:
         return sum(map(tokens.count, written)) > options.auto_tokens
 
     async def found(self, arguments: dict[str, Any], encoding: str) -> str:
-        """The tools that fit a query, or those named, as text for a model. Raises `Refused`."""
+        """The tools that fit a query, or the named tools, as text for a model. Raises `Refused`."""
         await self.known()
         query, named = str(arguments.get("query") or ""), arguments.get("tools") or []
         if named:
@@ -106,7 +106,7 @@ class ToolCatalogue:
         return tool_search.found_text(tools, encoding, notes=filter(None, notes))
 
     def refresh(self) -> bool:
-        """Judge everything that is known of all servers anew; whether the tools are others now."""
+        """Check again everything that servers have said; returns whether the tools have changed."""
         before = self.tools
         offered: dict[str, GatewayTool] = {}
         for upstream in self._upstreams.values():
@@ -119,7 +119,8 @@ class ToolCatalogue:
         return before != self.tools
 
     async def publish(self, log: HostLog) -> None:
-        """The log's router knows what is offered here, too, and the past can be looked up."""
+        """Publish the catalogue, so that the log's router knows it, and so that it can be looked up
+        later."""
         deployment = await log.deployment()
         version = tuple(f"{tool.id}#{tool.hash}" for tool in self.tools.values())
         if version == self._published or not version:
@@ -131,7 +132,7 @@ class ToolCatalogue:
                 await deployment.client.publish_catalog(Catalog(self._options.catalog, items))
 
     async def _newest(self, log: HostLog) -> tuple[SelectableItem, ...]:
-        """What the log's newest one holds: a gateway that starts again publishes nothing."""
+        """The newest catalogue in the log, so that a restarted gateway publishes none again."""
         try:
             _, newest = await (await log.deployment()).client.catalog(self._options.catalog)
         except WeftError:
@@ -153,8 +154,9 @@ class ToolCatalogue:
         self.tools, self.quarantined = trust.trusted, trust.quarantined
 
     def _pins(self, pins: Mapping[str, Pin]) -> Mapping[str, Pin]:
-        """What is pinned; until all servers were seen once, what was pinned before and what was
-        approved since: of two new servers the file's first keeps a name, not the faster one."""
+        """The pins that apply. Until all servers were seen once, these are the earlier pins and
+        what was approved since: of two new servers with a tool of one name, the first in the file
+        gets it, not the faster one."""
         if self.complete.is_set():
             return pins
         if self._pinned_before is None:

@@ -1,4 +1,4 @@
-"""What hosts are told of tools: the gateway's own, which never change, and servers' tools under the
+"""Tools as hosts see them: the gateway's own, which never change, and servers' tools under the
 names that hosts call them by."""
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ OWN = {tool.name: tool for tool in SEARCH_TOOLS}
 
 
 def listed(tool: GatewayTool, name: str) -> types.Tool:
-    """A tool as the host sees it: under the gateway's name for it, its output's schema open for
-    the handle of a large result."""
+    """A tool as the host sees it: with the gateway's name for it, and with an output schema that
+    allows the handle of a large result."""
     update: dict[str, Any] = {"name": name, "execution": None}
     if tool.tool.output_schema is not None:
         update["output_schema"] = opened_schema(tool.tool.output_schema)
@@ -72,8 +72,8 @@ def listed(tool: GatewayTool, name: str) -> types.Tool:
 
 
 def opened_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """What the schema takes, or `{"$weft": handle}`. Definitions stay at the root, where references
-    look for them."""
+    """A schema that takes what this one takes, or `{"$weft": handle}`. Definitions stay at the
+    root, where references point to them."""
     apart: dict[str, Any] = {
         key: schema[key] for key in ("$defs", "definitions", "$schema") if key in schema
     }

@@ -1,4 +1,4 @@
-"""What a search for tools answers: few tools, each with what it takes to call it."""
+"""The answer to a search for tools: a few tools, each with what is needed to call it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from weft.router.cards import card_of, plain
 
 FIND, CALL = "find_tools", "call_tool"
 SCHEMA_TOKENS = 400
-"""Of one tool's schema in the answer of a search; of a longer one its outline stands there."""
+"""Longest schema of a tool in a search's answer; of a longer one, an outline is given."""
 _LONGEST = 100
 """Characters of a parameter's description in an outline."""
 
@@ -26,7 +26,7 @@ def found_text(
     whole: bool = False,
     notes: Iterable[str] = (),
 ) -> str:
-    """The tools, best first, as text for a model; `whole` with everything that is known."""
+    """The tools, best first, as text for a model; with `whole`, all that is known about each."""
     blocks = [_block(tool, encoding, whole) for tool, _ in tools]
     return "\n\n".join([*blocks, *notes]) or "No tool fits; say it in other words."
 
@@ -45,7 +45,7 @@ def _block(tool: GatewayTool, encoding: str, whole: bool) -> str:
 
 
 def arguments_text(schema: dict[str, Any], encoding: str, whole: bool = False) -> str:
-    """The schema as JSON; the outline of a long one, and how to get the rest."""
+    """The schema as JSON, or a long one's outline and how to get the rest."""
     told = {key: value for key, value in schema.items() if key not in ("$schema", "title")}
     written = msgspec.json.encode(told).decode()
     if whole or tokens.count(written, encoding) <= SCHEMA_TOKENS:
@@ -76,7 +76,7 @@ def _remark(held: dict[str, Any]) -> str:
 
 
 def quarantine_note(quarantined: Iterable[Quarantined]) -> str:
-    """That some tools are not offered, and what a person can do."""
+    """A note that some tools are not offered, and what a person can do."""
     ids = sorted(one.id for one in quarantined)
     if not ids:
         return ""

@@ -1,5 +1,5 @@
-"""An upstream's tool as the gateway knows it: its id, what it does, its hash, and its item for the
-router."""
+"""An upstream's tool as the gateway knows it: its id, its description, its hash, and its item for
+the router."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from weft_schemas.routing import Effect, SelectableItem
 
 HASH_DIGITS = 8
 MOST_NAME = 64
-"""Characters of a tool's name that every provider takes."""
+"""Characters of a tool's name that every provider accepts."""
 
 
 class GatewayTool(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,12 +28,12 @@ class GatewayTool(msgspec.Struct, frozen=True, kw_only=True):
     server: str
     tool: Tool
     hash: str
-    """Of everything that a model is told about it."""
+    """Hash of everything that a model reads about it."""
     item: SelectableItem
 
     @property
     def name(self) -> str:
-        """As its server calls it."""
+        """The name at its server."""
         return self.tool.name
 
     @property
@@ -42,7 +42,7 @@ class GatewayTool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gateway_tool(server: str, tool: Tool) -> GatewayTool:
-    """Raises `InvalidInput` for a tool that no router can take."""
+    """Raises `InvalidInput` for a tool that the router cannot take."""
     described = tool.model_dump(by_alias=True, mode="json", exclude_none=True)
     item = item_from(described, 0)
     tool_id = f"{server}:{tool.name}"
@@ -51,7 +51,7 @@ def gateway_tool(server: str, tool: Tool) -> GatewayTool:
 
 
 def gateway_tools(server: str, tools: Iterable[Tool]) -> dict[str, GatewayTool]:
-    """By id; one that no router can take is left out."""
+    """Tools by id, without those that the router cannot take."""
     found = {}
     for tool in tools:
         try:
@@ -63,7 +63,7 @@ def gateway_tools(server: str, tools: Iterable[Tool]) -> dict[str, GatewayTool]:
 
 
 def tool_hash(described: dict[str, Any]) -> str:
-    """Of name, title, description, schemas and annotations, in any order of keys."""
+    """Over name, title, description, schemas and annotations; the order of keys does not matter."""
     told = {key: described.get(key) for key in _TOLD}
     text = msgspec.json.encode(told, order="deterministic")
     return digest("tool", text)[:HASH_DIGITS]
@@ -73,8 +73,8 @@ _TOLD = ("name", "title", "description", "inputSchema", "outputSchema", "annotat
 
 
 def passed_names(ids: Iterable[str]) -> dict[str, str]:
-    """Name that a provider takes → id, for all of them together: `server__tool`, with a hash where
-    that is too long or two would be the same. An id's name does not depend on the order."""
+    """Names that providers accept → ids, for all tools together: `server__tool`, with a hash if
+    that is too long or if two would be the same. A tool's name does not depend on the order."""
     plain: dict[str, list[str]] = {}
     for tool_id in ids:
         plain.setdefault(_NOT_IN_NAMES.sub("_", tool_id.replace(":", "__", 1)), []).append(tool_id)

@@ -1,6 +1,6 @@
-"""Pins: what each tool said of itself when it was first seen. A tool that says something else now,
-takes another server's name, or gives orders in its description is set apart until a person approves
-it."""
+"""Pins: what each tool said about itself when it was first seen. A tool is set apart until a person
+approves it if its description has changed, if it takes another server's tool's name, or if its
+description gives orders."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is known of a tool."""
 
     hash: str
-    """That a model may be told."""
+    """What a model may be told of it."""
     approved: bool = False
-    """A person approved this hash; else it was the first that was seen."""
+    """Whether a person approved this hash; else it is the first that was seen."""
 
 
 class Quarantined(msgspec.Struct, frozen=True):
-    """A tool that nobody is offered."""
+    """A tool that is not offered."""
 
     id: str
     hash: str
@@ -33,19 +33,19 @@ class Quarantined(msgspec.Struct, frozen=True):
 
 
 class Trust(msgspec.Struct, frozen=True):
-    """What came of looking at all tools."""
+    """The outcome of checking all tools."""
 
     trusted: dict[str, GatewayTool]
     quarantined: dict[str, Quarantined]
     pins: dict[str, Pin]
-    """With those of tools that were seen for the first time."""
+    """The pins, including those of new tools."""
 
 
 def judge(
     tools: Iterable[GatewayTool], pins: Mapping[str, Pin], *, collisions: bool = True
 ) -> Trust:
-    """Which tools may be offered. In `tools` earlier ones take a name first; a tool with a pin
-    keeps its name against any that comes later."""
+    """Which tools may be offered. Earlier `tools` take a name first; a tool with a pin keeps its
+    name against later ones."""
     tools = list(tools)
     known = dict(pins)
     names: dict[str, str] = {}
@@ -75,7 +75,7 @@ def _reason(tool: GatewayTool, pin: Pin | None, holder: str) -> str:
 
 
 def suspicion(tool: GatewayTool) -> str:
-    """Why what a tool says of itself may be meant to steer a model; empty where nothing does."""
+    """Why a tool's description may be meant to steer a model; empty if nothing suggests it."""
     for text in told(tool):
         if gives_orders(text) or suspicion_score(text) >= THRESHOLD:
             return "its description gives the model orders"
@@ -101,14 +101,14 @@ def told(tool: GatewayTool) -> list[str]:
 
 
 _A_NAME = 20
-"""Characters up to which a text is too short for an order that any rule knows."""
+"""Characters up to which a text is too short for an instruction that any rule knows."""
 
 
 def approved(
     pattern: str, quarantined: Mapping[str, Quarantined], pins: Mapping[str, Pin]
 ) -> tuple[dict[str, Pin], list[Quarantined]]:
-    """The pins once a person approved what matches `server:tool`, a glob of it, or
-    `server:tool#hash`; and what that lets through."""
+    """The pins after a person approved what matches `server:tool`, a glob of it, or
+    `server:tool#hash`; and the tools that are offered by that."""
     glob, _, wanted = pattern.rpartition("#")  # a tool's own name may have one, too
     let = [
         one

@@ -1,5 +1,5 @@
-"""One upstream server's life: started when it is first needed, ended and started again when it
-fails, each time later. What happens to it happens to its own tools alone."""
+"""The life of one upstream server: started when it is first needed, ended, and restarted after a
+failure, with growing pauses. Its failures affect only its own tools."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from weft_schemas.errors import Unavailable
 T = TypeVar("T")
 State = Literal["configured", "known", "started", "called"]
 FIRST_BACKOFF = 1.0
-"""Seconds before a third start in a row, the second is at once; then twice as long each time."""
+"""Before the third start in a row (the second is at once); doubled each time after."""
 PING_SECONDS = 5.0
-"""For one that gave no answer to a call to show that it lives."""
+"""For a server that did not answer a call to prove that it is alive."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class AnswersRequests(Protocol):
 
 
 class Upstream:
-    """Safe for any number of tasks at once."""
+    """Safe for use by several tasks at once."""
 
     def __init__(
         self,
@@ -61,8 +61,9 @@ class Upstream:
         notified: Callable[[Upstream, types.ServerNotification], Awaitable[None]],
         refused: Callable[[Upstream, types.JSONRPCRequest], None],
     ) -> None:
-        """`sign_in` is the file of who is signed in to it; `changed` is told a new manifest;
-        `notified` every notification; `refused` what it asked and may not."""
+        """`sign_in` is the file with the sign-in to this server. `changed` is called when the
+        manifest is new, `notified` with every notification, `refused` with a request that the
+        server may not make."""
         self._refused = refused
         self._sign_in = sign_in
         self.spec = spec
@@ -78,7 +79,7 @@ class Upstream:
         self._ready: asyncio.Future[Client] | None = None
         self._proving: asyncio.Task[None] | None = None
         self._in_a_row = 0
-        """Failures since it last ran."""
+        """Failures since it last worked."""
         self._closing = asyncio.Event()
         self._relearn = asyncio.Event()
         self._stdio: StdioServer | None = None
@@ -102,7 +103,8 @@ class Upstream:
         return self._stdio.pid if self._stdio and self._client else None
 
     async def client(self) -> Client:
-        """The connected client, started where it is not. Raises `Unavailable` with the reason."""
+        """The connected client; starts the server if it is not running. Raises `Unavailable` with
+        the reason."""
         if self._proving is not None:
             await asyncio.shield(self._proving)
         if self._closing.is_set() and self._owner is not None:
@@ -122,12 +124,12 @@ class Upstream:
         return await asyncio.shield(self._ready)
 
     def try_again(self) -> None:
-        """Start it when it is next needed, without a pause: what was wrong may be mended."""
+        """Start it without a pause when it is next needed: the cause may have been mended."""
         self._next_start = 0.0
 
     async def use(self, work: Callable[[Client], Awaitable[T]]) -> T:
-        """`work` with the client. Raises `Unavailable` where the server ends or gives no answer in
-        time, and `MCPError` with what it refuses."""
+        """Run `work` with the client. Raises `Unavailable` if the server ends or does not answer in
+        time, and `MCPError` with its refusal."""
         with self.idleness.at_work():
             return await self._used(work)
 
@@ -158,22 +160,22 @@ class Upstream:
             raise Unavailable(self._gone()) from None
 
     async def _ended(self) -> None:
-        """Wait until a connection that carries nothing any more is put away."""
+        """Wait until a connection that has broken is closed."""
         if self._owner is not None and self._wire is not None and self._wire.ended.is_set():
             await asyncio.wait([self._owner], timeout=PING_SECONDS)
 
     async def close(self) -> None:
-        """End it, and wait until it has ended."""
+        """End the server, and wait for its end."""
         self._closing.set()
         if self._owner is not None:
             await asyncio.gather(self._owner, return_exceptions=True)
 
     async def subscribe(self, uri: str, wanted: bool = True) -> None:
-        """Have it tell of a resource's changes, or no more. Raises as `use`."""
+        """Subscribe to a resource's changes, or unsubscribe. Raises as `use` does."""
         await self.use(lambda client: self._hearing.subscribe(client, uri, wanted))
 
     async def set_log_level(self, level: str) -> None:
-        """How much it shall log: now where it runs, and whenever it is started again."""
+        """Set its level of log messages: now if it runs, and at each later start."""
         await self._hearing.log_at(self._client, level)
 
     async def _live(self, ready: asyncio.Future[Client]) -> None:
@@ -247,12 +249,12 @@ class Upstream:
         return http_server(self.spec, authorization(self.spec, self._sign_in))
 
     def _seen(self, request: types.JSONRPCRequest) -> None:
-        """A question that the client refuses by itself, since the file does not let it."""
+        """A question that the client refuses, since the configuration does not allow it."""
         if request.method == "sampling/createMessage" and not self.spec.sampling:
             self._refused(self, request)
 
     async def _watch(self, client: Client) -> None:
-        """Until it is closed or ends; learns anew what it says has changed."""
+        """Runs until it is closed or ends; asks again for what it reports as changed."""
         assert self._wire is not None
         events = [self._closing, self._relearn, self._wire.ended]
         if self._stdio is not None:
@@ -272,7 +274,7 @@ class Upstream:
                 if self._closing.is_set():
                     return
                 if self._left() == 0.0:
-                    self._client = None  # at once: who calls from now on waits for the next start
+                    self._client = None  # at once: later calls wait for the next start
                     self._closing.set()
                     return
                 if any(event.is_set() for event in events[2:]):
@@ -283,8 +285,8 @@ class Upstream:
                     await self._learn(await learned(client, self.spec))
 
     def _left(self) -> float | None:
-        """Seconds until it is ended as idle, which it is not while hosts hear of its resources;
-        None where it never is."""
+        """Seconds until it is ended as idle; None if it never is. It is not idle while hosts are
+        subscribed to its resources."""
         left = self.idleness.left()
         return (
             self.spec.limits.idle_seconds if left is not None and self._hearing.resources else left
@@ -341,10 +343,10 @@ class Upstream:
         return f"; it last said: {without_secrets(said.splitlines()[-1][:300], b'', _SECRETS)}"
 
     async def _prove_alive(self, client: Client) -> None:
-        """One that does not even answer a ping is ended, and started again when it is needed."""
+        """A server that does not answer even a ping is ended, and restarted when it is needed."""
         try:
             async with asyncio.timeout(PING_SECONDS):
-                if is_modern(client):  # which has no ping
+                if is_modern(client):  # it has no ping
                     await client.list_tools(cache_mode="refresh")
                 else:
                     await client.session.send_ping()
@@ -359,7 +361,7 @@ class Upstream:
 
 
 _SECRETS = 100
-"""Most that are masked in what a server says as it ends."""
+"""Most secrets that are masked in a server's last words."""
 _LIST_CHANGED = (
     types.ToolListChangedNotification,
     types.PromptListChangedNotification,

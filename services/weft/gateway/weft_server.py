@@ -1,5 +1,5 @@
-"""Weft itself as an MCP server, for hosts that have no other way to it: publish what happens,
-compile a context, remember and recall, look into results."""
+"""Weft itself as an MCP server, for hosts that have no other access to it: publish events, compile
+a context, remember and recall, read results."""
 
 from __future__ import annotations
 
@@ -109,18 +109,18 @@ _BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 class WeftServer:
-    """The handlers, for one log."""
+    """The handlers for one log."""
 
     def __init__(self, behind: GatewayDeployment, scope: str, session: str = "") -> None:
-        """`scope` names whose memory it is, such as `user:ada`."""
+        """`scope` says whose memory is used, such as `user:ada`."""
         self._behind = behind
         self._client = behind.client
         self._scope = scope
         self._hosts = Hosts(session)
         self._written: dict[str, str] = {}
-        """What was remembered and, with an empty value, forgotten here since memory was read."""
+        """What was remembered here since memory was last read; an empty value was forgotten."""
         self._newest = 0
-        """Sequence of what was published here last: a compile shows it."""
+        """Sequence of the last item that was published here; a compile includes it."""
 
     def server(self) -> Server[Any]:
         return Server(
@@ -169,7 +169,7 @@ class WeftServer:
         return f"item {item.id} at sequence {sequence}"
 
     async def _stored(self, session: str, *items: ContextItem) -> int:
-        """Publish, and give the last one's sequence."""
+        """Publish, and return the last one's sequence."""
         ack = await self._client.publish(session, items)
         self._newest = max(self._newest, ack.sequence)
         return ack.sequence
@@ -203,7 +203,7 @@ class WeftServer:
         return f"nothing was remembered for {self._scope} under {key}; {known or _NOTHING}"
 
     async def _fact(self, host: Host, key: str, value: str) -> tuple[str, str]:
-        """Key and value as they are remembered. Raises `InvalidInput` for what is not."""
+        """Key and value as they are stored. Raises `InvalidInput` if they cannot be."""
         kept = facts_given({"key": key, "value": value}, value)
         if not kept:
             raise InvalidInput(
@@ -228,7 +228,7 @@ class WeftServer:
         return text
 
     async def _facts(self, host: Host, query: str, after: int) -> str:
-        """What is remembered of the scope, with what was written here a moment ago."""
+        """The scope's memory, including what was written here a moment ago."""
 
         async def ask() -> str:
             pack = await self._client.compile(
@@ -240,7 +240,7 @@ class WeftServer:
         deadline = clock() + _SETTLE_SECONDS
         while not _agrees(text := await _waited(ask), self._written) and clock() < deadline:
             await asyncio.sleep(_AGAIN_SECONDS)
-        self._written.clear()  # what is not told by now is left out for want of room
+        self._written.clear()  # what is still not listed was left out for want of room
         return text
 
     async def _look(self, host: Host, given: dict[str, Any]) -> str:
@@ -259,7 +259,7 @@ class WeftServer:
 
 
 def _agrees(text: str, written: dict[str, str]) -> bool:
-    """Whether memory is as new as what was written: facts are derived a moment later."""
+    """Whether memory includes what was written: facts are derived a moment later."""
     return all(
         f"{key}={value}" in text if value else f"{key}=" not in text
         for key, value in written.items()
@@ -267,7 +267,7 @@ def _agrees(text: str, written: dict[str, str]) -> bool:
 
 
 async def _waited(ask: Callable[[], Awaitable[str]]) -> str:
-    """The answer of services that may be starting still."""
+    """The answer of services that may still be starting."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + WAIT_SECONDS
     while True:

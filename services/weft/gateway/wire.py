@@ -1,5 +1,6 @@
-"""What comes from a server, whatever carries it: when it ends, and which errors are its own. The
-SDK's client tells of a lost connection and of a missing answer with codes that servers use, too."""
+"""Messages from a server over any transport: notices when the connection ends, and which errors are
+the server's own. The SDK's client reports a lost connection and a missing answer with codes that
+servers use as well."""
 
 from __future__ import annotations
 
@@ -24,31 +25,31 @@ from mcp_types import (
 
 _SHARED_CODES = (CONNECTION_CLOSED, REQUEST_TIMEOUT)
 _LOST = "SSE stream "
-"""With this the SDK's transport begins what it says for a server whose answer never came."""
+"""How the SDK's transport begins its message about an answer that never came."""
 _FORGOTTEN = "Session terminated"
-"""What the SDK's transport says of a server that does not know the session any more."""
+"""The SDK's transport's message if the server does not know the session any more."""
 
 _NO_ANSWER = "Server returned an error response"
-"""What the SDK's transport says of a server that answered with an HTTP status alone."""
+"""The SDK's transport's message if the server answered with only an HTTP status."""
 
 
 class Own(msgspec.Struct, frozen=True):
-    """The data of an error that the server itself gave."""
+    """Added to the data of an error that the server itself gave."""
 
     data: Any
 
 
 class Wire:
-    """A transport for the SDK's client, listened to."""
+    """A transport for the SDK's client that watches the messages."""
 
     def __init__(self, transport: AbstractAsyncContextManager[TransportStreams]) -> None:
         self._transport = transport
         self.ended: asyncio.Event = getattr(transport, "lost", None) or asyncio.Event()
-        """Nothing comes any more, or nothing would be answered."""
+        """No more messages come, or none would be answered."""
 
     @property
     def fault(self) -> str:
-        """What is wrong with the connection, where its transport knows."""
+        """What is wrong with the connection, if its transport knows."""
         return getattr(self._transport, "fault", "")
 
     async def __aenter__(self) -> TransportStreams:
@@ -61,7 +62,7 @@ class Wire:
 
 
 def own_error(error: MCPError) -> MCPError | None:
-    """The error as the server gave it; None for one that the SDK made in its place."""
+    """The error as the server gave it; None for one that the SDK made."""
     if error.code not in _SHARED_CODES:
         return error
     if isinstance(error.error.data, Own):
@@ -70,12 +71,12 @@ def own_error(error: MCPError) -> MCPError | None:
 
 
 def is_forgotten(error: MCPError) -> bool:
-    """Whether the server did not look at the request, since it does not know the session."""
+    """Whether the server rejected the request because it does not know the session."""
     return error.code == INVALID_REQUEST and error.message == _FORGOTTEN
 
 
 def is_status(error: MCPError) -> bool:
-    """Whether the server answered with an HTTP status in the place of an answer."""
+    """Whether the server answered with only an HTTP status."""
     return error.code == INTERNAL_ERROR and error.message == _NO_ANSWER
 
 
@@ -130,7 +131,7 @@ class _Heard:
 
 
 def _opened(message: JSONRPCResponse) -> JSONRPCResponse:
-    """A task of 2025-11-25 as a result that the SDK lets through, which knows none."""
+    """A task of 2025-11-25 as a result that the SDK accepts; it does not know tasks here."""
     result = message.result
     if not isinstance(result.get("task"), dict) or "content" in result:
         return message

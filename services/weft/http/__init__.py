@@ -1,5 +1,3 @@
-"""Weft over HTTP, for what cannot speak NATS: one ASGI process beside the workers.
-
-Every request becomes a call of the public client with the caller's own NATS credential, so that
-what a token may do is what its credential may do. Only `service.py` and `clients.py` do I/O.
-"""
+"""Weft over HTTP, for programs that cannot speak NATS: one ASGI process beside the workers. Every
+request becomes a call of the public client with the caller's own NATS credential, so a token may do
+what its credential may do. Only `service.py` and `clients.py` do I/O."""

@@ -1,8 +1,6 @@
-"""The ASGI application: one route for each operation, and around it tokens, limits and failures.
-
-Litestar carries it: routing, bounded bodies, streams and lifespan. What it does not do, and why, is
-told in `openapi.py`.
-"""
+"""The ASGI application: one route for each operation, with tokens, limits and failures around it.
+Litestar does the routing, bounded bodies, streams and lifespan. `openapi.py` says what it does not
+do here, and why."""
 
 from __future__ import annotations
 
@@ -48,13 +46,13 @@ _log = logging.getLogger(__name__)
 
 JSON = "application/json"
 MOST_BYTES = 32 * 1024 * 1024
-"""Of a request's body, where nothing else is set."""
+"""Longest body of a request, unless set otherwise."""
 RATE = 200.0
-"""Requests a second of one token, where nothing else is set."""
+"""Requests per second and token, unless set otherwise."""
 
 
 Take = Callable[[Client, bytes, str], Awaitable[bytes]]
-"""Takes an export in, of a media type, and answers it."""
+"""Imports an export of a media type, and answers it."""
 
 
 class Application:
@@ -69,7 +67,7 @@ class Application:
         rate: float = RATE,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`grants` is a single one where there are no tokens."""
+        """`grants` has a single grant if there are no tokens."""
         self.clients = clients
         self.grants = grants
         self.most_bytes = most_bytes
@@ -82,7 +80,7 @@ class Application:
         self.closing = asyncio.Event()
 
     def asgi(self) -> Litestar:
-        """The application for a server."""
+        """The application, for a server to run."""
         handlers = [self._route(path, several) for path, several in paths().items()]
         return Litestar(
             [
@@ -145,7 +143,7 @@ class Application:
         return _json(answer, {"idempotency-replayed": "true"} if again else {})
 
     def _admitted(self, request: Request[Any, Any, Any]) -> Grant:
-        """Who asks, counted. Raises `Refused`."""
+        """Who sent the request; counts it against the limit. Raises `Refused`."""
         headers = request.headers
         grant = caller(self.grants, headers.get("authorization", ""), headers.get("host", ""))
         self.limits.take(grant.name, grant.rate or self.rate)
@@ -157,7 +155,7 @@ class Application:
         return inflated(await request.body(), encoding, self.most_bytes)
 
     async def _streamed(self, operation: Operation, grant: Grant, call: Call) -> Response[Any]:
-        """A stream, once it has begun: what fails before has its own status."""
+        """A stream, returned once it has begun: an earlier failure has a status of its own."""
 
         async def chunks() -> AsyncGenerator[bytes, None]:
             with self.limits.stream(grant.name):
@@ -179,7 +177,7 @@ class Application:
         return Stream(body(), media_type=sse.MEDIA_TYPE, headers=headers)
 
     def _telemetry(self, path: str, name: str, take: Take) -> HTTPRouteHandler:
-        """OpenTelemetry's own form: its answer is in the form of the question."""
+        """In OpenTelemetry's own form: the answer has the form of the request."""
 
         @post(path, status_code=200)
         async def telemetry(request: Request[Any, Any, Any]) -> Response[bytes]:
@@ -197,7 +195,8 @@ class Application:
         return telemetry
 
     async def _is_ready(self) -> bool:
-        """Whether the log can be reached: with tokens, by whom somebody asked as."""
+        """Whether the log can be reached; with tokens, with the credentials that have been used so
+        far."""
         try:
             if isinstance(self.grants, Grant):
                 await self.clients.of(self.grants)
@@ -206,7 +205,7 @@ class Application:
         return self.clients.are_up() and not self.closing.is_set()
 
     def _pages(self) -> list[HTTPRouteHandler]:
-        """What is for people and for whoever looks after the process; nobody needs a token."""
+        """Routes for people and for operators of the process; they need no token."""
         schema = openapi.encoded()
 
         @get("/openapi.json")
@@ -255,7 +254,7 @@ def _failed(_: Any, error: WeftError | Refused) -> Response[bytes]:
 
 
 def _unrouted(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
-    """What Litestar itself refuses: no such path or method, too large a body."""
+    """What Litestar itself refuses: an unknown path or method, too large a body."""
     if error.status_code == 413:
         most = request.app.state.most_bytes
         return _told(too_large(most))
@@ -267,6 +266,7 @@ def _unrouted(request: Request[Any, Any, Any], error: HTTPException) -> Response
 
 
 def _broken(_: Any, error: Exception) -> Response[bytes]:
-    """A fault of ours: the log has it, the caller no text that may quote what he may not see."""
+    """A fault of the server. It is logged; the caller gets no text, since that might quote what it
+    may not see."""
     _log.error("a request failed", exc_info=error)
     return _told(WeftError(f"the server failed on this request ({safe_error(error)}); see its log"))

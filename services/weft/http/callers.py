@@ -1,4 +1,5 @@
-"""Who asks: the grant behind a request's token, or the laptop's own where there are no tokens."""
+"""Who sent a request: the grant of its token, or the grant of this machine's user if there are no
+tokens."""
 
 from __future__ import annotations
 
@@ -9,20 +10,17 @@ from weft.http.problems import Refused
 from weft_schemas.errors import ConfigurationError
 
 OPEN = "whoever reaches this port"
-"""Name of the grant that every request has where there are no tokens."""
+"""Name of the grant that all requests have if there are no tokens."""
 
 
 def open_grant(tenant: str, principal: str = "") -> Grant:
-    """Of a process without tokens on loopback: everything that its own credential may do."""
+    """For a process without tokens, on loopback: everything that its own credential may do."""
     return Grant(OPEN, tenant, principal=principal, read_log=True)
 
 
 def caller(grants: Grants | Grant, authorization: str, host: str) -> Grant:
-    """The grant of a request. Raises `Refused`.
-
-    Without tokens it must also have been sent to loopback by name: a web page that has its own name
-    point here is not let in.
-    """
+    """The grant of a request. Raises `Refused`. Without tokens, the request must name loopback as
+    its host, so that a web page whose name points to this machine is refused."""
     if isinstance(grants, Grant):
         if not is_loopback(host_name(host)):
             raise Refused(403, "host", f"without tokens only localhost is served, not {host!r:.80}")
@@ -36,7 +34,7 @@ def caller(grants: Grants | Grant, authorization: str, host: str) -> Grant:
 
 
 def check_open(host: str) -> None:
-    """Raises `ConfigurationError` where a process without tokens would listen beyond loopback."""
+    """Raises `ConfigurationError` if a process without tokens would listen beyond loopback."""
     if not is_loopback(host):
         raise ConfigurationError(
             f"without tokens weft listens on loopback only, and {host} is not: give --tokens FILE "

@@ -1,4 +1,4 @@
-"""One client for each credential, opened at its first request and kept."""
+"""One client for each credential, opened at its first request and then kept."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Clients:
         await self._stack.aclose()
 
     async def of(self, grant: Grant) -> Client:
-        """The client that signs in as the grant says; without a credential of its own, as this
-        process does. Raises `Unavailable` and `Forbidden`."""
+        """The client with the grant's credential; without one, with this process's own. Raises
+        `Unavailable` and `Forbidden`."""
         settings = replace(self._settings, tenant=grant.tenant, principal=grant.principal)
         if grant.user or grant.creds or grant.nats_token:
             settings = replace(
@@ -48,8 +48,8 @@ class Clients:
         return await self._open(settings)
 
     async def of_log(self, grant: Grant) -> Client:
-        """One that reads the log of the grant's tenant, with this process's own credential. Raises
-        `Forbidden` where the grant does not say so."""
+        """A client that reads the log of the grant's tenant with this process's own credential.
+        Raises `Forbidden` if the grant does not allow it."""
         if not grant.read_log:
             raise Forbidden(
                 f"{grant.name} may not read the log; its entry in the tokens' file needs "
@@ -58,7 +58,7 @@ class Clients:
         return await self._open(replace(self._settings, tenant=grant.tenant))
 
     def are_up(self) -> bool:
-        """Whether every connection that was opened has its server."""
+        """Whether all open connections have reached their server."""
         return all(client.connection.is_up for client in self._opened.values())
 
     async def _open(self, settings: Settings) -> Client:

@@ -1,4 +1,4 @@
-"""What the HTTP server counts about its requests; NATS requests are counted by FastStream."""
+"""Metrics of HTTP requests; FastStream counts NATS requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
 
 
 class Answered:
-    """How one request went."""
+    """The outcome of one request."""
 
     code = "ok"
 
@@ -25,7 +25,7 @@ class Answered:
 
 
 class RequestCounts:
-    """Requests by operation and code, and how long they took."""
+    """Requests by operation and code, and their durations."""
 
     def __init__(self, registry: CollectorRegistry, process: str) -> None:
         self._process = process
@@ -45,7 +45,7 @@ class RequestCounts:
 
     @contextmanager
     def request(self, service: str) -> Iterator[Answered]:
-        """Time one request; set `code` on what it yields where the answer is an error."""
+        """Time one request. Set `code` on the yielded object if the answer is an error."""
         answer, start = Answered(), perf_counter()
         try:
             yield answer

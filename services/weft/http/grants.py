@@ -1,9 +1,7 @@
-"""Tokens and what they stand for: a tenant, and the NATS credential of its requests.
-
-A token has no rights of its own. What it may do is what the server allows its credential, but for
-the log itself: no tenant's credential may read that, so `read_log` lets a token have its tenant's
-events read by the process's own.
-"""
+"""Tokens and what they stand for: a tenant, and the NATS credential of their requests. A token has
+no rights of its own: it may do what the server allows its credential. The exception is the log
+itself, which no tenant's credential may read; `read_log` lets a token read its tenant's events with
+the process's credential."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from weft_schemas.errors import ConfigurationError, InvalidInput
 from weft_schemas.ids import encode_token, principal_token
 
 LEAST_CHARACTERS = 16
-"""Of a token: what is shorter can be guessed."""
+"""Least length of a token; a shorter one could be guessed."""
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -31,7 +29,7 @@ class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One `[[token]]` of the file. A value `$NAME` is taken from the environment."""
 
     name: Name
-    """Told in logs and refusals, in the token's place."""
+    """Stands for the token in logs and refusals."""
     tenant: Name
     token: str = ""
     sha256: str = ""
@@ -42,11 +40,11 @@ class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Path of a NATS credentials file."""
     nats_token: str | None = None
     principal: str = ""
-    """Who asks within the tenant, where its permissions and grants tell several apart."""
+    """The caller within the tenant, if its permissions and grants distinguish callers."""
     read_log: bool = False
-    """It may read its tenant's events, raw results among them."""
+    """Whether it may read its tenant's events, including raw results."""
     rate: Annotated[float, Meta(gt=0)] | None = None
-    """Requests a second; the process's where it is not set."""
+    """Requests per second; the process's limit if it is not set."""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,7 +58,8 @@ class Grants:
         self._by_digest = {_digest_of(grant): grant for grant in grants}
 
     def find(self, token: str) -> Grant | None:
-        """The grant of a token. Looked up by its digest, so that the time taken tells nothing."""
+        """The grant of a token, looked up by the token's digest, so that the duration reveals
+        nothing."""
         return self._by_digest.get(_digest(token))
 
     def __len__(self) -> int:
@@ -89,7 +88,7 @@ def read_grants(path: Path, environ: Mapping[str, str]) -> Grants:
 
 
 def _filled(value: object, environ: Mapping[str, str]) -> object:
-    """Every text `$NAME` as the environment has it."""
+    """The settings with every text `$NAME` replaced from the environment."""
     if isinstance(value, dict):
         return {key: _filled(one, environ) for key, one in value.items()}
     if isinstance(value, list):

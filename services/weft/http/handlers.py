@@ -31,11 +31,11 @@ from weft_schemas.routing import ChoiceReply, HydrateRequest, HydrationResult, R
 from weft_schemas.status import SessionsReply, StatusReply
 
 PAGE_BYTES = 16 * 1024 * 1024
-"""Of events; a page ends with the one that reaches it."""
+"""Of events; a page ends with the event that reaches it."""
 LOOK_SECONDS = 0.25
-"""How often a compile that waits is told of."""
+"""How often a waiting compile reports what it waits for."""
 FIRST_SECONDS = 0.5
-"""By then a stream says that it is open, where nothing came."""
+"""After which a stream on which nothing has come reports that it is open."""
 HEARTBEAT_SECONDS = 15.0
 _OF_SERVICE = ("cards", "hydration")
 
@@ -52,7 +52,7 @@ class Call(msgspec.Struct, frozen=True):
     last_event: int | None
     """`Last-Event-ID`."""
     closing: asyncio.Event
-    """Set when the process ends: streams do, too."""
+    """Set when the process ends, which ends the streams."""
 
 
 Handler = Callable[[Call], Awaitable[msgspec.Struct]]
@@ -179,7 +179,7 @@ async def events(call: Call) -> EventPage:
 
 
 async def events_stream(call: Call) -> AsyncIterator[bytes]:
-    """The session's events and then new ones, until the caller or this process goes."""
+    """The session's events, then new ones, until the caller or this process ends."""
     log = await call.log()
     async with aclosing(log.events(call.session, first=_first(call), follow=True)) as records:
         async for record in _ticking(aiter(records), call.closing):
@@ -191,7 +191,7 @@ async def events_stream(call: Call) -> AsyncIterator[bytes]:
 
 
 async def compile_stream(call: Call) -> AsyncIterator[bytes]:
-    """What the compile waits for, whenever that changed, and the context or the failure."""
+    """What the compile waits for, whenever that changes, then the context or the failure."""
     compiling = asyncio.ensure_future(compile(call))
     told: Progress | None = None
     try:
@@ -201,7 +201,7 @@ async def compile_stream(call: Call) -> AsyncIterator[bytes]:
                 told = progress
                 yield sse.event(msgspec.json.encode(progress), "progress")
         if told is None:
-            # Nothing was sent yet: a failure has a status of its own.
+            # Nothing was sent yet, so a failure has a status of its own.
             yield sse.event(msgspec.json.encode(compiling.result()), "compiled")
             return
         try:
@@ -242,7 +242,7 @@ def _compiled(pack: Pack, provider: Any) -> Compiled:
 async def _progress(call: Call) -> Progress | None:
     try:
         now = await call.client.status(call.session)
-    except WeftError:  # the compile itself tells what is wrong
+    except WeftError:  # the compile itself reports what is wrong
         return None
     waiting = tuple(one.item_id for one in now.waiting)
     return Progress(now.sequence, call.body.after, now.pending, waiting)
@@ -251,7 +251,7 @@ async def _progress(call: Call) -> Progress | None:
 async def _ticking(
     records: AsyncIterator[LogRecord], closing: asyncio.Event
 ) -> AsyncIterator[LogRecord | None]:
-    """The records, and None where none came for a while; ends when the process does."""
+    """The records, with None whenever none came for a while. Ends with the process."""
     ending = asyncio.ensure_future(closing.wait())
     patience = FIRST_SECONDS
     coming: asyncio.Future[LogRecord] | None = None
@@ -287,7 +287,7 @@ def _event(record: LogRecord) -> LogEvent:
 
 
 def _json(record: LogRecord) -> msgspec.Raw | None:
-    """The payload where it is JSON: any client may have published any bytes."""
+    """The payload if it is JSON: a client may have published any bytes."""
     try:
         msgspec.json.decode(record.payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

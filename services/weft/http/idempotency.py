@@ -1,8 +1,6 @@
-"""`Idempotency-Key`: the same request again gets the first answer, in one process and for a while.
-
-Publishing needs none of it: an item's id says what it is. The key spares a second compile its
-audit record, and a client the doubt about what it sends under one key.
-"""
+"""`Idempotency-Key`: a repeated request gets the first one's answer, within one process and for a
+while. Publishing does not need it, since an item's id identifies it. The key saves a second
+compile's audit record, and it ensures that one key is used for one request only."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from weft_schemas.errors import Unavailable
 
 MOST_ANSWERS = 10_000
 MOST_BYTES = 64 * 1024 * 1024
-"""Of answers that are kept; the oldest go."""
+"""Bytes of kept answers; the oldest are dropped first."""
 KEPT_SECONDS = 600.0
 MOST_CHARACTERS = 256
 
@@ -35,7 +33,7 @@ class _Kept(msgspec.Struct):
 
 
 class Answers:
-    """The answers given under keys."""
+    """The answers by key."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -43,11 +41,9 @@ class Answers:
         self._bytes = 0
 
     async def once(self, key: tuple[str, ...], body: bytes, work: Work) -> tuple[bytes, bool]:
-        """What `work` gives, or gave, under a key; and whether it is an earlier answer.
-
-        Who asks while the first is in work waits for it. A failure is not kept. Raises `Refused`
-        where another body came under the key before.
-        """
+        """The result of `work`, or of an earlier request with this key, and whether it is an
+        earlier one. Requests that come while the first is running wait for it. A failure is not
+        kept. Raises `Refused` if the key came with another body before."""
         self._forget()
         print_of = hashlib.sha256(body).digest()
         kept = self._kept.get(key)
@@ -60,7 +56,7 @@ class Answers:
                 )
             return await asyncio.shield(kept.answer), True
         kept = self._kept[key] = _Kept(print_of, self._now(), asyncio.Future())
-        # Nobody else may wait for it; then its failure is told to who asked first alone.
+        # Others need not wait for it; then only the first caller learns of its failure.
         kept.answer.add_done_callback(lambda done: done.exception())
         try:
             answer = await work()
@@ -75,7 +71,7 @@ class Answers:
         return answer, False
 
     def _forget(self) -> None:
-        """Let go what is too old or too much, but what is in work."""
+        """Drop what is too old or too much, except what is still running."""
         for key, kept in tuple(self._kept.items()):
             old = self._now() - kept.since > KEPT_SECONDS
             much = len(self._kept) > MOST_ANSWERS or self._bytes > MOST_BYTES
@@ -87,7 +83,7 @@ class Answers:
 
 
 def checked_key(value: str) -> str:
-    """A key as it may be sent. Raises `Refused`."""
+    """Check the key's form. Raises `Refused`."""
     if not value.isascii() or not value.isprintable() or len(value) > MOST_CHARACTERS:
         raise Refused(
             400,

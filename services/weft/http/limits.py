@@ -1,4 +1,5 @@
-"""How often a caller may ask, and how many streams it may hold: buckets over a given clock."""
+"""How often a caller may ask, and how many streams it may hold open: token buckets over a given
+clock."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from contextlib import contextmanager
 from weft.http.problems import Refused
 
 BURST_SECONDS = 2.0
-"""What was not used of so many seconds may come at once."""
+"""The unused allowance of so many seconds may be used at once."""
 STREAMS = 100
-"""Open streams of one caller."""
+"""Open streams per caller."""
 
 
 class Limits:
@@ -21,11 +22,11 @@ class Limits:
         self._now = now
         self._most = streams
         self._level: dict[str, tuple[float, float]] = {}
-        """Name → requests left, and when that was so."""
+        """Name → requests left, and the time of that."""
         self._open: Counter[str] = Counter()
 
     def take(self, name: str, rate: float) -> None:
-        """Count one request of a caller that may make `rate` a second. Raises `Refused`."""
+        """Count one request of a caller that may make `rate` per second. Raises `Refused`."""
         most, now = max(1.0, rate * BURST_SECONDS), self._now()
         left, then = self._level.get(name, (most, now))
         left = min(most, left + (now - then) * rate)
@@ -43,7 +44,7 @@ class Limits:
 
     @contextmanager
     def stream(self, name: str) -> Iterator[None]:
-        """While a caller holds a stream. Raises `Refused`."""
+        """While a caller holds a stream open. Raises `Refused`."""
         if self._open[name] >= self._most:
             raise Refused(
                 429,

@@ -1,11 +1,9 @@
-"""The OpenAPI 3.1 document, from the table of operations and the Structs of the contract.
-
-Litestar could make one of annotated handlers. Measured, that one lost every description of a field,
-`additionalProperties: false` of every strict Struct, the reserved metadata and defaults that are
-objects; and its reading of a body is looser than its document ("5" for 5) and fails with 500 on
-deeply nested JSON. So bodies are decoded in `requests.py`, strictly, and this is made of the types
-that they are decoded with.
-"""
+"""The OpenAPI 3.1 document, made from the table of operations and the Structs of the contract.
+Litestar could make one from annotated handlers. When tried, it lost every field's description,
+`additionalProperties: false` of the strict Structs, the reserved metadata, and defaults that are
+objects; its decoding of bodies is looser than its document ("5" for 5), and fails with 500 on
+deeply nested JSON. So `requests.py` decodes bodies strictly, and this document is made from the
+types that it decodes to."""
 
 from __future__ import annotations
 
@@ -92,14 +90,14 @@ def document() -> dict[str, Any]:
 
 
 def _schemas() -> tuple[dict[Any, dict[str, Any]], dict[str, Any]]:
-    """What stands for each type of the table, and the parts by name."""
+    """The reference for each type of the table, and the components by name."""
     kinds: list[Any] = [Problem]
     for one in OPERATIONS:
         streamed = (shape for _, shape in one.events)
         kinds += [one.reply, *([one.body] if one.body else []), *streamed]
     kinds = list(dict.fromkeys(kinds))
     roots, parts = described(kinds, _REF, reserved=True)
-    # A path says that it takes items, so that the tag may be left out.
+    # The path implies that items come, so the tag may be left out.
     parts["ContextItem"]["required"].remove("type")
     parts["ReservedMetadata"]["additionalProperties"] = True
     _open_objects(parts)
@@ -107,7 +105,7 @@ def _schemas() -> tuple[dict[Any, dict[str, Any]], dict[str, Any]]:
 
 
 def _open_objects(schema: Any) -> None:
-    """Say of objects without fields that they may hold any: generators of types take them for
+    """Declare that objects without fields may hold any; generators of types would take them for
     empty ones."""
     if isinstance(schema, dict):
         if schema.get("type") == "object" and "properties" not in schema:
@@ -171,7 +169,7 @@ def _parameters(one: Operation) -> list[dict[str, Any]]:
 
 
 def _telemetry(name: str, message: str) -> dict[str, Any]:
-    """OpenTelemetry's own form, which no Struct describes."""
+    """OpenTelemetry's own form, for which there is no Struct."""
     binary = {"schema": {"type": "string", "format": "binary"}}
     anything = {"schema": {"type": "object"}}
     either = {"application/x-protobuf": binary, _JSON: anything}

@@ -1,4 +1,4 @@
-"""Every operation of the interface: the routes and the OpenAPI document are made of this table."""
+"""The table of operations, from which the routes and the OpenAPI document are made."""
 
 from __future__ import annotations
 
@@ -43,21 +43,22 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One method of one path."""
 
     name: str
-    """Of its handler in `handlers.py`, and the `operationId`."""
+    """The name of its handler in `handlers.py`, and its `operationId`."""
     method: str
     path: str
     about: str
     """What it does; the first sentence is its title."""
     reply: Shape
     body: object = None
-    """Type of the JSON sent; None where nothing is."""
+    """Type of the JSON body; None if there is none."""
     query: Shape | None = None
     events: tuple[tuple[str, Shape], ...] = ()
-    """With `Accept: text/event-stream`: the events by name. The one named empty has many names."""
+    """With `Accept: text/event-stream`: the events by name. An empty name stands for several
+    names."""
 
 
 ITEMS = ContextItem | list[ContextItem]
-"""One, or several in their order."""
+"""One type, or several in their order."""
 
 _SESSION = "/v1/sessions/{session}"
 

@@ -1,4 +1,4 @@
-"""The page on which the interface can be read and tried: one file, nothing from elsewhere."""
+"""The page for reading and trying the interface: one file that loads nothing from elsewhere."""
 
 from pathlib import Path
 

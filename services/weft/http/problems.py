@@ -1,4 +1,5 @@
-"""Every failure as a problem document (RFC 9457), with the status that says whose fault it is."""
+"""Every failure as a problem document (RFC 9457), with a status that says on whose side the fault
+is."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ STATUSES: dict[type[WeftError], int] = {
     Corrupt: 500,
 }
 RETRY_SECONDS = 1
-"""`Retry-After` of what can succeed later, where nothing better is known."""
+"""`Retry-After`, unless a better value is known."""
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -40,19 +41,19 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     type: str
     """`urn:weft:problem:<code>`."""
     title: str
-    """The status in words."""
+    """The status's name."""
     status: int
     detail: str
     code: str
-    """The stable word to match on."""
+    """The stable word for programs to match."""
     retryable: bool = False
-    """The same request can succeed later, unchanged."""
+    """Whether the same request can succeed later."""
     ids: tuple[str, ...] = ()
     """Items of a publish that failed underway: some may be stored. Publish all again."""
 
 
 class Refused(Exception):
-    """A request that HTTP itself has a status for: no token, too large, too often."""
+    """A request that HTTP has a status for: no token, too large a body, too many requests."""
 
     def __init__(self, status: int, code: str, detail: str, **headers: str) -> None:
         super().__init__(detail)
@@ -74,7 +75,7 @@ def status_of(error: WeftError) -> int:
 
 
 def headers_of(error: WeftError | Refused) -> dict[str, str]:
-    """`Retry-After` for what may be tried again, and what a refusal brings itself."""
+    """`Retry-After` for what may be tried again, and a refusal's own headers."""
     if isinstance(error, Refused):
         return error.headers
     return {"retry-after": str(RETRY_SECONDS)} if error.retryable else {}

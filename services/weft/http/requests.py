@@ -1,4 +1,5 @@
-"""A request's parts as values: body, query and session, each strictly, each fault named."""
+"""A request's parts as values: body, query and session. Each is decoded strictly, and each fault is
+named."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from weft_schemas.ids import TENANT_SESSION, decode_token, encode_token
 from weft_schemas.ranges import check_ranges
 
 _FREE = ("publish", "messages")
-"""Bodies whose texts may be as long as they are."""
+"""Types of bodies whose texts have no limit of length."""
 _SEQUENCE = re.compile(r"[0-9]{1,18}\Z")
 
 
@@ -45,7 +46,7 @@ def _decoder(name: str, kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def query_of(operation: Operation, given: Mapping[str, str]) -> Any:
-    """What stands behind the `?`. Raises `InvalidInput` for a name that is unknown, too."""
+    """The query string, decoded. Raises `InvalidInput`, also for an unknown name."""
     known = operation.query.__struct_fields__ if operation.query else ()
     for name in given:
         if name not in known:
@@ -62,7 +63,7 @@ def query_of(operation: Operation, given: Mapping[str, str]) -> Any:
 
 
 def session_of(segment: str) -> str:
-    """The session that a path names: its id, or `=` and the id's base64url form. Raises
+    """The session that a path names: by its id, or by `=` and the id in base64url. Raises
     `InvalidInput`."""
     session = decode_token(segment) if segment.startswith("=") else segment
     if session == TENANT_SESSION:
@@ -81,7 +82,7 @@ def last_event_of(value: str | None) -> int | None:
 
 
 def checked_type(content_type: str, wanted: tuple[str, ...]) -> str:
-    """The media type of a body. Raises `Refused` where it is none of those wanted."""
+    """The media type of a body. Raises `Refused` if it is none of those wanted."""
     given = content_type.partition(";")[0].strip().lower()
     if given not in wanted:
         raise Refused(
@@ -93,7 +94,7 @@ def checked_type(content_type: str, wanted: tuple[str, ...]) -> str:
 
 
 def inflated(content: bytes, encoding: str, most: int) -> bytes:
-    """A body as it was before `Content-Encoding`, of at most so many bytes. Raises `Refused`."""
+    """The body without its `Content-Encoding`, of at most so many bytes. Raises `Refused`."""
     name = encoding.strip().lower()
     if name in ("", "identity"):
         return content

@@ -1,4 +1,4 @@
-"""The process of `weft serve`: a server on one port until a signal, its streams ended before it."""
+"""The process of `weft serve`: serves one port until a signal, and ends its streams first."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from weft.runtime.settings import Settings
 from weft.web_server import WebServer, listener
 
 DRAIN_SECONDS = 10
-"""From the signal to the end, for the requests in work."""
+"""From the signal to the end, for requests that are still running."""
 KEEP_ALIVE_SECONDS = 75
-"""A quiet connection is closed after so long: later than a load balancer in front of it does, which
-would else send a request into one that is just being closed."""
+"""After which an idle connection is closed. It is longer than load balancers in front of it wait:
+those could otherwise send a request into a connection that is being closed."""
 
 _logger = logging.getLogger(__name__)
 
@@ -34,11 +34,9 @@ async def serve(
     rate: float,
     listening: Callable[[int], None],
 ) -> None:
-    """Serve until SIGTERM or SIGINT; `listening` is told the port.
-
-    Without grants every request is the settings' tenant's, on loopback only. Raises
-    `ConfigurationError` where that cannot be, or the port is taken.
-    """
+    """Serve until SIGTERM or SIGINT; `listening` is called with the port. Without grants, every
+    request belongs to the settings' tenant, and only loopback is served. Raises
+    `ConfigurationError` if that is not possible, or the port is taken."""
     if grants is None:
         check_open(host)
     given: Grants | Grant = (

@@ -1,4 +1,4 @@
-"""OTLP over HTTP into the log: what the log holds already is not published again."""
+"""OTLP over HTTP into the log. Spans that the log holds already are not published again."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from weft_schemas.status import ASKED
 
 TYPES = (otlp.PROTOBUF, otlp.JSON)
 MOST_IDS = 100_000
-"""Ids that are remembered, some 20 MB; of any other one a replica is asked."""
+"""Ids that are remembered, some 20 MB; for others a replica is asked."""
 
 
 class Published:
-    """The ids that came from traces most recently, whatever their session."""
+    """The ids that came most recently from traces, of any session."""
 
     def __init__(self, most: int = MOST_IDS) -> None:
         self._most = most
         self._ids: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
     def new(self, tenant: str, session: str, items: Iterable[ContextItem]) -> list[ContextItem]:
-        """Those that are not remembered."""
+        """The ids that are not remembered."""
         found = []
         for item in items:
             key = tenant, session, item.id
@@ -37,7 +37,7 @@ class Published:
         return found
 
     def remember(self, tenant: str, session: str, items: Iterable[ContextItem]) -> None:
-        """They are in the log."""
+        """Remember ids that are in the log."""
         for item in items:
             self._ids[tenant, session, item.id] = None
             self._ids.move_to_end((tenant, session, item.id))
@@ -49,24 +49,22 @@ class Published:
 
 
 class Telemetry:
-    """What came in by OTLP, in this process."""
+    """The OTLP receiver of this process."""
 
     def __init__(self, published: Published | None = None) -> None:
         self._published = Published() if published is None else published
         self._joining = Joining()
 
     async def take_traces(self, client: Client, content: bytes, media_type: str) -> bytes:
-        """Publish the items of an export that are new, and answer it.
-
-        Raises `InvalidInput` for what is no export, and as `Client.publish` does: an exporter then
-        sends it again, which doubles nothing.
-        """
+        """Publish the new items of an export, and answer it. Raises `InvalidInput` if it is not an
+        export, and what `Client.publish` raises: an exporter then sends it again, and nothing is
+        stored twice."""
         found = converted(otlp.spans(content, media_type))
         await self._publish(client, found)
         return otlp.answer(media_type, found.rejected, found.why)
 
     async def take_logs(self, client: Client, content: bytes, media_type: str) -> bytes:
-        """The same of an export of logs."""
+        """The same for an export of logs."""
         records = otlp.log_records(content, media_type)
         found = converted(self._joining.spans(client.tenant, records))
         await self._publish(client, found)
@@ -84,8 +82,8 @@ class Telemetry:
 
 
 async def _held(client: Client, session: str, items: Sequence[ContextItem]) -> set[str]:
-    """Ids that a replica knows. Where none answers, or the credential may only publish, it is none:
-    what is published twice counts once all the same."""
+    """The ids that a replica knows; none if no replica answers, or if the credential may only
+    publish. What is then published twice still counts once."""
     ids = [item.id for item in items]
     held: set[str] = set()
     try:

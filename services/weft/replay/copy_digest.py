@@ -15,7 +15,7 @@ from weft_schemas.subjects import event_of
 
 
 class CopyDigest:
-    """The digest of the records taken in, in their order."""
+    """The digest of records, taken in order."""
 
     def __init__(self) -> None:
         self._state = hashlib.sha256()
@@ -23,7 +23,8 @@ class CopyDigest:
         self.count = 0
 
     def take(self, record: LogRecord, name: Name) -> None:
-        """Take in a record of session `name`. What cannot be decoded counts by its bytes."""
+        """Take in a record of session `name`. A record that cannot be decoded counts by its
+        bytes."""
         self.count += 1
         payload = record.payload
         try:

@@ -1,10 +1,8 @@
-"""Copying events into another session or log: in order, each after the events that it refers to.
-Message ids begin with what a copy is of, so that an interrupted copy can be resumed, and end in
-what nobody knows beforehand, so that nobody can take them.
-
-Each copy names the workers that have finished its original: their derived events are copied as
-well, so they do not derive, or ask a model, again.
-"""
+"""Copies events into another session or log, in order, each after the events that it refers to. A
+copy's message id begins with what it is a copy of, so that an interrupted copy can be resumed, and
+ends unpredictably, so that nobody can take the id before. Each copy names the workers that have
+finished its original. Their derived events are copied as well, so they neither derive nor ask a
+model again."""
 
 from __future__ import annotations
 
@@ -27,12 +25,12 @@ from weft_schemas.ids import digest, encode_token
 from weft_schemas.subjects import STREAM, stored_filter
 
 _BEGINNING = 32
-"""Characters of a copy's message id that tell what it is a copy of."""
+"""Characters of a copy's message id that identify its original."""
 WINDOW = 500
-"""Events published at once."""
+"""Events that are published at once."""
 
 Change = Callable[[Event, LogRecord], Event]
-"""Changes a record's event, beyond names and sequences."""
+"""Changes a record's event besides its names and sequences."""
 
 
 def unchanged(event: Event, record: LogRecord) -> Event:
@@ -40,7 +38,7 @@ def unchanged(event: Event, record: LogRecord) -> Event:
 
 
 class Copier:
-    """Copies events of one log into another, or the same, in order of their sequences."""
+    """Copies events of a log into another log or the same, in the order of their sequences."""
 
     def __init__(
         self,
@@ -52,8 +50,8 @@ class Copier:
         change: Change = unchanged,
         own_memory: bool = False,
     ) -> None:
-        """`settled`: worker → up to which sequence it had finished in the log copied from.
-        `source` is the copies' `ce-source`."""
+        """`settled`: worker → up to which sequence it had finished in the original log. `source` is
+        the copies' `ce-source`."""
         self.places = Places()
         self.known: dict[str, int] = {}
         """`copy_id` → sequence of what an earlier attempt has copied."""
@@ -69,7 +67,7 @@ class Copier:
         self._newest = 0
 
     async def copy(self, record: LogRecord, old: Name, new: Name) -> None:
-        """Copy one record; what cannot be decoded is copied as it is."""
+        """Copy one record. If it cannot be decoded, it is copied unchanged."""
         try:
             event: Event | None = record.event()
         except InvalidInput:
@@ -87,7 +85,7 @@ class Copier:
             await self.flush()
 
     async def flush(self) -> int:
-        """Publish what waits. Returns the newest sequence so far."""
+        """Publish what is queued. Returns the newest sequence so far."""
         waiting, self._waiting = self._waiting, []
         acks = await self._publisher.publish_many(message for _, message in waiting)
         for (old, _), ack in zip(waiting, acks, strict=True):
@@ -116,7 +114,7 @@ class Copier:
 
 
 def copy_id(new: Name, record: LogRecord) -> str:
-    """What a copy's message id begins with: the same for the same copy made again."""
+    """The beginning of a copy's message id: the same if the same copy is made again."""
     return digest("copy", new.tenant, new.session, record.sequence, record.payload)[:_BEGINNING]
 
 
@@ -126,13 +124,13 @@ def copied(record: LogRecord) -> str:
 
 
 def copies_in(records: Iterable[LogRecord]) -> dict[str, int]:
-    """`copy_id` → sequence of what may be copies among the records of a session."""
+    """`copy_id` → sequence of possible copies among the records of a session."""
     return {copied(one): one.sequence for one in records if one.message_id}
 
 
 async def finished(connection: Connection) -> dict[str, int]:
-    """Worker → up to which sequence of the log it has finished everything. A worker that cannot be
-    seen is left out: it will look at the copies itself."""
+    """Worker → up to which sequence of the log it has finished. A worker without a consumer is left
+    out; it will look at the copies itself."""
     found: dict[str, int] = {}
     for worker in WORKERS:
         try:
@@ -146,10 +144,8 @@ async def finished(connection: Connection) -> dict[str, int]:
 
 
 async def copied_before(connection: Connection, new: Name, first: LogRecord) -> dict[str, int]:
-    """`copy_id` → sequence of what an earlier attempt left in a session.
-
-    Raises `Conflict` where the session holds anything but a copy that began with `first`.
-    """
+    """`copy_id` → sequence of what an earlier attempt left in a session. Raises `Conflict` if the
+    session holds anything but a copy that began with `first`."""
     subjects = stored_filter(new.tenant, new.session)
     found = [one async for one in read_matching(connection, subjects)]
     if found and copied(found[0]) != copy_id(new, first):

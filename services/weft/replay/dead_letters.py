@@ -1,7 +1,5 @@
-"""Dead letters: which sources are parked, from the events that park and revive them.
-
-Pure functions over records of the log, in order.
-"""
+"""Dead letters: which sources are parked, according to the events that park and revive them. Pure
+functions over the log's records, in order."""
 
 from __future__ import annotations
 
@@ -15,11 +13,11 @@ from weft_schemas.events import Origin, ParkedEvent, RevivedEvent
 
 
 class Letter(msgspec.Struct, frozen=True):
-    """One source that one worker gave up."""
+    """A source that a worker gave up on."""
 
     session: str
     sequence: int
-    """Of the source."""
+    """Sequence of the source."""
     worker: str
     item_id: str
     code: str
@@ -30,21 +28,21 @@ class Letter(msgspec.Struct, frozen=True):
     times: int = 1
     """How often it was parked."""
     revived: int = 0
-    """Sequence of the event that had it worked again, or dropped it; 0 while it waits."""
+    """Sequence of the event that revived or dropped it; 0 while it is parked."""
     dropped: bool = False
 
     @property
     def open(self) -> bool:
-        """It waits for an operator."""
+        """Whether it waits for an operator."""
         return not self.revived
 
     def origin(self) -> Origin:
-        """What an event about it names."""
+        """The worker and source that an event names."""
         return Origin(sequence=self.sequence, item_id=self.item_id, worker=self.worker)
 
 
 def letters(records: Iterable[LogRecord]) -> list[Letter]:
-    """Every source that was ever parked, in order of source and worker."""
+    """Every source that was ever parked, ordered by source and worker."""
     found: dict[tuple[str, int, str], Letter] = {}
     for record in records:
         try:

@@ -1,10 +1,7 @@
-"""Erasing a session with its forks, or a tenant: out of the log, the object store, the snapshots
-and every replica's files.
-
-The tombstone comes first, so that nothing reads what is being taken apart and whatever comes late
-is ignored; then bodies, then events, so that an erasure that was interrupted finds the rest when it
-is run again. The receipt comes last and says what could not be reached.
-"""
+"""Erases a session with its forks, or a tenant: from the log, the object store, the snapshots and
+every replica's files. The tombstone comes first, so that nothing reads what is being erased and
+late events are ignored. Then come bodies, then events, so that a run after an interruption finds
+the rest. The receipt comes last, and says what could not be reached."""
 
 from __future__ import annotations
 
@@ -47,9 +44,9 @@ from weft_schemas.subjects import (
 )
 
 FLIGHT_SECONDS = 30.0
-"""How long work in flight is waited for: the ack wait of a consumer."""
+"""Longest wait for work in flight: a consumer's ack wait."""
 REPLICA_SECONDS = 60.0
-"""How long replicas are waited for; each writes its file anew."""
+"""Longest wait for replicas, each of which rewrites its file."""
 MOST_SWEEPS = 10
 _LOOK_SECONDS = 0.2
 
@@ -64,7 +61,7 @@ class Erased(msgspec.Struct, frozen=True):
     session: str | None
     """Null for the whole tenant."""
     forks: tuple[str, ...]
-    """Sessions that were copies of it, erased as well."""
+    """Forks of it, which were erased as well."""
     tombstones: dict[str, int]
     """Session (empty for the tenant) → sequence of its tombstone."""
     removed: dict[str, int]
@@ -74,7 +71,7 @@ class Erased(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What is to be erased, found before anything is changed."""
+    """What is to be erased; found before anything is changed."""
 
     tenant: str
     session: str | None
@@ -82,11 +79,11 @@ class Plan(msgspec.Struct, frozen=True):
     events: int
     survey: Survey
     tombstones: dict[str, int]
-    """Of an erasure before this one."""
+    """Counts of an earlier erasure."""
 
     @property
     def sessions(self) -> list[str]:
-        """Everything that gets a tombstone; empty for a tenant."""
+        """All that gets a tombstone; empty for a tenant."""
         return [] if self.session is None else [self.session, *self.forks]
 
     @property
@@ -97,10 +94,8 @@ class Plan(msgspec.Struct, frozen=True):
 async def plan(
     connection: Connection, tenant: str, session: str | None, told: Told = lambda *_: None
 ) -> Plan:
-    """Look through the log for what belongs to a session, or to a tenant (None).
-
-    Raises `NotFound` where there is nothing and never was.
-    """
+    """Search the log for what belongs to a session, or to a tenant (None). Raises `NotFound` if
+    there is nothing and never was."""
     if session == TENANT_SESSION:
         raise InvalidInput("the tenant's own session is erased with the tenant only")
     survey = Survey()
@@ -127,7 +122,7 @@ async def plan(
 async def erase(
     connection: Connection, plan: Plan, reason: str = "", told: Told = lambda *_: None
 ) -> Erased:
-    """Erase what was planned. Run again, it finishes what was interrupted, and sweeps up what came
+    """Erase what was planned. A second run finishes an interrupted one, and erases what has come
     since."""
     async with Publisher(connection) as publisher:
         count, left = Counts(), []
@@ -164,7 +159,7 @@ class Counts:
 
 
 async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]:
-    """Publish the tombstones that are not there yet."""
+    """Publish the tombstones that are missing."""
     wanted: list[str | None] = [*plan.sessions] or [None]
     stones = {}
     for name in wanted:
@@ -179,8 +174,8 @@ async def _bury(publisher: Publisher, plan: Plan, reason: str) -> dict[str, int]
 
 
 async def _removed_before(connection: Connection, plan: Plan) -> int:
-    """Events that earlier runs of this erasure removed and no receipt counts, since they were
-    interrupted: what the tombstones say that there was, less what there is and what is counted."""
+    """Events that earlier, interrupted runs of this erasure removed and no receipt counts: what
+    there was according to the tombstones, less what is left and what is counted."""
     mine = {name: at for name, at in plan.tombstones.items() if name in (plan.sessions or [""])}
     buried = held = 0
     for name, sequence in mine.items():
@@ -198,13 +193,13 @@ async def _removed_before(connection: Connection, plan: Plan) -> int:
 
 
 async def _stored(connection: Connection, tenant: str, session: str | None) -> list[int]:
-    """Sequences of what the log holds of a session, or of a tenant (None)."""
+    """Sequences in the log of a session, or of a tenant (None)."""
     stored = read_matching(connection, stored_filter(tenant, session))
     return [one.sequence async for one in stored if not is_own_record(one)]
 
 
 async def until_settled(connection: Connection, told: Told) -> list[str]:
-    """Wait for what workers hold now; says whose work took too long."""
+    """Wait for the events that workers are processing; returns which workers took too long."""
     late = []
     for worker in WORKERS:
         told(f"work in flight of {worker}", 0, 1)
@@ -242,7 +237,7 @@ async def _sweep(
         count.add("bodies", messages > 0)
         count.add("object_messages", messages)
     if plan.session is None:
-        # Those that were put and never published, too.
+        # Including those that were stored and never published.
         number, messages = await bodies.delete_all()
         count.add("bodies", number)
         count.add("object_messages", messages)
@@ -259,7 +254,8 @@ async def _sweep(
 
 
 async def _events(connection: Connection, plan: Plan) -> AsyncIterator[tuple[str, list[int]]]:
-    """Stream and sequences of everything that is to go, a session or a tenant at a time."""
+    """Stream and sequences of all that is to be erased, for one session or tenant after the
+    other."""
     wanted: list[str | None] = [*plan.sessions] or [None]
     for session in wanted:
         yield STREAM, await _stored(connection, plan.tenant, session)
@@ -274,7 +270,7 @@ async def _events(connection: Connection, plan: Plan) -> AsyncIterator[tuple[str
 
 
 def is_own_record(record: LogRecord) -> bool:
-    """Whether it is a tombstone or a receipt: these stay, since they say what was erased."""
+    """Whether it is a tombstone or a receipt; these stay, since they say what was erased."""
     try:
         place = record.address()
     except InvalidInput:
@@ -294,7 +290,7 @@ def _is_for(record: LogRecord, sessions: list[str]) -> bool:
 async def until_scrubbed(
     connection: Connection, tenant: str, tombstone: int
 ) -> tuple[list[ReplicaState], list[str]]:
-    """Wait until every replica that runs has no byte of it; says which were too slow."""
+    """Wait until no running replica has a byte of it; returns which were too slow."""
     deadline = asyncio.get_running_loop().time() + REPLICA_SECONDS
     while True:
         found = await replicas(connection, tenant)
@@ -306,7 +302,7 @@ async def until_scrubbed(
 
 
 async def beyond(connection: Connection) -> list[str]:
-    """What no erasure reaches, or not yet."""
+    """What an erasure cannot reach, or not yet."""
     nodes = (await call(connection, f"STREAM.INFO.{STREAM}"))["config"]["num_replicas"]
     raft = [f"the Raft logs of the {nodes} nodes: until each compacts its own"] if nodes > 1 else []
     return [
@@ -324,7 +320,7 @@ async def _receipts(
     removed: dict[str, int],
     unreachable: tuple[str, ...],
 ) -> int:
-    """One for each tombstone; the counts of all are in that of what was asked for."""
+    """One for each tombstone; the receipt of what was asked for has the total counts."""
     for fork in plan.forks:
         event = ErasureReceiptEvent(fork, stones[fork], {}, unreachable)
         await publish_own(publisher, plan.tenant, event)
@@ -334,7 +330,8 @@ async def _receipts(
 
 
 async def publish_own(publisher: Publisher, tenant: str, event: Event, fresh: bool = False) -> int:
-    """Publish a tenant's own event; a `fresh` one is another, whatever was published before."""
+    """Publish one of the tenant's own events. A `fresh` one is a new event, whatever was published
+    before."""
     name = str(type(event).__struct_config__.tag)
     payload = encode_event(event)
     id = secrets.token_hex(16) if fresh else digest("erasure", tenant, payload)[:32]

@@ -1,9 +1,7 @@
-"""Erasing a scope, such as `user:42`: its items, what was made of them and what is remembered for
-it, out of every session of a tenant, the object store, audits, snapshots and every replica's files.
-
-In the order of `erasing`: the tombstone first, the receipt last; run again, it finishes what was
-interrupted.
-"""
+"""Erases a scope, such as `user:42`: its items, what was derived from them, and what is remembered
+for it, from all sessions of a tenant, the object store, audits, snapshots and every replica's
+files. In the order of `erasing`: the tombstone first, the receipt last; a second run finishes an
+interrupted one."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ class ErasedScope(msgspec.Struct, frozen=True):
     tenant: str
     scope: str
     sessions: tuple[str, ...]
-    """That held items of it; they go on without."""
+    """Sessions that held items of it; they go on without these."""
     tombstone: int
     removed: dict[str, int]
     unreachable: tuple[str, ...]
@@ -51,7 +49,7 @@ class ErasedScope(msgspec.Struct, frozen=True):
 
 
 class ScopePlan(msgspec.Struct, frozen=True):
-    """What is to be erased, found before anything is changed."""
+    """What is to be erased; found before anything is changed."""
 
     tenant: str
     scope: str
@@ -63,8 +61,8 @@ class ScopePlan(msgspec.Struct, frozen=True):
 async def plan_scope(
     connection: Connection, tenant: str, scope: str, told: Told = lambda *_: None
 ) -> ScopePlan:
-    """Look through the log for what belongs to a scope. A scope of which nothing is found may be
-    in snapshots and replicas still: it is erased there all the same."""
+    """Search the log for what belongs to a scope. If nothing is found, snapshots and replicas may
+    still hold something of it, and it is erased there."""
     if not scope:
         raise InvalidInput("a scope has a name; give one, such as user:42")
     if scope.startswith("session:"):
@@ -77,7 +75,7 @@ async def plan_scope(
 async def erase_scope(
     connection: Connection, plan: ScopePlan, reason: str = "", told: Told = lambda *_: None
 ) -> ErasedScope:
-    """Erase what was planned, and what came since."""
+    """Erase what was planned, and what has come since."""
     tenant, scope = plan.tenant, plan.scope
     async with Publisher(connection) as publisher:
         event = ScopeErasedEvent(scope, reason, plan.unreadable)
@@ -110,8 +108,8 @@ async def erase_scope(
 async def _surveyed(
     connection: Connection, tenant: str, scope: str, before: int, told: Told
 ) -> ScopeSurvey:
-    """Until nothing more is found: what refers to a slice of a slice comes into sight one by one,
-    and an id may have been taken by another item before."""
+    """Repeated until nothing more is found: slices of slices come to light one after the other, and
+    another item may have had an id before."""
     survey, more = ScopeSurvey(scope, before), True
     while more:
         more = False
@@ -141,7 +139,7 @@ async def _sweep(
         messages = await bodies.delete(name)
         count.add("bodies", messages > 0)
         count.add("object_messages", messages)
-    for session in sorted(sessions):  # first, since the events tell which sessions these are
+    for session in sorted(sessions):  # first, since the events say which sessions these are
         subject = f"weft-audit.{encode_token(plan.tenant)}.{encode_token(session)}.>"
         audits = read_matching(connection, subject, stream=AUDIT_STREAM)
         found = [one.sequence async for one in audits if _was_read_before(one, stone)]
@@ -156,7 +154,7 @@ def _forget(db: sqlite3.Connection, plan: ScopePlan, before: int) -> None:
 
 
 class _Read(msgspec.Struct):
-    """What of an audit says when it was made."""
+    """The time in an audit."""
 
     sequence: int = 0
 
@@ -165,7 +163,7 @@ _decode = msgspec.json.Decoder(_Read).decode
 
 
 def _was_read_before(record: LogRecord, stone: int) -> bool:
-    """Whether what it tells of may hold something of the scope; what cannot be read may."""
+    """Whether the audit's pack may contain something of the scope; true if it cannot be read."""
     try:
         return _decode(record.payload).sequence < stone
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

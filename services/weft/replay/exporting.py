@@ -32,10 +32,10 @@ class Exported(msgspec.Struct, frozen=True):
     records: int
     bodies: int
     missing: tuple[str, ...]
-    """Bodies that records refer to and the object store does not hold, by SHA-256."""
+    """SHA-256 digests of bodies that records refer to and the object store does not hold."""
     digest: str
     trimmed: int = 0
-    """Items that only snapshots hold since the log was trimmed: they are not in the export."""
+    """Items that are only in snapshots since the log was trimmed; the export does not have them."""
 
 
 async def export(
@@ -45,7 +45,7 @@ async def export(
     file: BinaryIO,
     told: Told = lambda at, last: None,
 ) -> Exported:
-    """Write a session, or all of a tenant, as it stands now. Raises `NotFound` for nothing."""
+    """Write a session, or all of a tenant, as it is now. Raises `NotFound` if there is nothing."""
     last = await last_sequence(connection)
     copy_digest, bodies, missing = CopyDigest(), 0, []
     seen: set[str] = set()
@@ -56,7 +56,7 @@ async def export(
         subjects = stored_filter(tenant, session)
         async for record in read_matching(connection, subjects, through=last):
             if place_of(record.subject)[1] == UNREADABLE:
-                continue  # of no session that an import could make
+                continue  # of sessions that an import could not make
             reference = body_of(record)
             if reference is not None and reference.sha256 not in seen:
                 seen.add(reference.sha256)
@@ -78,7 +78,7 @@ async def export(
 
 
 async def _write_body(file: BinaryIO, store: Bodies, reference: BodyRef) -> bool:
-    """Whether the store has it."""
+    """Whether the object store has it."""
     if not await store.exists(reference.sha256):
         return False
     _write(file, Body(reference.sha256, reference.size))

@@ -1,8 +1,5 @@
-"""Forking: a session's prefix becomes a session of its own.
-
-What belongs to the prefix is decided by source: events that were derived later from an item of the
-prefix are copied too.
-"""
+"""Forks: the beginning of a session becomes a session of its own. What belongs to the beginning is
+decided by source: events that were derived later from one of its items are copied too."""
 
 from __future__ import annotations
 
@@ -28,12 +25,12 @@ from weft_schemas.items import ContextItem
 
 
 class Forked(msgspec.Struct, frozen=True):
-    """A fork, as it stands in the log."""
+    """A fork, as it is in the log."""
 
     session: str
     source: str
     at: int
-    """Sequence up to which the source's items are in it."""
+    """Sequence up to which it has the source's items."""
     items: int
     events: int
     """Items, and what was derived from them."""
@@ -43,13 +40,10 @@ class Forked(msgspec.Struct, frozen=True):
 
 
 async def fork(connection: Connection, tenant: str, source: str, at: int, new: str) -> Forked:
-    """Copy what `source` was at a sequence as session `new`.
-
-    Every item names where it comes from in its metadata, and keeps the time at which it was first
-    published. Run again after an interruption, it goes on. Raises `NotFound` where the source has
-    nothing up to there, and `Conflict` where the new name is taken or was erased, or the source's
-    beginning was trimmed.
-    """
+    """Copy session `source`, as it was at a sequence, as session `new`. Every item names its origin
+    in its metadata, and keeps the time at which it was first published. A second run continues an
+    interrupted one. Raises `NotFound` if the source has nothing up to there, and `Conflict` if the
+    new name is taken or was erased, or if the source's beginning was trimmed."""
     if new in (source, TENANT_SESSION):
         raise Conflict(f"session {new!r} cannot be a fork of {source!r}; give another name")
     last = await last_sequence(connection)
@@ -70,7 +64,7 @@ async def fork(connection: Connection, tenant: str, source: str, at: int, new: s
 
 
 def prefix(records: Iterable[LogRecord], at: int) -> Iterator[LogRecord]:
-    """Records whose source, followed to its root, stands at or before a sequence."""
+    """Records whose root source is at or before a sequence."""
     inside: set[int] = set()
     for record in records:
         source = _source(record)
@@ -80,7 +74,7 @@ def prefix(records: Iterable[LogRecord], at: int) -> Iterator[LogRecord]:
 
 
 def _source(record: LogRecord) -> int | None:
-    """None for what is derived from nothing, or cannot be read."""
+    """None if it is not derived, or cannot be read."""
     try:
         event = record.event()
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""Importing what was exported: bodies first, then events as copies with sequences of this log."""
+"""Imports an export: bodies first, then events as copies with sequences of this log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from weft_schemas.ids import TENANT_SESSION
 from weft_schemas.subjects import stored_filter
 
 Told = Callable[[int, int], None]
-"""Called with the sequence, in the log exported from, that was reached, and the last one."""
+"""Called with the sequence that was reached, in the exported log, and the last one."""
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -37,9 +37,9 @@ class Imported(msgspec.Struct, frozen=True):
     records: int
     bodies: int
     digest: str
-    """Of what stands in this log now."""
+    """Digest of what is in this log now."""
     expected: str
-    """Of what was exported."""
+    """Digest of what was exported."""
     last: int
     """Sequence of the last copy."""
 
@@ -55,12 +55,9 @@ async def import_(
     session: str | None = None,
     told: Told = lambda at, last: None,
 ) -> Imported:
-    """Copy an export into the log as a tenant's; a single session under the name `session`, where
-    one is given. Made again after an interruption, it goes on.
-
-    Raises `InvalidInput` that names the line, before anything is imported, and `Conflict` where a
-    session is there already or was erased.
-    """
+    """Import an export into a tenant's log; a single session as session `session`, if that is
+    given. A second run continues an interrupted one. Raises `InvalidInput` that names the line,
+    before anything is imported, and `Conflict` if the session exists or was erased."""
     if not file.seekable():
         with tempfile.TemporaryFile(prefix="weft-import-") as whole:
             await asyncio.to_thread(shutil.copyfileobj, file, whole)
@@ -156,7 +153,7 @@ class _Import:
         self._told(record.sequence, self._start.through)
 
     async def _first(self, record: LogRecord, old: Name) -> Name:
-        """The name of a session that has not come yet, if it can be had."""
+        """A free name for a session, if there is one."""
         new = Name(self._tenant, self._session or old.session)
         self._names[old.session] = new
         if old.session == TENANT_SESSION:

@@ -1,9 +1,6 @@
-"""The portable form of sessions: JSON lines, each of one kind, that hold events byte for byte and
-large bodies whole.
-
-First a `start`, then `record`s in the log's order, a body's `body` and `chunk` lines before the
-first record that refers to it, and an `end` with the digest.
-"""
+"""The portable form of sessions: JSON lines of several kinds, which contain events byte for byte
+and large bodies whole. First a `start`, then `record`s in the log's order, a body's `body` and
+`chunk` lines before the first record that refers to it, and an `end` with the digest."""
 
 from __future__ import annotations
 
@@ -25,9 +22,9 @@ class Start(msgspec.Struct, frozen=True, tag="start", tag_field="line"):
     session: str | None
     """Null for the whole tenant."""
     through: int
-    """Everything up to this sequence of the log it was taken from."""
+    """Contains everything up to this sequence of the original log."""
     settled: dict[str, int]
-    """Worker → up to where it had finished."""
+    """Worker → up to which sequence it had finished."""
     format: int = FORMAT
 
 
@@ -39,13 +36,13 @@ class Record(msgspec.Struct, frozen=True, tag="record", tag_field="line", omit_d
     published_ns: int
     message_id: str = ""
     payload: msgspec.Raw = msgspec.Raw(b"null")
-    """The event, where its bytes are JSON on one line."""
+    """The event, if its bytes are JSON on one line."""
     base64: str | None = None
-    """Its bytes, where they are not."""
+    """Its bytes, if they are not."""
 
 
 class Body(msgspec.Struct, frozen=True, tag="body", tag_field="line"):
-    """The chunks that follow, up to the next other line, are a body."""
+    """The `chunk` lines that follow are a body."""
 
     sha256: str
     size: int
@@ -65,7 +62,7 @@ class End(msgspec.Struct, frozen=True, tag="end", tag_field="line"):
 Line = Start | Record | Body | Chunk | End
 
 _EVENT = re.compile(r"[^\s.*>\x00-\x1f\x7f]+(\.[^\s.*>\x00-\x1f\x7f]+)?")
-"""The end of a subject: the event, and who published it."""
+"""The end of a subject: the event's type, and who published it."""
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
@@ -106,8 +103,8 @@ def line_of(record: LogRecord) -> Record:
 
 
 def record_of(line: Record, tenant: str) -> tuple[LogRecord, Name]:
-    """The record as it stood in its log, and whose it was. Raises `InvalidInput` where it stood
-    nowhere that a record can."""
+    """The record as it was in its log, and whose it was. Raises `InvalidInput` if no record can be
+    at that subject."""
     place = f"{encode_token(tenant)}.{encode_token(line.session)}"
     if line.direction not in ("in", "out") or not _EVENT.fullmatch(line.event):
         raise InvalidInput(f"event {line.sequence} of the export has no place in a log")

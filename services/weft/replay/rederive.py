@@ -1,9 +1,7 @@
-"""Re-deriving: this release's worker over the history of a tenant, under the policy in force.
-
-What it derives carries a run's name and supersedes from its own sequence on; what stood before
-stays for `as_of`. The log itself says what a run has done, so a second one, or an interrupted one,
-derives and sends nothing twice.
-"""
+"""Rederives: runs this release's worker over the history of a tenant, under the policy in force.
+Its results carry the run's name, and replace earlier ones from their own sequence on; earlier
+results stay for `as_of`. The log itself records what a run has done, so a second or resumed run
+neither derives nor publishes anything twice."""
 
 from __future__ import annotations
 
@@ -46,11 +44,11 @@ from weft_schemas.subjects import UNREADABLE, Stored, derived_subject, place_of,
 WORKERS = ("firewall", "summarizer", "memory")
 
 Progress = Callable[[int, int], None]
-"""Called with the sessions done and how many there are."""
+"""Called with how many sessions are done, and how many there are."""
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A source that the worker could not derive from; what counted before still counts."""
+    """A source from which the worker could not derive; its earlier result still counts."""
 
     session: str
     sequence: int
@@ -58,7 +56,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Rederived(msgspec.Struct):
-    """What came of a re-derivation."""
+    """The outcome of a run."""
 
     worker: str
     version: str
@@ -68,13 +66,13 @@ class Rederived(msgspec.Struct):
     sources: int = 0
     """Events looked at."""
     known: int = 0
-    """Of these, with a result of this version and policy in the log already."""
+    """Sources among these that have a result of this version and policy in the log already."""
     unchanged: int = 0
-    """Derived anew, with the same result."""
+    """Sources that were derived anew, with the same result."""
     published: int = 0
     failed: list[Failure] = []
     last_sequence: int = 0
-    """Of the last event published; from here on compiles see the new results."""
+    """Sequence of the last published event; compiles after it see the new results."""
 
 
 async def rederive(
@@ -84,11 +82,9 @@ async def rederive(
     session: str | None = None,
     progress: Progress = lambda done, all: None,
 ) -> Rederived:
-    """Run a worker of weft's, by its name, or another over one session of the tenant, or over all.
-
-    Raises `InvalidInput` for an unknown worker, `NotFound` for an unknown session, and
-    `Unavailable` where the log or a model does not answer: run it again, it goes on.
-    """
+    """Run one of weft's workers, by name, or another worker, over one session of the tenant or over
+    all. Raises `InvalidInput` for an unknown worker, `NotFound` for an unknown session, and
+    `Unavailable` if the log or a model does not answer; a second run then continues."""
     deriver = _own(connection, settings, worker) if isinstance(worker, str) else worker
     names = await _sessions(connection, settings.tenant, session)
     async with _rework(connection, settings, deriver) as work:
@@ -127,7 +123,7 @@ async def _rework(
 
 
 class _Rework:
-    """One worker over one session after the other."""
+    """Runs one worker over one session after the other."""
 
     def __init__(
         self,
@@ -149,7 +145,7 @@ class _Rework:
         self._subprocess_worker = subprocess_worker
 
     async def session(self, session: str) -> None:
-        """Derive anew what is not of this run, source by source, in order."""
+        """Derive anew, source by source and in order, what is not of this run."""
         records = read_session(self._publisher.connection, self._tenant, session)
         pairs = decoded([record async for record in records])
         known = standings(pairs, self._worker.name)
@@ -164,7 +160,8 @@ class _Rework:
             if standing is not None and self._is_known(standing, run, version):
                 self.result.known += 1
                 continue
-            # A closed session waits for envelopes in its first attempts; history has what it has.
+            # The worker's first attempts at a closed session wait for envelopes; history is
+            # complete.
             closing = isinstance(source.event, SessionClosedEvent)
             record = source.record
             if closing:
@@ -182,7 +179,7 @@ class _Rework:
         return run in standing.runs or (same and not self._other_model(standing))
 
     def _other_model(self, standing: Standing) -> bool:
-        """Whether what counts came of another summarizer than the one that is set."""
+        """Whether the result that counts came from another summarizer than the one configured."""
         if self._worker.name != "summarizer":
             return False
         return getattr(standing.current, "model", "") != (self._model or "extractive")
@@ -241,7 +238,7 @@ def _derived_event(derived: Derived | None) -> DerivedEvent | None:
 
 
 async def _sessions(connection: Connection, tenant: str, session: str | None) -> list[str]:
-    """The sessions to work, without those that were erased."""
+    """The sessions to work on, without erased ones."""
     stones = await tombstones(connection, tenant)
     stored = await subjects(connection, stored_filter(tenant, session, "in"))
     found = {place_of(subject)[1] for subject in stored} - {TENANT_SESSION, UNREADABLE}

@@ -1,6 +1,5 @@
-"""What a re-derivation has to do in one session: which sources a worker takes, what counts for each
-now, and what of a new run's output is news. Pure functions over records.
-"""
+"""What a rederivation has to do in one session: which sources a worker takes, which results count
+now, and what of a new run's output is new. Pure functions over records."""
 
 from __future__ import annotations
 
@@ -26,31 +25,31 @@ from weft_schemas.items import ContextItem, Sensitivity
 DerivedEvent = EnvelopeEvent | SummaryEvent | FactsEvent | EpisodeEvent | SensitivityEvent
 
 EXTRACTIVE = "extractive"
-"""The summarizer that calls no model: what it gives can be made again at any time."""
+"""The summarizer that calls no model, so its output can be made again at any time."""
 
 
 class Source(msgspec.Struct, frozen=True):
-    """One event that a worker derives from."""
+    """An event that a worker derives from."""
 
     record: LogRecord
     event: Event
     about: int
-    """Sequence that what is derived from it names as its origin."""
+    """The sequence that derived events name as their origin."""
 
 
 class Standing(msgspec.Struct):
-    """What one worker has derived from one source so far."""
+    """What one worker has derived so far from one source."""
 
     current: DerivedEvent
-    """What counts now."""
+    """The result that counts now."""
     runs: set[str] = set()
 
 
 def sources(
     decoded: Sequence[tuple[LogRecord, Event]], takes: Callable[[Event], bool]
 ) -> list[Source]:
-    """What a worker takes of a session, in order: the first item of each id, closings, and of what
-    other workers derived that which counts."""
+    """What a worker takes of a session, in order: the first item of each id, closings, and other
+    workers' results that count."""
     found: list[Source] = []
     ids: set[str] = set()
     counting = {id(one.current) for one in standings(decoded, "").values()}
@@ -64,7 +63,7 @@ def sources(
         elif isinstance(event, SessionClosedEvent):
             found.append(Source(record, event, record.sequence))
         elif id(event) in counting:
-            # What is learned of an envelope is learned of its item.
+            # What is learned from an envelope belongs to its item.
             about = event.origin.sequence if isinstance(event, EnvelopeEvent) else record.sequence
             if not (isinstance(event, SummaryEvent) and event.origin.item_id):
                 found.append(Source(record, event, about))
@@ -74,7 +73,7 @@ def sources(
 def standings(
     decoded: Iterable[tuple[LogRecord, Event]], worker: str
 ) -> dict[tuple[str, int], Standing]:
-    """(worker, source sequence) → what it derived; of all workers where `worker` is empty."""
+    """(worker, source sequence) → what it derived; of all workers if `worker` is empty."""
     found: dict[tuple[str, int], Standing] = {}
     known: dict[tuple[str, int], list[Derivation]] = {}
     for record, event in decoded:
@@ -98,14 +97,14 @@ def decoded(records: Iterable[LogRecord]) -> list[tuple[LogRecord, Event]]:
         try:
             pairs.append((record, record.event()))
         except InvalidInput:
-            continue  # parked by who reports it
+            continue  # parked by the worker that reports it
     return pairs
 
 
 def news(made: DerivedEvent | None, standing: Standing | None, origin: Origin) -> Event | None:
-    """What a new run publishes of what it made: nothing where the same counts already, and the
-    withdrawal of what counts where it made nothing. A model's answer is always kept, so that it is
-    asked once."""
+    """What a new run publishes of its results: nothing if the same result counts already, and a
+    withdrawal if a result counts and the run made none. A model's answer is always published, so
+    that the model is asked once."""
     if made is None or _is_empty(made):
         current = standing.current if standing else None
         return _withdrawn(current, origin) if current and not _is_empty(current) else None
@@ -116,13 +115,14 @@ def news(made: DerivedEvent | None, standing: Standing | None, origin: Origin) -
 
 
 def run_name(worker: str, version: str, policy_version: int, model: str = "") -> str:
-    """Names a re-derivation by all that its output depends on, so that the same is one run."""
+    """A name for a rederivation, made of all that its output depends on, so that equal ones are one
+    run."""
     parts = [worker, version, str(policy_version), *([model] if model else [])]
     return "/".join(parts)
 
 
 def _part(event: DerivedEvent) -> str:
-    """As the fold tells events of one source and run apart."""
+    """What distinguishes events of one source and run in the fold."""
     match event:
         case FactsEvent():
             return event.scope
@@ -132,7 +132,7 @@ def _part(event: DerivedEvent) -> str:
 
 
 def _content(event: DerivedEvent) -> object:
-    """All that it says, whoever made it."""
+    """Everything that it says, whoever made it."""
     blank = Origin(0)
     content = msgspec.structs.replace(event, origin=blank)
     return content
@@ -150,7 +150,7 @@ def _is_empty(event: DerivedEvent) -> bool:
 
 
 def _withdrawn(event: DerivedEvent, origin: Origin) -> Event | None:
-    """The event that takes back a summary or facts; envelopes and episodes are only replaced."""
+    """The event that withdraws a summary or facts; envelopes and episodes are only replaced."""
     match event:
         case FactsEvent():
             return msgspec.structs.replace(event, origin=origin, facts=())

@@ -10,7 +10,7 @@ from weft_schemas.items import BodyRef
 
 
 def body_of(record: LogRecord) -> BodyRef | None:
-    """The body that a record's item or catalogue lies in."""
+    """The body that holds a record's item or catalogue."""
     if b'"sha256"' not in record.payload:
         return None
     try:
@@ -20,7 +20,7 @@ def body_of(record: LogRecord) -> BodyRef | None:
 
 
 def body_in(event: Event) -> BodyRef | None:
-    """The body that an item or a catalogue lies in. An agent may write anything where its digest
-    belongs: that refers to nothing, and stops nobody who goes through the log."""
+    """The body that holds an item or a catalogue. An agent may write anything in place of the
+    digest; that refers to nothing, and does not stop readers of the log."""
     body = getattr(event, "body", None)
     return body if isinstance(body, BodyRef) and is_digest(body.sha256) else None

@@ -1,4 +1,4 @@
-"""What in an event names its session, and becomes another name in a copy. Pure."""
+"""What in an event names its session, and gets another name in a copy. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Name(msgspec.Struct, frozen=True):
 
     @property
     def scope(self) -> str:
-        """Of what only this session remembers."""
+        """The scope of what only this session remembers."""
         return f"session:{self.session}"
 
 
@@ -23,7 +23,7 @@ _NAMELESS = Name("", "")
 
 
 def unnamed(event: Event, old: Name) -> Event:
-    """The event as of a session without a name: what copies of it have in common."""
+    """The event as of a session without a name: what all copies of it have in common."""
     event = renamed(event, old, _NAMELESS)
     if not isinstance(event, EnvelopeEvent):
         return event
@@ -33,12 +33,9 @@ def unnamed(event: Event, old: Name) -> Event:
 
 
 def renamed(event: Event, old: Name, new: Name, *, own_memory: bool = False) -> Event:
-    """The event as of session `new`: handles and the session's scope are of that one.
-
-    `own_memory`: what was learned for a wider scope, such as a user's, goes to the new session's
-    scope, too: a copy must not teach the user's other sessions what they know already, or knew
-    once.
-    """
+    """The event as of session `new`: with handles and the session scope of that session. With
+    `own_memory`, facts of a wider scope, such as a user's, get the new session's scope, too: a copy
+    must not teach the user's other sessions what they know already, or knew once."""
     if old == new:
         return event
     if isinstance(event, EnvelopeEvent):
@@ -51,7 +48,7 @@ def renamed(event: Event, old: Name, new: Name, *, own_memory: bool = False) -> 
 
 
 def _envelope(envelope: ResultEnvelope, item_id: str, new: Name) -> ResultEnvelope:
-    # Keyed with the old one: who does not know that cannot tell it either, and no secret is needed.
+    # Keyed with the old name: without that, nobody can compute it, and no secret is needed.
     artifacts = tuple(
         msgspec.structs.replace(
             one, handle=artifact_handle(new.tenant, new.session, item_id, one.handle.encode())

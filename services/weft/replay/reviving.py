@@ -1,8 +1,6 @@
-"""Dead letters on a real log: find them, have them worked again, drop them.
-
-Reviving publishes an event that the worker takes like any other, so no worker has to be running
-now, and the events derived from it follow in the log as if they had come late.
-"""
+"""Dead letters in a real log: find, revive or drop them. Reviving publishes an event that the
+worker takes like any other, so the worker need not run now, and what it derives follows in the log
+as if it had come late."""
 
 from __future__ import annotations
 
@@ -40,10 +38,8 @@ def of_source(found: Iterable[Letter], sequence: int) -> list[Letter]:
 
 
 def chosen(found: Iterable[Letter], sequences: Iterable[int], worker: str | None) -> list[Letter]:
-    """The letters of these sources that can be replayed: open ones, and dropped ones by name.
-
-    Raises `NotFound` for a source that is not parked.
-    """
+    """The letters of these sources that can be revived: open ones, and dropped ones by name. Raises
+    `NotFound` for a source that is not parked."""
     of = {number: [one for one in found if one.sequence == number] for number in sequences}
     picked: list[Letter] = []
     for number, ones in of.items():
@@ -57,10 +53,8 @@ def chosen(found: Iterable[Letter], sequences: Iterable[int], worker: str | None
 async def revive(
     connection: Connection, tenant: str, letters: Iterable[Letter], drop: bool = False
 ) -> int:
-    """Publish that these are worked again (or dropped). Returns the sequence of the last event.
-
-    Raises `InvalidInput` where there are none.
-    """
+    """Publish that these are revived (or dropped). Returns the sequence of the last event. Raises
+    `InvalidInput` if there are none."""
     messages = [_message(tenant, letter, drop) for letter in letters]
     if not messages:
         raise InvalidInput("no parked event was named; `weft dlq list` shows them")
@@ -72,7 +66,7 @@ async def revive(
 def _message(tenant: str, letter: Letter, drop: bool) -> Message:
     subject = item_subject(tenant, letter.session, "revived")
     payload = encode_event(RevivedEvent(letter.origin(), drop))
-    # The same decision about the same parking is stored once, whoever takes it twice.
+    # The same decision about the same parking is stored once, whoever makes it again.
     id = digest("revived", letter.sequence, letter.worker, letter.parked, str(drop))[:32]
     return Message(subject, payload, id, event_headers(id, "weft.revived", "/weft/dlq"))
 

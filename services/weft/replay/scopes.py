@@ -1,9 +1,7 @@
-"""What of a tenant's log belongs to a scope, found record by record in order. Pure.
-
-Its items, whoever published them; whatever stands under the id of one; slices of their bodies; all
-that was derived from any of these; what is remembered for the scope; and what tells of a session as
-a whole, from the first of its items that goes on.
-"""
+"""Finds what of a tenant's log belongs to a scope, record by record and in order. Pure. This is:
+its items, whoever published them; everything under the id of one; slices of their bodies; what was
+derived from any of these; what is remembered for the scope; and events about a session as a whole,
+from its first erased item on."""
 
 from __future__ import annotations
 
@@ -26,11 +24,11 @@ from weft_schemas.items import ContextItem
 
 
 class ScopeSurvey:
-    """Filled record by record, over the whole log of a tenant; `again` looks a second time for what
-    only the first look could know."""
+    """Filled record by record, over the whole log of a tenant. `again` is a second pass for what
+    only the first pass could find out."""
 
     def __init__(self, scope: str, before: int) -> None:
-        """Of what stands before a sequence."""
+        """Only what is before this sequence counts."""
         self._scope = scope
         self._before = before
         self._written = msgspec.json.encode(scope)
@@ -38,16 +36,16 @@ class ScopeSurvey:
         """Session and id of the items."""
         self._handles: set[str] = set()
         self._first: dict[str, int] = {}
-        """Session → the first of its items that goes."""
+        """Session → its first item that is erased."""
         self._kept_bodies: set[str] = set()
         self._bodies: set[str] = set()
         self.events: set[int] = set()
         self.unreadable: set[int] = set()
-        """Of these, those that nobody can decode."""
+        """Of these, items that cannot be decoded."""
 
     @property
     def sessions(self) -> list[str]:
-        """Those that held items of it."""
+        """Sessions that held items of it."""
         return sorted(self._first)
 
     @property
@@ -56,7 +54,7 @@ class ScopeSurvey:
         return sorted(self._bodies - self._kept_bodies)
 
     def take(self, record: LogRecord) -> bool:
-        """Take in a record; whether it goes, and was not known to."""
+        """Take in a record. Returns whether it is erased, and was not known to be."""
         if record.sequence in self.events:
             return False
         try:
@@ -81,11 +79,11 @@ class ScopeSurvey:
         return True
 
     def again(self) -> None:
-        """Before the records are taken in once more."""
+        """Call it before the second pass."""
         self._kept_bodies.clear()
 
     def _take_unreadable(self, record: LogRecord) -> bool:
-        """Nobody can say what it names: it goes where the scope stands in it."""
+        """What it names is unknown; it is erased if it contains the scope."""
         if self._written not in record.payload or record.sequence >= self._before:
             return False
         self.events.add(record.sequence)

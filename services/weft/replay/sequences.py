@@ -1,4 +1,4 @@
-"""The sequence numbers inside events, and what becomes of them in a copy elsewhere."""
+"""The sequence numbers inside events, and their replacement in a copy."""
 
 from __future__ import annotations
 
@@ -51,25 +51,26 @@ class Places:
         return self.get(old) is not None
 
     def get(self, old: int) -> int | None:
-        """The place of exactly this event."""
+        """The new place of exactly this event."""
         index = bisect_left(self._old, old)
         found = index < len(self._old) and self._old[index] == old
         return self._new[index] if found else None
 
     def at_or_before(self, old: int) -> int:
-        """The place of the last event up to `old`, 0 without one."""
+        """The new place of the last event up to `old`, 0 without one."""
         index = bisect_right(self._old, old)
         return self._new[index - 1] if index else 0
 
     def at_or_after(self, old: int) -> int:
-        """The place of the first event from `old` on; without one that of the last, or 0."""
+        """The new place of the first event from `old` on; without one, that of the last event, or
+        0."""
         index = min(bisect_left(self._old, old), len(self._old) - 1)
         return self._new[index] if self._old else 0
 
 
 def needs(event: Event) -> int:
-    """The highest sequence that the event names, 0 for none: all events up to it must have their
-    places before it can be placed."""
+    """The highest sequence that the event names, 0 for none. All events up to it must have their
+    places before this one can be placed."""
     match event:
         case SessionClosedEvent():
             return event.last_sequence
@@ -85,11 +86,9 @@ def needs(event: Event) -> int:
 
 
 def placed(event: Event, places: Places, *, same_log: bool) -> Event:
-    """The event with its sequences as `places` has them.
-
-    `same_log`: a policy keeps its version, since it is the same event; else 0 stands for one that
-    was not copied. A source that was not copied becomes 0, which the fold counts as unknown.
-    """
+    """The event with its sequences as in `places`. With `same_log`, a policy keeps its version,
+    since it is the same event; else 0 stands for one that was not copied. A source that was not
+    copied becomes 0, which the fold counts as unknown."""
     changes: dict[str, object] = {}
     if isinstance(event, Derived):
         changes["origin"] = _origin(event.origin, places, same_log)

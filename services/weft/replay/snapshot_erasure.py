@@ -22,11 +22,11 @@ _sql = statements("erasure")
 
 
 Forget = Callable[[sqlite3.Connection, int], None]
-"""Deletes rows of a read model that stands at a sequence."""
+"""Deletes rows from a read model at a sequence."""
 
 
 def forgetting(victims: Victims) -> Forget:
-    """Of sessions, or of a tenant."""
+    """The erasure of sessions, or of a tenant."""
 
     def forget(db: sqlite3.Connection, at: int) -> None:
         for session in victims.sessions or ():
@@ -38,7 +38,7 @@ def forgetting(victims: Victims) -> Forget:
 
 
 async def forget_in_snapshots(connection: Connection, forget: Forget) -> tuple[int, list[str]]:
-    """How many snapshots went or were written anew, and what could not be done."""
+    """How many snapshots were deleted or rewritten, and what could not be done."""
     async with Bucket(connection) as bucket:
         try:
             found = await bucket.snapshots()
@@ -56,7 +56,7 @@ async def forget_in_snapshots(connection: Connection, forget: Forget) -> tuple[i
 
 
 async def forks_in_snapshot(connection: Connection, tenant: str) -> set[tuple[Place, str]]:
-    """Session and fork, of those whose items only the newest snapshot may hold any more."""
+    """Session and fork, for those whose items may be only in the newest snapshot."""
     async with Bucket(connection) as bucket:
         found = await bucket.snapshots()
         if not found or found[0].schema_version != schema_version():
@@ -70,7 +70,7 @@ async def forks_in_snapshot(connection: Connection, tenant: str) -> set[tuple[Pl
 
 
 async def _rewritten(bucket: Bucket, found: list[Snapshot], forget: Forget) -> list[Snapshot]:
-    """Which are to go now. The newest stays where it held nothing of the victims."""
+    """Which are to be deleted now. The newest stays if it holds nothing of what is erased."""
     with tempfile.TemporaryDirectory(prefix="weft-erase-") as folder:
         path = Path(folder) / "snapshot.sqlite"
         await bucket.fetch(found[0], path)
@@ -81,7 +81,7 @@ async def _rewritten(bucket: Bucket, found: list[Snapshot], forget: Forget) -> l
 
 
 def _forget(db: sqlite3.Connection, forget: Forget) -> None:
-    """Without a tombstone row: that is folded with the rest of the log, from its own event."""
+    """Without a tombstone row: that comes from its own event, with the rest of the log."""
     at = int(get_meta(db, "checkpoint") or 0)
     with transaction(db):
         forget(db, at)

@@ -1,8 +1,6 @@
-"""Snapshots: a replica's read model with its checkpoint as an object beside the log, so that a new
-replica folds only what came after it.
-
-A snapshot fits where the log is the one that it was taken of and this release reads its tables.
-"""
+"""Snapshots: a replica's read model with its checkpoint, stored as an object, so that a new replica
+only folds what came after it. A snapshot can be used if it was taken of this log, and if this
+release reads its tables."""
 
 from __future__ import annotations
 
@@ -29,21 +27,21 @@ from weft_schemas.errors import NotFound, Unavailable
 from weft_schemas.items import BodyRef
 
 RETAINED = 2
-"""Snapshots that stay when a new one is taken: where the newest proves unusable, the one before
-it still saves most of the log."""
+"""Snapshots that are kept when a new one is taken: if the newest proves unusable, the one before it
+still saves most of the log."""
 
 
 class Snapshot(msgspec.Struct, frozen=True):
     """One snapshot in the object store."""
 
     name: str
-    """SHA-256 of the file, in hex, and the object's name."""
+    """SHA-256 of the file, in hex; also the object's name."""
     size: int
     """Bytes."""
     sequence: int
     """Everything up to here is folded."""
     identity: StreamIdentity
-    """Of the log that it was taken of."""
+    """When the log was created that it was taken of."""
     digest: str
     """Content digest of the read model."""
     schema_version: str
@@ -73,11 +71,11 @@ class Bucket:
         await self._open.aclose()
 
     async def snapshots(self) -> list[Snapshot]:
-        """All there are, newest first."""
+        """All snapshots, newest first."""
         return ordered(await self.objects.entries())
 
     async def put(self, path: Path) -> Snapshot:
-        """Store a read model's file that nobody writes."""
+        """Store a read model's file; nobody may be writing it."""
         async with Database.reading(path) as db:
             made = await db.run(_described)
         described = msgspec.json.encode(made).decode()
@@ -85,24 +83,22 @@ class Bucket:
         return next(one for one in await self.snapshots() if one.name == reference.sha256)
 
     async def fetch(self, snapshot: Snapshot, path: Path) -> None:
-        """Write a snapshot's file. Raises `NotFound`, and `Corrupt` where it is damaged."""
+        """Write a snapshot to a file. Raises `NotFound`, and `Corrupt` if it is damaged."""
         with path.open("wb") as file:
             await self.objects.write_into(snapshot.reference, file)
 
     async def delete(self, snapshot: Snapshot) -> None:
-        """Erase it, every byte."""
+        """Delete it completely."""
         await self.objects.delete(snapshot.name)
 
 
 async def take(connection: Connection, data_dir: Path) -> Snapshot:
-    """Snapshot the replica on a data folder, while it serves; older ones than `RETAINED` go.
-
-    Raises `NotFound` where the folder holds no read model, and `Corrupt` where that is not of this
-    log.
-    """
+    """Take a snapshot of the replica in a data folder, while it serves, and delete older ones than
+    `RETAINED`. Raises `NotFound` if the folder holds no read model, and `Corrupt` if that is not of
+    this log."""
     generations = Generations(data_dir)
     copy = generations.new()
-    # The name and lock of a generation: where this process dies, the indexer sweeps the file up.
+    # Named and locked like a generation: if this process dies, the indexer removes the file.
     lock = reader_lock(copy)
     lock.acquire()
     try:
@@ -121,7 +117,7 @@ async def take(connection: Connection, data_dir: Path) -> Snapshot:
 
 
 async def newest(connection: Connection, encoding: str) -> Snapshot | None:
-    """The newest snapshot that a replica of this release can start from, None without one."""
+    """The newest snapshot from which a replica of this release can start, None if there is none."""
     now = await reading.state(connection)
     try:
         async with Bucket(connection) as bucket:
@@ -132,7 +128,7 @@ async def newest(connection: Connection, encoding: str) -> Snapshot | None:
 
 
 def fits(snapshot: Snapshot, created: str, last: int, encoding: str) -> bool:
-    """Whether it is of the log created then and ending at `last`, and can be read."""
+    """Whether it is of the log that was created then and ends at `last`, and can be read."""
     return (
         snapshot.identity.created == created
         and snapshot.sequence <= last

@@ -1,4 +1,4 @@
-"""What must be known of the whole log before a part of it is erased: which sessions are forks of
+"""What must be known about the whole log before a part of it is erased: which sessions are forks of
 which, and which sessions refer to which bodies. Pure, over records in order."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from weft_schemas.ids import is_digest
 from weft_schemas.items import BodyRef
 
 FORKED_FROM = "forked_from"
-"""Metadata key of a forked item: `{"session", "sequence", "at"}` of what it is a copy of."""
+"""Metadata key of a forked item: `{"session", "sequence", "at"}` of its original."""
 
 Place = tuple[str, str]
 """Tenant and session."""
@@ -24,11 +24,11 @@ class Survey:
 
     def __init__(self) -> None:
         self.through = 0
-        """Surveyed up to this sequence."""
+        """Sequence up to which it has read."""
         self.forks: dict[Place, set[str]] = {}
         """Session → sessions that hold copies of its items."""
         self.bodies: dict[str, set[Place]] = {}
-        """Body → where it is referred to."""
+        """Body → the sessions that refer to it."""
 
     def take(self, record: LogRecord) -> None:
         """Take in one item or catalogue."""
@@ -49,12 +49,13 @@ class Survey:
             self.add_forks([((address.tenant, origin.session), address.session)])
 
     def add_forks(self, pairs: Iterable[tuple[Place, str]]) -> None:
-        """Add forks that are known from elsewhere: session, and the session that is its copy."""
+        """Add forks that are known from elsewhere, as pairs of a session and its copy."""
         for place, fork in pairs:
             self.forks.setdefault(place, set()).add(fork)
 
     def lone_bodies(self, victims: Victims) -> list[str]:
-        """Digests of bodies that nothing of their tenant refers to but what is to be erased."""
+        """Digests of bodies to which nothing else of their tenant refers than what is to be
+        erased."""
         found = []
         for sha256, places in self.bodies.items():
             own = [place for place in places if place[0] == victims.tenant]
@@ -81,7 +82,7 @@ class Victims:
 
 
 def family(tenant: str, session: str, forks: Mapping[Place, Iterable[str]]) -> list[str]:
-    """A session, its forks, their forks and so on; it first, the others by name."""
+    """A session, its forks, their forks and so on: itself first, the others by name."""
     found, ahead = {session}, [session]
     while ahead:
         children = set(forks.get((tenant, ahead.pop()), ())) - found
@@ -107,8 +108,8 @@ class _OfBody(msgspec.Struct):
 
 
 _of_fork, _of_body = msgspec.json.Decoder(_OfFork), msgspec.json.Decoder(_OfBody)
-"""Of an item, or of a catalogue. Each alone: metadata is free, and whatever stands there where a
-fork belongs must not hide the body."""
+"""The body and the fork that an item or a catalogue names. Each is read on its own: metadata is
+free, and an odd value for the fork must not hide the body."""
 
 
 def _fork_of(payload: bytes) -> _Fork | None:

@@ -1,4 +1,4 @@
-"""Surveying a real log."""
+"""Surveys a real log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Told = Callable[[str, int, int], None]
 
 
 async def extend(connection: Connection, survey: Survey, told: Told) -> None:
-    """Survey what was published since."""
+    """Continue a survey with what was published since."""
     last = await last_sequence(connection)
     after = survey.through
     catalogs = stored_filter(session=TENANT_SESSION, direction="out", event="catalog")

@@ -36,7 +36,7 @@ async def sequence_at(connection: Connection, time_ns: int) -> int:
     low, high = now.first - 1, now.last
     while low < high:
         middle = (low + high + 1) // 2
-        # An erased message takes the time of the one after it.
+        # An erased message counts with the time of the next one.
         stored = await next_after(connection, middle - 1)
         if stored is not None and stored.published_ns <= time_ns:
             low = max(middle, stored.sequence)

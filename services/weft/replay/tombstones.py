@@ -1,4 +1,4 @@
-"""What of a tenant was erased."""
+"""What was erased of a tenant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ async def tombstones(connection: Connection, tenant: str) -> dict[str, tuple[int
 
 
 async def check_not_erased(connection: Connection, tenant: str, session: str) -> None:
-    """Raises `Conflict` where a tombstone makes the fold ignore the session."""
+    """Raises `Conflict` if a tombstone makes the fold ignore the session."""
     stones = await tombstones(connection, tenant)
     if session in stones or "" in stones:
         raise Conflict(

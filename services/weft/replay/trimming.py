@@ -1,8 +1,6 @@
-"""Trimming: the old end of the log goes, once a snapshot holds what it came to.
-
-A tenant's own events (policies, catalogues, tombstones, receipts) stay, since workers read them
-from the log. A mark beside the snapshots tells a new replica that the log alone is not all.
-"""
+"""Trims the log: its old end is deleted once a snapshot holds the result. A tenant's own events
+(policies, catalogues, tombstones, receipts) stay, since workers read them from the log. A mark
+beside the snapshots tells a new replica that the log is not complete."""
 
 from __future__ import annotations
 
@@ -35,20 +33,20 @@ _Body = tuple[str, str]
 """Tenant and digest."""
 _MARK = f"$O.{SNAPSHOTS_BUCKET}.M." + base64.urlsafe_b64encode(b"trimmed").decode()
 _PAGE = 10_000
-"""Sequences held before they are erased."""
+"""Sequences that are collected before they are erased."""
 
 Told = Callable[[int, int], None]
-"""Called with the sequence that was reached and the last one to go."""
+"""Called with the sequence that was reached, and the last one to be trimmed."""
 
 
 class Trimmed(msgspec.Struct, frozen=True):
     before: int
-    """The log's sessions begin at this sequence now."""
+    """The sequence at which the log's sessions begin now."""
     erased: int
     bodies: int
-    """Large bodies that went with them."""
+    """Large bodies that were deleted with the events."""
     snapshot: str
-    """Name of the snapshot that holds what went."""
+    """Name of the snapshot that holds what was trimmed."""
 
 
 async def trimmed_before(connection: Connection) -> int:
@@ -62,10 +60,8 @@ async def trimmed_before(connection: Connection) -> int:
 
 
 async def trimmed_items(connection: Connection, tenant: str, session: str | None) -> int:
-    """How many items of a session, or of a tenant (None), only snapshots hold; 0 for a whole log.
-
-    Raises `Corrupt` where the newest snapshot cannot be read.
-    """
+    """How many items of a session, or of a tenant (None), are only in snapshots; 0 for a whole log.
+    Raises `Corrupt` if the newest snapshot cannot be read."""
     before = await trimmed_before(connection)
     if not before:
         return 0
@@ -83,11 +79,8 @@ async def trimmed_items(connection: Connection, tenant: str, session: str | None
 async def trim(
     connection: Connection, before: int, encoding: str, told: Told = lambda at, last: None
 ) -> Trimmed:
-    """Erase every session's events below `before`.
-
-    Raises `ConfigurationError` where no snapshot holds them, and `Conflict` where a worker has not
-    finished them.
-    """
+    """Erase every session's events below `before`. Raises `ConfigurationError` if no snapshot holds
+    them, and `Conflict` if a worker has not finished them."""
     snapshot = await newest(connection, encoding)
     if snapshot is None or snapshot.sequence < before - 1:
         held = f"the newest one ends at {snapshot.sequence}" if snapshot else "there is none"
@@ -122,7 +115,7 @@ async def _mark(connection: Connection, before: int) -> None:
 
 
 async def _erase(connection: Connection, before: int, told: Told) -> tuple[int, set[_Body]]:
-    """How many events went, and which bodies they referred to: tenant and digest."""
+    """How many events were trimmed, and which bodies they referred to, as tenant and digest."""
     erased, bodies = 0, set[_Body]()
     page: list[int] = []
     async for record in read_matching(connection, ">", through=before - 1):
@@ -141,7 +134,7 @@ async def _erase(connection: Connection, before: int, told: Told) -> tuple[int, 
 
 
 async def _erase_bodies(connection: Connection, named: set[_Body]) -> int:
-    """Those to which nothing in the log refers any more: no later erasure would find them."""
+    """Bodies to which nothing in the log refers any more: no later erasure would find them."""
     survey = Survey()
     await extend(connection, survey, lambda *_: None)
     async with Publisher(connection) as publisher:
