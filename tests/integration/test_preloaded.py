@@ -28,6 +28,10 @@ print(json.dumps({
     "argv": sys.argv[1:], "environ": dict(os.environ), "folder": os.getcwd(),
     "threads": threading.active_count(), "tasks": len(os.listdir("/proc/self/task")),
     "streams": [os.readlink(f"/proc/self/fd/{n}").partition(":")[0] for n in range(3)],
+    "files": [
+        (one.buffer.seekable(), one.isatty(), one.line_buffering, one.encoding, one.errors)
+        for one in (sys.stdin, sys.stdout, sys.stderr)
+    ],
     "descriptors": [n for n in range(256) if os.path.lexists(f"/proc/self/fd/{n}")],
     "leads": os.getsid(0) == os.getpid(),
     "signals": [repr(signal.getsignal(n)) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)],
@@ -42,7 +46,7 @@ SECONDS = 60.0
 async def test_a_forked_program_finds_what_a_real_one_finds(tmp_path: Path, monkeypatch):
     (tmp_path / "shown.py").write_text(SHOWN)
     environ = {**os.environ, "PYTHONPATH": str(tmp_path), "WEFT_TENANT": "of its own"}
-    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     command = (sys.executable, "-m", "shown", "a", "b c")
     real = await asyncio.create_subprocess_exec(
         *command, env=environ, start_new_session=True, **pipes

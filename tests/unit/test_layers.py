@@ -19,6 +19,7 @@ LAYERS = (
     "indexer",
     "replay",
     SERVICES,
+    "supervision",
     "workers",
     "runtime",
     "redaction",
@@ -32,7 +33,7 @@ LAYERS = (
     "model_encodings web_server file_lock durable_files parent_death",
 )
 """From the top; parts of one layer do not import each other."""
-TOUCHES_NATS = re.compile(r"nats\b|weft\.log\.(?!record\b)|weft\.runtime\.")
+TOUCHES_NATS = re.compile(r"nats\b|weft\.log\.(?!record\b)|weft\.(?:runtime|supervision)\.")
 """Except the form of a record."""
 HEIGHT = {part: -number for number, layer in enumerate(LAYERS) for part in layer.split()}
 WEFT = ROOT / "services" / "weft"

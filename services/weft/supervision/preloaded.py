@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import io
 import os
 import signal
 import sys
@@ -206,6 +207,7 @@ class _Serving:
             connection.close()
         os.close(self._woken)
         os.close(self._wake)
+        _reopen_streams()
         os.chdir(program.folder)
         os.environ.clear()
         os.environ.update(program.environ)
@@ -233,3 +235,24 @@ class _Serving:
         for pid in self._running:
             os.waitpid(pid, 0)
         os._exit(0)
+
+
+def _reopen_streams() -> None:
+    """Python's own streams remember what the preloaded process had, such as whether they can seek.
+    These are as Python makes them when it starts (`create_stdio` in CPython's pylifecycle.c)."""
+    for place, name in enumerate(("stdin", "stdout", "stderr")):
+        old = getattr(sys, name)
+        if old is None:  # `weft` was started with this stream closed
+            continue
+        raw = io.FileIO(place, "w" if place else "r", closefd=False)
+        is_buffered = not isinstance(old.buffer, io.RawIOBase)  # see PYTHONUNBUFFERED
+        wrapped = io.BufferedWriter if place else io.BufferedReader
+        new = io.TextIOWrapper(
+            wrapped(raw) if is_buffered else raw,
+            encoding=old.encoding,
+            errors=old.errors,
+            line_buffering=is_buffered and (raw.isatty() or name == "stderr"),
+            write_through=not is_buffered,
+        )
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
