@@ -271,6 +271,21 @@ async def test_long_lists_come_in_pages(
     assert len(names) == len(set(names)) == len(TOOLS) + 1
 
 
+async def test_a_list_that_a_call_has_changed_is_the_new_one_when_the_call_is_done(
+    log: Connection, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    odd = odd_server("odd", "changes", cwd=str(tmp_path))
+    async with (
+        gateway(server.url, tmp_path / "w", odd, mode="pass") as running,
+        host(running) as client,
+    ):
+        before = [tool.name for tool in (await client.list_tools()).tools]
+        (tmp_path / "changed").touch()
+        await client.call_tool("odd__counts", {})  # whose server then says so
+        after = [tool.name for tool in (await client.list_tools(cache_mode="refresh")).tools]
+    assert before != after
+
+
 @pytest.mark.parametrize("protocol", ["legacy", "2026-07-28"])
 async def test_a_list_that_changes_is_told_and_the_searching_hosts_list_stays_as_it_was(
     log: Connection, server: EmbeddedServer, tmp_path: Path, protocol: str

@@ -453,7 +453,13 @@ async def test_a_compile_shows_memory_of_no_more_scopes_than_it_asks_for(http) -
     await publish(http, "scopes-1", [fact])
     acked = await publish(http, "scopes-2", [item("u", text="Book it.", metadata=ada)])
     asked = {"phase": "answer", "after": acked["ack"]["sequence"], "timeout": 20}
-    shown = (await http.post("/v1/sessions/scopes-2/compile", json=asked)).json()
-    assert "Lisbon" in shown["pack"]["prompt"]
+
+    async def shown() -> str:
+        reply = await http.post("/v1/sessions/scopes-2/compile", json=asked)
+        return reply.json()["pack"]["prompt"]
+
+    async with asyncio.timeout(20):
+        while "Lisbon" not in await shown():  # nobody waits for memory but who wants it
+            await asyncio.sleep(0.05)
     less = (await http.post("/v1/sessions/scopes-2/compile", json={**asked, "scopes": []})).json()
     assert "Lisbon" not in less["pack"]["prompt"]

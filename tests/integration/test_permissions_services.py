@@ -163,7 +163,11 @@ async def test_an_operators_loosened_pack_is_no_base_for_anybody_else(serving):
         after = (await operator.publish_policy(CLOSED)).sequence
         wide = ContextPolicy(sensitivity_floor=Sensitivity.RESTRICTED)
         asked = {"after": after, "timeout": PATIENCE, "budget": 20_000}
-        base = await operator.compile("narrowed", "answer", policy=wide, **asked)
+        async with asyncio.timeout(PATIENCE):  # until what the first turn says is remembered
+            base = await operator.compile("narrowed", "answer", policy=wide, **asked)
+            while "user_timezone" not in base.prompt:
+                await asyncio.sleep(0.1)
+                base = await operator.compile("narrowed", "answer", policy=wide, **asked)
         assert [one for one in hidden if one not in base.prompt] == []
         # A policy that a request brings has no number, and so has none at all.
         for policy in (CLOSED, None):

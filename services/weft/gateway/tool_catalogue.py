@@ -48,9 +48,13 @@ class ToolCatalogue:
         self._published: tuple[str, ...] = ()
 
     async def known(self) -> None:
-        """Wait for servers that were never seen before, but not for long."""
+        """Wait for servers that were never seen before, and for lists that have just changed, but
+        not for long."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.complete.wait(), LEARN_SECONDS)
+            async with asyncio.timeout(LEARN_SECONDS):
+                await self.complete.wait()
+                for upstream in self._upstreams.values():
+                    await upstream.current()
 
     def tool(self, name: str) -> GatewayTool:
         """A tool by its id, by id and hash, or by the name that hosts see. Raises `Refused`."""

@@ -82,6 +82,12 @@ class Upstream:
         """Failures since it last worked."""
         self._closing = asyncio.Event()
         self._relearn = asyncio.Event()
+        self._changes = 0
+        """How often it has said that a list of it has changed."""
+        self._learned_changes = 0
+        """How many of these were said before its lists were last asked for."""
+        self._relearned = asyncio.Event()
+        """Set at the end of asking, and a new one then."""
         self._stdio: StdioServer | None = None
         self._wire: Wire | None = None
         self._next_start = 0.0
@@ -174,6 +180,13 @@ class Upstream:
         """Subscribe to a resource's changes, or unsubscribe. Raises as `use` does."""
         await self.use(lambda client: self._hearing.subscribe(client, uri, wanted))
 
+    async def current(self) -> None:
+        """Wait until every list that it has said is changed is asked for again; at once if it does
+        not run."""
+        wanted = self._changes
+        while self._client is not None and self._learned_changes < wanted:
+            await self._relearned.wait()
+
     async def set_log_level(self, level: str) -> None:
         """Set its level of log messages: now if it runs, and at each later start."""
         await self._hearing.log_at(self._client, level)
@@ -203,6 +216,7 @@ class Upstream:
         finally:
             self._client = None
             self._ready = None
+            self._tell_learned(self._changes)
             if not ready.done():
                 ready.set_exception(Unavailable(f"server {self.name!r} was ended"))
                 ready.exception()
@@ -228,6 +242,7 @@ class Upstream:
                 self.last_error = str(message)
                 return
             if isinstance(message, _LIST_CHANGED):
+                self._changes += 1
                 self._relearn.set()
             else:
                 await self._notified(self, message)
@@ -281,8 +296,10 @@ class Upstream:
                     fault = self._stdio.fault if self._stdio else ""
                     raise Unavailable(fault or f"it ended{self._told()}")
                 self._relearn.clear()
+                changes = self._changes
                 with contextlib.suppress(MCPError, Unavailable):
                     await self._learn(await learned(client, self.spec))
+                self._tell_learned(changes)
 
     def _left(self) -> float | None:
         """Seconds until it is ended as idle; None if it never is. It is not idle while hosts are
@@ -291,6 +308,11 @@ class Upstream:
         return (
             self.spec.limits.idle_seconds if left is not None and self._hearing.resources else left
         )
+
+    def _tell_learned(self, changes: int) -> None:
+        self._learned_changes = changes
+        self._relearned.set()
+        self._relearned = asyncio.Event()
 
     async def _learn(self, manifest: Manifest) -> None:
         if manifest != self.manifest:
