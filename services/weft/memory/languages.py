@@ -8,7 +8,7 @@ phrase comes before it in its sentence. Then nobody reports it, supposes it or a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -27,7 +27,7 @@ _SENTENCE = re.compile(r"[^。！？?!]+[。！？?!]*")  # noqa: RUF001
 _ASKED = re.compile(r"[?？؟¿]")  # noqa: RUF001
 _QUOTED = re.compile(r"[“”„«»‹›「」『』《》\"‚]|(?<!\w)[‘'’]|[:：]")  # noqa: RUF001
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
-_WORD = re.compile(r"[\w'’-]+")  # noqa: RUF001
+_WORD = re.compile(r"\w+")
 _PROPER = frozenset({"name", "location", "employer", "timezone"})
 """Keys whose values begin with a capital letter, in scripts that have capitals."""
 
@@ -68,19 +68,20 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        """Words, folded, of which every text with a phrase holds at least one."""
+        """Words, folded, of which every text with a phrase holds at least one: each phrase's
+        longest."""
         phrases = (phrase for phrases in self.says.values() for phrase in phrases)
-        firsts = (max(phrase.split(PLACE), key=len).split()[0] for phrase in phrases)
+        known = (max(phrase.replace(PLACE, " ").split(), key=len) for phrase in phrases)
         if not self.is_spaced:
-            return frozenset(map(_folded, firsts))
-        return frozenset(max(_WORD.findall(_folded(word)), key=len, default="") for word in firsts)
+            return frozenset(map(_folded, known))
+        return frozenset(max(_WORD.findall(_folded(word)), key=len, default="") for word in known)
 
     @cached_property
     def _has_ascii(self) -> bool:
         return any(map(str.isascii, self._known))
 
     def may_be_in(self, folded: str, words: frozenset[str]) -> bool:
-        """Whether a text, given folded, and as its words, may hold one of the phrases."""
+        """Whether a text with these words, given folded, may hold one of the phrases."""
         if self.is_spaced:
             return "" in self._known or not self._known.isdisjoint(words)
         if folded.isascii() and not self._has_ascii:
@@ -118,17 +119,25 @@ Languages = Mapping[str, Language]
 """By name."""
 
 
-def said_in(sentence: str, languages: Languages) -> Iterator[tuple[str, str]]:
+def words_of(text: str) -> frozenset[str]:
+    """Its words, folded: a pattern that ignores case and needs a word matches no text without it."""
+    return frozenset(_WORD.findall(_folded(text)))
+
+
+def spoken_in(text: str, words: frozenset[str], languages: Languages) -> list[Language]:
+    """The languages of which a text with these words may hold a phrase."""
+    folded = _folded(text)
+    return [one for one in languages.values() if one.may_be_in(folded, words)]
+
+
+def said_in(sentence: str, languages: Iterable[Language]) -> Iterator[tuple[str, str]]:
     """Keys and values that a sentence states about its speaker in any of these languages, in order.
     A quotation, something that a colon introduces, and a question state nothing."""
-    folded = _folded(sentence)
-    words = frozenset(_WORD.findall(folded))
-    spoken = [one for one in languages.values() if one.may_be_in(folded, words)]
-    if not spoken or _QUOTED.search(sentence):
+    if _QUOTED.search(sentence):
         return
     for found in _SENTENCE.finditer(sentence):
         if not _ASKED.search(found.group()):
-            for language in spoken:
+            for language in languages:
                 yield from language.said(found.group())
 
 

@@ -12,7 +12,22 @@ import re
 from collections.abc import Iterator
 
 from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
-from weft.memory.languages import Languages, own_languages, said_in
+from weft.memory.languages import Languages, own_languages, said_in, spoken_in, words_of
+
+
+
+class Worded:
+    """A pattern that ignores case, and the words of which each match holds at least one."""
+
+    def __init__(self, pattern: str, words: str) -> None:
+        self.pattern = re.compile(pattern, re.I)
+        self.words = words_of(words)
+
+    def search(self, sentence: str, words: frozenset[str]) -> re.Match[str] | None:
+        """The first match in a sentence of a text with these words. Most texts have none of the
+        pattern's, and looking for words costs a fraction of a search."""
+        return None if self.words.isdisjoint(words) else self.pattern.search(sentence)
+
 
 _MOST_TEXT = 1_000
 """Characters. People state facts briefly; a longer text was pasted."""
@@ -29,16 +44,20 @@ _CLOSING = dict(zip(_OPENING, _CLOSED, strict=True))
 _QUOTE = re.compile(r"[“”„«»‹「『《〈〝\"‚]|(?<!\w)[‘'](?=\w)")  # noqa: RUF001
 """A single mark opens a quotation only before a word. Within a word it is an apostrophe."""
 _SENTENCE = re.compile(r"(?<=[.!?;。！？؟])\s+")  # noqa: RUF001
-_IMAGINED = re.compile(
-    r"\b(if|whether|unless|suppose|assuming|imagine|pretend|wish|example(?!\.\w))\b", re.I
+_IMAGINED = Worded(
+    r"\b(if|whether|unless|suppose|assuming|imagine|pretend|wish|example(?!\.\w))\b",
+    "if whether unless suppose assuming imagine pretend wish example",
 )
 """These words turn their whole sentence into a supposition. At the beginning of a sentence they do
 the same to everything after it."""
-_HANDED = (
-    r"e-?mails?|mails?|messages?|letters?|texts?|notes?|sms|transcripts?|articles?|pages?|documents?"
-    r"|reviews?|posts?|comments?|paragraphs?|sentences?|conversations?|chats?|stor(?:y|ies)|novels?"
-    r"|poems?|scripts?|characters?|replies|quotes?|reports?|forms?|tickets?"
+_HANDED_WORDS = (
+    "email emails mail mails message messages letter letters text texts note notes sms transcript"
+    " transcripts article articles page pages document documents review reviews post posts comment"
+    " comments paragraph paragraphs sentence sentences conversation conversations chat chats story"
+    " stories novel novels poem poems script scripts character characters replies quote quotes"
+    " report reports form forms ticket tickets"
 )
+_HANDED = "|".join(["e-mails?", *_HANDED_WORDS.split()])
 _HANDS_OVER = re.compile(
     r"\W*(?:(?:please|now|then|and|ok(?:ay)?|(?:can|could|would|will) you|i want you to|let's)\W+)*"
     r"(?:summari[sz]e|translate|rewrite|rephrase|paraphrase|proofread|reply|respond|draft|write"
@@ -47,25 +66,27 @@ _HANDS_OVER = re.compile(
     r"|\W*(?:from|to|subject|sent|date|cc)\s*:",
     re.I,
 )
-_HANDED_OVER = re.compile(
+_HANDED_OVER = Worded(
     rf"\b(?:(?:this|these|following|below|her|his|their)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\b"
     rf"|(?:the|an?)\s+(?:[\w-]+\s+){{0,2}}(?:{_HANDED})\s+"
     r"(?:I|we|from|that|which|by|says?|said|reads?|speaks?|writes?|goes)\b"
     r"|(?:dear|to whom it may concern)\b"
     r"|(?:sehr geehrte[rs]?|liebe[rs]?|estimad[oa]s?|cher|chère|gentile|egregio|prezad[oa]"
     r"|geachte|beste|kära?|kjære)\s+\w+\s*,)",
-    re.I,
+    f"{_HANDED_WORDS} dear concern sehr liebe lieber liebes estimado estimada estimados estimadas"
+    " cher chère gentile egregio prezado prezada geachte beste kär kära kjære",
 )
 """Sentences that hand over a text, or begin one: what follows one in the turn, and what it says
 itself, may be somebody else's, as in `Summarise this mail. Hi, I'm Eve …`."""
 _SAYS = (
-    r"said|says|wrote|writes|replied|answered|claimed|claims|told|adds|added|dijo|dice|escribió"
-    r"|sagte|sagt|schrieb|dit|écrit|disse|diz|scrisse|scrive|escreveu|zei|zegt|schreef|sa|sade|säger"
-    r"|sier|skrev"
+    "said says wrote writes replied answered claimed claims told adds added dijo dice escribió sagte"
+    " sagt schrieb dit écrit disse diz scrisse scrive escreveu zei zegt schreef sa sade säger sier"
+    " skrev"
 )
-_SAID_AFTER = re.compile(
-    rf"[,\uff0c;\u2013\u2014-]\s*(?:[\w']+\s+){{0,3}}?(?:{_SAYS})\b|\baccording to\b",
-    re.I,
+_SAID_AFTER = Worded(
+    rf"[,\uff0c;\u2013\u2014-]\s*(?:[\w']+\s+){{0,3}}?(?:{'|'.join(_SAYS.split())})\b"
+    r"|\baccording to\b",
+    f"{_SAYS} according",
 )
 """Whose words a sentence was, told behind them: `my name is Eve, she said`."""
 _INTRODUCES = re.compile(r"\w\s*[:：](?:\s|$)")  # noqa: RUF001
@@ -171,35 +192,40 @@ def facts_said(
     Keys begin with `who`, the speaker. `languages` are those besides English; by default the ones
     that come with weft.
     """
-    others = own_languages() if languages is None else languages
+    known = own_languages() if languages is None else languages
     typed = text.strip("\r\n") if len(text) < 2 * _MOST_TEXT else ""
     if len(typed) > _MOST_TEXT or _NOT_TYPED.search(typed):
         return []
     found: dict[str, str] = {}
+    words = words_of(typed)
+    spoken = spoken_in(typed, words, known)
     spans, start = list(_quoted(typed)), 0
     is_imagined = is_anothers = False
     for end in [*(match.end() for match in _SENTENCE.finditer(typed)), len(typed)]:
         sentence, at, start = typed[start:end].rstrip(), start, end
-        imagined = _IMAGINED.search(sentence)
+        imagined = _IMAGINED.search(sentence, words)
         is_imagined = is_imagined or (
             imagined is not None and not sentence[: imagined.start()].strip()
         )
-        is_anothers = is_anothers or _hands_over(sentence)
+        is_anothers = is_anothers or _hands_over(sentence, words)
         if is_imagined or is_anothers or imagined:
             continue
-        if _SAID_AFTER.search(sentence):
+        if _SAID_AFTER.search(sentence, words):
             continue
         quoted = [(first - at, last - at) for first, last in spans]
-        more = ((f"{who}_{key}", value) for key, value in said_in(sentence, others))
-        for key, value in (*_facts_of(sentence, quoted, who), *more):
+        more = said_in(sentence, spoken) if spoken else ()
+        others = ((f"{who}_{key}", value) for key, value in more)
+        for key, value in (*_facts_of(sentence, quoted, who), *others):
             if key and value and not is_secret(key):
                 found.pop(key, None)
                 found[key] = " ".join(value.split())
     return list(found.items())[:_MOST_FACTS]
 
 
-def _hands_over(sentence: str) -> bool:
-    return _HANDS_OVER.match(sentence) is not None or _HANDED_OVER.search(sentence) is not None
+def _hands_over(sentence: str, words: frozenset[str]) -> bool:
+    return (
+        _HANDS_OVER.match(sentence) is not None or _HANDED_OVER.search(sentence, words) is not None
+    )
 
 
 def _quoted(text: str) -> Iterator[tuple[int, int]]:
