@@ -120,7 +120,7 @@ Languages = Mapping[str, Language]
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Its words, folded: a pattern that ignores case and needs a word matches no text without it."""
+    """Its words, folded as a pattern sees them that ignores case."""
     return frozenset(_WORD.findall(_folded(text)))
 
 

@@ -15,7 +15,6 @@ from weft.facts.keys import MAX_VALUE, is_secret, key_from, note_key
 from weft.memory.languages import Languages, own_languages, said_in, spoken_in, words_of
 
 
-
 class Worded:
     """A pattern that ignores case, and the words of which each match holds at least one."""
 
@@ -79,9 +78,9 @@ _HANDED_OVER = Worded(
 """Sentences that hand over a text, or begin one: what follows one in the turn, and what it says
 itself, may be somebody else's, as in `Summarise this mail. Hi, I'm Eve …`."""
 _SAYS = (
-    "said says wrote writes replied answered claimed claims told adds added dijo dice escribió sagte"
-    " sagt schrieb dit écrit disse diz scrisse scrive escreveu zei zegt schreef sa sade säger sier"
-    " skrev"
+    "said says wrote writes replied answered claimed claims told adds added dijo dice escribió"
+    " sagte sagt schrieb dit écrit disse diz scrisse scrive escreveu zei zegt schreef sa sade säger"
+    " sier skrev"
 )
 _SAID_AFTER = Worded(
     rf"[,\uff0c;\u2013\u2014-]\s*(?:[\w']+\s+){{0,3}}?(?:{'|'.join(_SAYS.split())})\b"
