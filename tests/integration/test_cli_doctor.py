@@ -57,7 +57,7 @@ async def test_before_anything_runs_it_says_what_up_would_do(tmp_path: Path) -> 
     folder = tmp_path / "data"
     ran = await weft("doctor", "--data", str(folder), "--json")
     found = by_name(ran)
-    if found["port"]["state"] == "ok":  # somebody else's server may stand on 4222
+    if "port" in found and found["port"]["state"] == "ok":  # a server may stand on 4222
         assert "`weft up` starts a nats-server on it" in found["port"]["do"]
     assert found["data folder"]["do"] == "`weft up` makes it"
     assert not folder.exists()

@@ -34,7 +34,18 @@ def host(data: Path, config: Path, *more: str) -> Client:
     return Client(params, cache=None)
 
 
-_WEFT = [sys.executable, "-m", "weft.cli.main"]
+_ALONE = """
+from weft.cli.main import main
+from weft.gateway import deployment
+
+async def nobody(settings):
+    return False
+
+deployment._is_weft = nobody
+main()
+"""
+"""The command line of a machine where no weft runs on the usual port: here one may."""
+_WEFT = [sys.executable, "-c", _ALONE]
 
 
 async def test_a_handle_outlives_its_gateway_and_is_good_for_another_host(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ _log = logging.getLogger(__name__)
 
 
 class GatewayDeployment:
-    """`async with Behind(settings, named=False) as weft:`. With `named` the settings name a server,
-    and no other one is used."""
+    """`async with GatewayDeployment(settings, named=False) as weft:`. With `named` the settings name
+    a server, and no other one is used."""
 
     def __init__(self, settings: Settings, *, named: bool) -> None:
         self.settings = settings
