@@ -202,7 +202,7 @@ def gaps(db: sqlite3.Connection, deleted: Sequence[int], trimmed_before: int) ->
     receipts = [
         msgspec.json.decode(body, type=ErasureReceiptEvent) for (body,) in db.execute(_sql.receipts)
     ]
-    # Whatever a receipt says, it brings no message back.
+    # A receipt may say anything, but it brings no message back.
     explained = sum(max(0, receipt.removed.get("events", 0)) for receipt in receipts)
     if len(missing) <= explained:
         return []

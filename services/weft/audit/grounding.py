@@ -1,7 +1,8 @@
-"""Which of the values that a step needs does a prompt show?
+"""Tells which of the values that a step needs a prompt shows.
 
 Only values that the session has already stated count. A value is shown if the block of an item that
-stated it has it beside its field or in its sentence."""
+stated it has it next to its field or in its sentence.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ from weft.leaves import field_of, leaves
 from weft_schemas.items import MAX_DEPTH, ContextItem, ItemKind, is_deeper
 
 SHORTEST = 2
-"""Least characters of a value to look for: single digits and letters occur everywhere."""
+"""Shortest value to look for, in characters: single digits and letters occur everywhere."""
 NEAR = 80
-"""Characters before a value within which its field name must stand."""
+"""The field name must be within this many characters before its value."""
 PROSE = 60
-"""Characters from which on a JSON string is prose: then its sentence counts, not its field."""
+"""A JSON string of at least this many characters is prose: its sentence counts, not its field."""
 
 Sources = dict[str, list[ContextItem]]
 """Value that a step needs → the earlier items that stated it."""
@@ -69,7 +70,7 @@ def stands_in(value: str, text: str) -> bool:
 
 
 def in_place(value: str, item: ContextItem, block: str) -> bool:
-    """Whether the block shows the value beside its field name or in its sentence."""
+    """Whether the block shows the value next to its field name or in its sentence."""
     flat = _flat(block)
     return any(
         _beside(value, field, block) if field else _flat(sentence) in flat

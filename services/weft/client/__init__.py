@@ -1,7 +1,7 @@
-"""What an agent imports: publish items, compile contexts, look into artifacts.
+"""What an agent imports: publish items, compile contexts, read artifacts.
 
-Needs msgspec and nats-py only. Publishing speaks to the log, everything else asks a service; what
-can go wrong comes as one of the errors of `weft_schemas.errors`.
+Needs only msgspec and nats-py. Publishing writes to the log; everything else asks a service.
+Whatever fails raises one of the errors of `weft_schemas.errors`.
 """
 
 from weft.client.client import Client as Client

@@ -37,7 +37,7 @@ class Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What the work gives; called from any other thread."""
+        """The result of the work; called from any other thread."""
         if self._loop.is_closed():
             work.close()
             raise Unavailable("this client is closed; connect again")
@@ -45,7 +45,7 @@ class Loop:
         try:
             return done.result()
         except BaseException:
-            done.cancel()  # where the wait was interrupted
+            done.cancel()  # the wait was interrupted
             raise
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class Loop:
 def _of_client(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[SyncClient, P], T]:
-    """The same, waited for."""
+    """The same method, but it returns when it is done."""
 
     def blocking(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._loop.run(method(self._client, *args, **kwargs))
@@ -90,7 +90,8 @@ def _opened(
 
 
 class SyncClient:
-    """A `Client` whose methods return when they are done; for any number of threads at once."""
+    """A `Client` whose methods return when they are done. Any number of threads may use it at
+    once."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -110,7 +111,7 @@ class SyncClient:
         self.close()
 
     def close(self) -> None:
-        """What leaving the `with` does, for who did not write one."""
+        """Does what leaving the `with` does, for a client that is used without one."""
         try:
             self._loop.run(self._client.__aexit__(None, None, None))
         finally:
@@ -140,7 +141,7 @@ class SyncClient:
     session = _opened(Client.session)
 
     def events(self, session: str, *, first: int = 1, follow: bool = False) -> Iterator[LogRecord]:
-        """The session's events, as `Client.events` gives them; with `follow` without an end."""
+        """The session's events, as `Client.events` returns them; with `follow`, without end."""
         records = self._client.events(session, first=first, follow=follow)
 
         async def following() -> LogRecord | None:
@@ -177,15 +178,15 @@ class SyncSession:
 
     @property
     def parked(self) -> tuple[Parked, ...]:
-        """As `Session.parked`."""
+        """See `Session.parked`."""
         return self._session.parked
 
     def add(self, *messages: Any, format: Format = "auto") -> None:
-        """As `Session.add`."""
+        """See `Session.add`."""
         self._session.add(*messages, format=format)
 
     def tools(self, provider: Provider) -> list[dict[str, Any]]:
-        """As `Session.tools`."""
+        """See `Session.tools`."""
         return self._session.tools(provider)
 
     publish = _of_session(Session.publish)

@@ -1,4 +1,4 @@
-"""A catalogue as a client reads it: from the log, without asking a router."""
+"""How a client reads a catalogue: from the log, without asking a router."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from weft_schemas.routing import Catalog
 async def newest_catalogue(
     connection: Connection, fetch: Fetch, tenant: str, name: str
 ) -> tuple[int, Catalog]:
-    """The newest version's sequence and the catalogue with all its items. Raises `NotFound`, and
-    what `whole` raises."""
+    """The sequence of the newest version, and the catalogue with all its items. Raises `NotFound`
+    and whatever `whole` raises."""
     found: tuple[int, Catalog] | None = None
     async for sequence, catalog in read_own(connection, tenant, Catalog):
         if catalog.name == name:

@@ -68,11 +68,12 @@ if TYPE_CHECKING:
     from weft.client.session import Session
 
 MOST = 2**63 - 1
-"""After every sequence."""
+"""Greater than any sequence."""
 CONFIRM_SECONDS = 10.0
-"""How long a confirmation may wait for the items to be folded."""
+"""How long a confirmation may wait until the items are folded."""
 HISTORY_SECONDS = 2.0
-"""How long a session's history may wait for what is not folded; then it is read from the log."""
+"""How long a session's history may wait until the replica has folded everything; after that, it is
+read from the log."""
 
 
 def connect(
@@ -91,13 +92,13 @@ def connect(
 ) -> Client:
     """`async with weft.connect("nats://…", tenant="acme") as client:`
 
-    `principal` is who publishes and asks within the tenant, where its permissions and grants tell
-    its agents apart; `@operator` may loosen the policy in force.
+    `principal` is the agent within the tenant that publishes and asks: permissions and grants are
+    given to principals. `@operator` may loosen the policy in force.
 
     `creds` is a NATS credentials file, which needs `nats-py[nkeys]`; the `tls_` ones are PEM files.
-    With `tls_ca` or an address `tls://…` nothing is sent without TLS. What is left out comes from
-    the environment: `WEFT_NATS_URL`, `WEFT_TENANT`, `WEFT_CREDS`, … Raises `ConfigurationError`;
-    entering raises `Unavailable` and `Forbidden`. With `lazily` it raises neither: the first call
+    With `tls_ca` or an address `tls://…` nothing is sent without TLS. Arguments that are left out
+    are taken from the environment: `WEFT_NATS_URL`, `WEFT_TENANT`, `WEFT_CREDS`, … Raises
+    `ConfigurationError`; entering raises `Unavailable` and `Forbidden`. With `lazily` it raises neither: the first call
     that finds a server connects, and until then each raises `Unavailable`.
     """
     return Client(
@@ -126,7 +127,7 @@ class Client:
         self._lazily = lazily
         self._link = LazyConnection(settings)
         self.histories = Histories(self.publish, self._message_ids)
-        """What the sessions of this client hold of messages."""
+        """What the sessions of this client remember of messages."""
         self._after_publish = crash_point("publisher.after_publish")
 
     async def __aenter__(self) -> Self:
@@ -139,17 +140,17 @@ class Client:
 
     @property
     def connection(self) -> Connection:
-        """The connection to the log. Raises `Unavailable` where there is none (yet)."""
+        """The connection to the log. Raises `Unavailable` if there is none (yet)."""
         return self._link.connection
 
     @property
     def is_up(self) -> bool:
-        """Whether a server is there at the moment."""
+        """Whether a server is connected now."""
         return self._link.is_up
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether there was a server, and it is away now."""
+        """Whether there was a server that is gone now."""
         return self._link.is_cut_off
 
     async def __aexit__(self, *_: object) -> None:
@@ -164,11 +165,12 @@ class Client:
     ) -> PublishAck:
         """Publish one item or many, in order, and return when all are stored.
 
-        What is derived of them continues the trace `traceparent`, else that of the current span.
-        A sequence is checked whole before anything is sent; an iterator is sent as it comes, in
-        bounded memory. Publishing the same again changes nothing. Raises `InvalidInput` naming the
-        item, `Forbidden`, `Overloaded` (the log is full), and `Unavailable` where it is unknown
-        what was stored: publish again, or ask `confirm(session, error.ids)`.
+        Events derived from them continue the trace `traceparent`, or else that of the current span.
+        A list or tuple is checked as a whole before anything is sent; an iterator is sent item by
+        item, in bounded memory. Publishing the same items again changes nothing. Raises
+        `InvalidInput` naming the item, `Forbidden`, `Overloaded` (the log is full), and
+        `Unavailable` if it is unknown what was stored: publish again, or ask `confirm(session,
+        error.ids)`.
         """
         await self._link.opened()
         ids: list[str] = []
@@ -191,18 +193,19 @@ class Client:
         format: Format = "auto",
         on_edit: OnEdit = "report",
     ) -> PublishedMessages:
-        """Publish what is new of a whole history, which may be handed over again at every step.
+        """Publish the new part of a history. You may pass the whole history at every step.
 
         `messages` are those of any provider, see `weft.messages`: dicts, objects of the provider's
-        library, or a whole request with its system prompt. Nothing doubles: not when the history is
-        handed over again, by another process or after a restart, not when its beginning or its
-        middle was cut out, and equal messages stay several. A message of the past that was changed
-        is not published: it is told in `conflicts`, or, with `on_edit="raise"`, as a `Conflict`
-        before anything is published. The user's last message, when it is the last of all, is never
-        past. A history of which nothing is known is taken for another conversation in the session.
+        library, or a whole request with its system prompt. Nothing is published twice: not if the
+        history is passed again, by another process or after a restart, and not if its beginning or
+        its middle was cut out. Equal messages stay separate. If a message of the past was changed,
+        the change is not published: it is listed in `conflicts`, or, with `on_edit="raise"`, raises
+        `Conflict` before anything is published. The user's last message, if it is the last of all,
+        is never past. A history of which nothing is known counts as another conversation in the
+        session.
 
-        The first call for a session asks a service what the session holds, or reads it from the
-        log. Raises as `publish` does.
+        The first call for a session asks a service what the session contains, or reads it from the
+        log. Raises the same errors as `publish`.
         """
         return await self.histories.hand_over(session, draft(messages, format), on_edit)
 
@@ -224,15 +227,15 @@ class Client:
         `weft.Session`.
 
         `timeout` is how long, in seconds, a compile waits for what was just published. `drilldown`
-        offers the model weft's tool. `stable` keeps as much of the prompt before as pays where a
-        provider charges less for a prefix it has seen.
+        offers the model weft's tool. `stable` keeps as much of the previous prompt as pays off with
+        a provider that charges less for a prefix that it has seen.
 
         While no server or service can be reached, `on_unavailable`:
 
         - `raise` raises `Unavailable`
         - `wait` tries again for up to `patience` seconds, then raises it
-        - `spool` goes on: what is published waits in a file in the folder `spool` and is sent, in
-          order and once, as soon as a session of this name gets through; a request is made of the
+        - `spool` goes on: publications wait in a file in the folder `spool` and are sent, in order
+          and once, as soon as a session of this name gets through; a request consists of the
           agent's own history, whole, with an `UnavailableWarning`. Connect with `lazily=True`, so
           that the agent also starts without a server.
         """
@@ -253,7 +256,8 @@ class Client:
         )
 
     async def _message_ids(self, session: str) -> tuple[int, Sequence[str]]:
-        """Ids of a session's items that were made of messages, and where that was read."""
+        """Ids of a session's items that were made from messages, and the sequence at which they
+        were read."""
         asked = StatusRequest(timeout=HISTORY_SECONDS, newest=True, history=True)
         try:
             reply = await self._ask(session, "status", asked, StatusReply)
@@ -265,7 +269,7 @@ class Client:
         return reply.sequence, reply.history or ()
 
     async def _logged_ids(self, session: str) -> tuple[int, Sequence[str]]:
-        """The same out of the log, which needs no service and a credential that may read it."""
+        """The same from the log: needs no service, but a credential that may read it."""
         found: dict[str, int] = {}
         async for record in self.events(session):
             if record.subject.startswith("w.in."):
@@ -275,12 +279,12 @@ class Client:
         return max(found.values(), default=0), tuple(found)
 
     async def close_session(self, session: str, reason: str = "closed") -> Ack:
-        """Say that the session has ended: it is summarised, and its memory kept."""
+        """Say that the session has ended: it is then summarised, and its memory is kept."""
         await self._link.opened()
         return await self._send(self._link.outgoing.closing(session, reason))
 
     async def publish_policy(self, policy: ContextPolicy) -> Ack:
-        """Put a policy in force, for the tenant or the session that it names, from the ack's
+        """Put a policy in force, for the tenant or for the session that it names, from the ack's
         sequence on. Needs a credential that may publish the tenant's own events."""
         await self._link.opened()
         return await self._send(self._link.outgoing.tenants(policy))
@@ -288,8 +292,8 @@ class Client:
     async def policy(
         self, session: str | None = None, *, as_of: int | None = None
     ) -> tuple[int, ContextPolicy]:
-        """The policy in force and its sequence (0: the default, none was published), for a session
-        or for those that have none of their own; `as_of` asks for a place in the past.
+        """The policy in force and its sequence (0: the default; none was published), for a session,
+        or for those without a policy of their own; `as_of` asks for a sequence in the past.
 
         Needs a credential that may read the log.
         """
@@ -297,13 +301,13 @@ class Client:
 
     async def publish_grants(self, grants: ScopeGrants) -> Ack:
         """Say whose memory each principal of the tenant may read and write, from the ack's sequence
-        on; they replace all that were granted before. Needs an operator's credential."""
+        on. These grants replace all earlier ones. Needs an operator's credential."""
         await self._link.opened()
         return await self._send(self._link.outgoing.tenants(grants))
 
     async def grants(self) -> tuple[int, ScopeGrants | None]:
-        """What is granted, and its sequence; 0 and None where nothing was yet. Needs a credential
-        that may read the log."""
+        """The grants in force and their sequence; None and 0 if there are none yet. Needs a
+        credential that may read the log."""
         return await grants_in_force(await self._link.opened(), self.tenant)
 
     async def publish_catalog(self, catalog: Catalog) -> Ack:
@@ -325,10 +329,10 @@ class Client:
         return await newest_catalogue(connection, fetch, self.tenant, name)
 
     async def confirm(self, session: str, published: PublishAck | Iterable[str]) -> Confirmation:
-        """Which of the published items were there before, and which lost to another item; of ids
-        whose publish failed, which of them the log holds all the same.
+        """Tells which of the published items were there before, and which lost to another item; for
+        the ids of a publish that failed, which of them the log contains nevertheless.
 
-        Waits until the items are folded. Raises `Unavailable` where that takes too long.
+        Waits until the items are folded. Raises `Unavailable` if that takes too long.
         """
         if isinstance(published, PublishAck):
             return confirmation(published, await self._confirming(session, published))
@@ -381,13 +385,13 @@ class Client:
         policy: ContextPolicy | None = None,
         timeout: float = 2.0,
     ) -> Pack:
-        """The context for one step of the agent's loop, within `budget` tokens less `reserve`.
+        """The context for one step of the agent's loop, within `budget` tokens minus `reserve`.
 
-        `after` (an ack's sequence) waits up to `timeout` seconds until that is folded and settled;
-        what is not by then is named in `pack.pending`. `query` only ranks; `pin` names items by id
-        that stand in the prompt whatever else does; with `scopes` memory of these alone is shown,
-        of those that the session names. Raises `NotFound` for a
-        session that the log does not hold, `InvalidInput` and `Unavailable`.
+        With `after` (an ack's sequence) it waits up to `timeout` seconds until everything up to
+        there is folded and settled; `pack.pending` names what is not. `query` only ranks. `pin`
+        names the ids of items that the prompt must contain. `scopes` restricts memory to these
+        scopes, of those that the session names. Raises `NotFound` for a session that the log does
+        not contain, `InvalidInput` and `Unavailable`.
         """
         request = CompileRequest(
             phase=_phase(phase),
@@ -410,8 +414,8 @@ class Client:
     async def reproduce(self, compile_id: str) -> Reproduction:
         """Render a past compile's prompt again from the log, and say whether it is the same.
 
-        Works here and asks no service: it needs `weft[workers]`, a credential that may read the
-        log, and the compiler's fingerprint key in the settings. Raises `NotFound`.
+        Runs in this process and asks no service: it needs `weft[workers]`, a credential that may
+        read the log, and the compiler's fingerprint key in the settings. Raises `NotFound`.
         """
         from weft.audit.reproduce_from_log import reproduce_compile
 
@@ -420,12 +424,12 @@ class Client:
 
     @property
     def operator(self) -> Operator:
-        """Forking, comparing, moving, erasing and auditing: what an operator does with the log."""
+        """Forking, comparing, moving, erasing and auditing: an operator's commands on the log."""
         return Operator(self.connection, self.settings)
 
     async def explain(self, session: str, item_id: str, request: CompileRequest) -> ExplainReply:
         """Why an item is in the compile of `request`, or why not. Raises `NotFound` for an item
-        that the session does not hold (at `request.as_of`)."""
+        that the session does not contain (at `request.as_of`)."""
         asked = ExplainRequest(item_id, request)
         return await self._ask(session, "explain", asked, ExplainReply, request.timeout)
 
@@ -438,29 +442,29 @@ class Client:
         max_tokens: int = 1_000,
         **args: str | int | float | bool | None,
     ) -> DrilldownReply:
-        """A slice of the raw body behind a handle (`art:…`); `args` belong to the view.
+        """A slice of the raw body behind a handle (`art:…`); `args` are those of the view.
 
-        `reply.views` names the views, `reply.next` the arguments of the following slice.
+        `reply.views` names the views, `reply.next` the arguments of the next slice.
         """
         asked = DrilldownRequest(handle, view, args, max_tokens)
         return await self._ask(TENANT_SESSION, "drilldown", asked, DrilldownReply)
 
     async def status(self, session: str | None = None, *, ids: Sequence[str] = ()) -> StatusReply:
-        """What a replica has folded of a session, or of the whole tenant; of up to 1,000 `ids` of a
-        session's items their `places`."""
+        """What a replica has folded of a session, or of the whole tenant; and for up to 1,000 `ids`
+        of a session's items, their `places`."""
         asked = StatusRequest(ids=tuple(ids))
         return await self._ask(session or TENANT_SESSION, "status", asked, StatusReply)
 
     async def sessions(self, *, beyond: str = "", limit: int = LISTED) -> SessionsReply:
-        """The tenant's sessions by name, a page of them; `reply.next` is the `beyond` of the
-        following one."""
+        """The tenant's sessions by name, one page at a time; pass `reply.next` as `beyond` to get
+        the next page."""
         asked = SessionsRequest(beyond, limit)
         return await self._ask(TENANT_SESSION, "sessions", asked, SessionsReply)
 
     async def processes(self) -> tuple[ProcessState, ...]:
-        """How every process of weft is, by its own account; who does not answer is not there, or
-        does nothing at the moment. A compiler asks them all; where none answers, this client does,
-        which needs a credential that may."""
+        """The state of every process of weft, as it reports it; a process that does not answer is
+        not in the list. A compiler asks them all; if no compiler answers, this client does, which
+        needs a credential that may."""
         asked = StatusRequest(processes=True)
         try:
             reply = await self._ask(TENANT_SESSION, "status", asked, StatusReply)
@@ -483,11 +487,11 @@ class Client:
         after: int = 0,
         timeout: float = 2.0,
     ) -> RouteReply:
-        """The cards of the tools that fit a routing query best, best first.
+        """The cards of the tools that best fit a routing query, best first.
 
-        With a `session`, what it used and what failed there counts, besides the ids in `used` and
-        `failed`. `after` waits for a version of
-        the catalogue. Raises `NotFound` for an unknown catalogue.
+        With a `session`, its used tools and its failures count in addition to the ids in `used` and
+        `failed`. `after` waits for a version of the catalogue. Raises `NotFound` for an unknown
+        catalogue.
         """
         asked = RouteRequest(
             query=query,
@@ -504,9 +508,9 @@ class Client:
         return await self._ask(session or TENANT_SESSION, "route", asked, RouteReply, timeout)
 
     async def tools(self, decision: RouteReply, session: str | None = None) -> OfferedTools:
-        """The routed tools whole, ready to be offered: `tools.definitions("openai")` for the
-        request, `tools.selected(call)` for what the model answers. Raises `NotFound` where one has
-        left the catalogue since."""
+        """The complete definitions of the routed tools: `tools.definitions("openai")` for the
+        request, `tools.selected(call)` for the model's answer. Raises `NotFound` if one has left
+        the catalogue since."""
         place = session or TENANT_SESSION
         wanted = [HydrateRequest(card.id, decision.catalog) for card in decision.cards]
         asked = (self._ask(place, "hydrate", one, HydrationResult) for one in wanted)
@@ -515,7 +519,7 @@ class Client:
     async def choose(
         self, decision: RouteReply | str, item_id: str, session: str | None = None
     ) -> ChoiceReply:
-        """Record which card of a decision (or of its id) the model took; empty where it took
+        """Record which card of a decision (or of its id) the model chose; empty if it chose
         none."""
         named = decision if isinstance(decision, str) else decision.id
         asked = ChoiceRequest(named, item_id)
@@ -531,15 +535,15 @@ class Client:
         after: int = 0,
         timeout: float = 2.0,
     ) -> HydrationResult:
-        """A tool's whole schema and the session's values that fit its parameters."""
+        """A tool's whole schema, and the session's values that fit its parameters."""
         asked = HydrateRequest(tool, catalog, query, after, timeout)
         return await self._ask(session, "hydrate", asked, HydrationResult, timeout)
 
     async def events(
         self, session: str, *, first: int = 1, follow: bool = False
     ) -> AsyncGenerator[LogRecord, None]:
-        """The session's events as the log holds them, from sequence `first` on; with `follow` it
-        goes on with new ones. Needs a credential that may read the log."""
+        """The session's events as the log contains them, from sequence `first` on; with `follow` it
+        continues with new ones. Needs a credential that may read the log."""
         await self._link.opened()
         if not follow:
             async for record in read_session(

@@ -1,7 +1,7 @@
-"""What became of published items, out of what the read model says of their ids.
+"""Tells what became of published items, from what the read model says about their ids.
 
-Batches tell neither sequences nor duplicates, so an item counts as new where the one in force under
-its id stands at or after the first of this publish.
+Batches report neither sequences nor duplicates. So an item counts as new if the item in force under
+its id is at or after the first sequence of this publish.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ class Confirmation(msgspec.Struct, frozen=True):
     duplicates: tuple[str, ...]
     """Ids that were there before with the same content: nothing changed."""
     conflicts: tuple[Collision, ...]
-    """Their id is taken by other content, which stays: publish them under another id."""
+    """Ids that belong to other content, which stays: publish these items under other ids."""
     missing: tuple[str, ...] = ()
-    """Ids that the log does not hold: publish them again."""
+    """Ids that the log does not contain: publish them again."""
 
 
 def distinct(ids: Iterable[str]) -> tuple[str, ...]:
-    """The ids published, each once, in order."""
+    """The published ids, each once, in order."""
     return tuple(dict.fromkeys(ids))
 
 
 def settlement(ids: Iterable[str], replies: Iterable[StatusReply]) -> Confirmation:
-    """What became of items without an acknowledgement, out of replies that name the places of all
-    ids and all collisions of the session. What was there before is not told from what is new."""
+    """What became of items without an acknowledgement, from replies that name the places of all ids
+    and all collisions of the session. Items that were there before are not distinguished from new
+    ones."""
     places: dict[str, int] = {}
     conflicts: dict[int, Collision] = {}
     for reply in replies:
@@ -47,7 +48,8 @@ def settlement(ids: Iterable[str], replies: Iterable[StatusReply]) -> Confirmati
 
 
 def confirmation(ack: PublishAck, replies: Iterable[StatusReply]) -> Confirmation:
-    """From replies that name the places of all ids and the collisions since `ack.first`."""
+    """The same from replies that name the places of all ids and the collisions since
+    `ack.first`."""
     places: dict[str, int] = {}
     collisions: dict[int, Collision] = {}
     for reply in replies:

@@ -1,5 +1,4 @@
-"""Drill-down for a model: the tool that it is given, the call that it makes, and the slice as an
-item of the log."""
+"""Drill-down for a model: its tool, the model's call, and the slice as an item of the log."""
 
 from __future__ import annotations
 
@@ -48,10 +47,10 @@ def drilldown_tool(provider: Provider) -> dict[str, Any]:
 
 
 def slice_item(reply: DrilldownReply, item_id: str, parent_id: str) -> ContextItem:
-    """A slice as an item to publish, unchanged; `parent_id` is the tool call that asked for it.
+    """A slice as an item to publish, unchanged; `parent_id` is the tool call that requested it.
 
-    It stays a tool's text: scanned again and fenced in prompts, at its source's sensitivity. It is
-    not summarised again.
+    It stays a tool's text: it is scanned again and fenced in prompts, at its source's sensitivity.
+    It is not summarised again.
     """
     return ContextItem(
         item_id,

@@ -1,5 +1,5 @@
-"""An event's bytes, read back before they are sent: a Struct does not look at the types it is made
-with, so only a strict reader says whether the log's readers will take it."""
+"""Reads an event's bytes back before they are sent. A Struct does not check the types of its
+fields, so only a strict reader tells whether the readers of the log will accept it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from weft_schemas.routing import Catalog
 
 
 def checked(event: Event) -> bytes:
-    """Its bytes, which decode to the same. Raises `InvalidInput` naming the item and the field."""
+    """The event's bytes, which decode to an equal event. Raises `InvalidInput` naming the item and
+    the field."""
     try:
         payload = encode_event(event)
         same = decode_event(payload) == event
@@ -21,12 +22,12 @@ def checked(event: Event) -> bytes:
     except InvalidInput as error:
         raise _named(event, error) from None
     if not same:
-        _check_types(event)  # else it only differs as JSON does: a tuple comes back as a list
+        _check_types(event)  # otherwise it differs only as JSON does: a tuple comes back as a list
     return payload
 
 
 def _named(event: Event, error: InvalidInput) -> InvalidInput:
-    """The same fault, told by the item and the field where they can be found."""
+    """The same fault with the item and the field, if they can be found."""
     try:
         _check_types(event)
         if isinstance(event, ContextItem):
@@ -37,7 +38,7 @@ def _named(event: Event, error: InvalidInput) -> InvalidInput:
 
 
 def _check_types(event: msgspec.Struct) -> None:
-    """Raises `InvalidInput` for the first field that holds another type than it says."""
+    """Raises `InvalidInput` for the first field whose value is not of its declared type."""
     if isinstance(event, Catalog) and isinstance(event.items, (tuple, list)):
         for item in event.items:
             if isinstance(item, msgspec.Struct):
@@ -49,7 +50,7 @@ def _check_types(event: msgspec.Struct) -> None:
 
 
 def _plain(value: object) -> object:
-    """Structs as dicts all the way down, so that their fields are looked at."""
+    """Structs as dicts at every level, so that their fields are checked."""
     if isinstance(value, msgspec.Struct):
         fields = {
             key: _plain(field)

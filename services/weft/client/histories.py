@@ -1,6 +1,6 @@
-"""What an agent's messages become in the log: each once, however often its history is handed over.
+"""Turns an agent's messages into items of the log: each once, however often its history is passed.
 
-What a session holds is asked for once and then remembered; `weft.messages.identity` finds a history
+The content of a session is requested once and then cached; `weft.messages.identity` finds a history
 in it. One task at a time changes a session's history.
 """
 
@@ -20,43 +20,44 @@ from weft_schemas.errors import Conflict
 from weft_schemas.items import ContextItem, ItemKind
 
 KEPT_SESSIONS = 1_000
-"""Sessions that are remembered; an older one is asked for again."""
+"""How many sessions are cached; an older one is requested again."""
 
 OnEdit = Literal["report", "raise"]
 Items = Sequence[ContextItem]
 
 
 class ChangedMessage(msgspec.Struct, frozen=True):
-    """A message of the past that is not what was published, and was not published either."""
+    """A message of the past that differs from the published one, and was not published itself."""
 
     index: int
-    """Of the message among those handed over; -1 for the system prompt of a request."""
+    """Among the given messages; -1 for the system prompt of a request."""
     item_id: str
-    """The item that stands in the log at its place. Of an inserted one the item before, if any."""
+    """The item that the log contains at its place; for an inserted message, the item before it, if
+    any."""
     reason: Literal["edited", "inserted"]
 
 
 class PublishedMessages(msgspec.Struct, frozen=True):
-    """What became of a history that was handed over."""
+    """What became of a history that was published."""
 
     session: str
     sequence: int
-    """All of it is at or before this place in the log: give it to a compile as `after`."""
+    """All of it is at or before this place in the log: pass it to a compile as `after`."""
     new: tuple[str, ...] = ()
     """Ids of the items that were published now."""
     ids: tuple[str, ...] = ()
-    """Of all its items, in order; empty for one that was inserted."""
+    """Of all its items, in order; empty for an inserted message."""
     conflicts: tuple[ChangedMessage, ...] = ()
-    """Messages of the past that were changed since they were published. The log keeps what was
-    published."""
+    """Messages of the past that were changed since they were published. The log keeps the published
+    version."""
     left_out: dict[str, int] = {}
-    """What no item holds; see `weft.messages.ReadMessages`."""
+    """What no item contains; see `weft.messages.ReadMessages`."""
     spooled: bool = False
-    """Nobody could be reached: it waits in a file, and has neither ids nor a sequence yet."""
+    """No server or service answered: it waits in a file, and has neither ids nor a sequence yet."""
 
 
 class _Session:
-    """What is known of one session."""
+    """What is known about one session."""
 
     def __init__(self, sequence: int, ids: Sequence[str]) -> None:
         self.sequence = sequence
@@ -111,7 +112,8 @@ class Histories:
         publish: Callable[[str, Sequence[ContextItem]], Awaitable[PublishAck]],
         known_ids: Callable[[str], Awaitable[tuple[int, Sequence[str]]]],
     ) -> None:
-        """`known_ids` gives the ids of a session's items and the sequence they were read at."""
+        """`known_ids` returns the ids of a session's items, and the sequence at which they were
+        read."""
         self._publish = publish
         self._known_ids = known_ids
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
@@ -120,8 +122,8 @@ class Histories:
     async def hand_over(
         self, session: str, read: ReadMessages, on_edit: OnEdit = "report"
     ) -> PublishedMessages:
-        """Publish what is new of a whole history. Raises `Conflict` before anything is published
-        where something was changed and `on_edit` is `raise`."""
+        """Publish the new part of a history. If something was changed and `on_edit` is `raise`,
+        raises `Conflict` before anything is published."""
         async with self._turn(session):
             known, placed = await self._placed(session, read)
             conflicts = conflicts_of(session, read, placed, on_edit)
@@ -143,8 +145,8 @@ class Histories:
             )
 
     async def append(self, session: str, groups: Iterable[Sequence[ContextItem]]) -> list[str]:
-        """Publish items behind all that is known; of each group, parents are ids of its own.
-        Returns the ids that they got."""
+        """Publish items after everything that is known. Parents are ids within each group. Returns
+        the ids of the items."""
         async with self._turn(session):
             known = await self._known(session)
             ahead = known.history.copy()
@@ -160,8 +162,8 @@ class Histories:
         session: str,
         runs: Iterable[tuple[Literal["history", "append", "items"], Sequence[Items]]],
     ) -> list[ContextItem]:
-        """Items as they will be published, of what was handed over and added while nobody could be
-        asked; nothing is published yet."""
+        """Items as they will be published, from what was passed and added while no server or
+        service answered; nothing is published yet."""
         self.forget(session)
         async with self._turn(session):
             known = await self._known(session)
@@ -181,7 +183,7 @@ class Histories:
             return made
 
     def remembered(self, session: str) -> History | None:
-        """What is known of a session without asking anybody."""
+        """What is known about a session without asking anybody."""
         known = self._sessions.get(session)
         return None if known is None else known.history
 
@@ -190,18 +192,18 @@ class Histories:
         self._sessions.pop(session, None)
 
     async def sequence(self, session: str) -> int:
-        """Where the latest of what this client published or found of the session stands."""
+        """The place of the latest item that this client has published or found in the session."""
         return (await self._known(session)).sequence
 
     def published(self, session: str, ack: PublishAck) -> None:
-        """Note what was published of a session in another way."""
+        """Note items of a session that were published in another way."""
         known = self._sessions.get(session)
         if known is not None:
             known.sequence = max(known.sequence, ack.sequence)
 
     async def _append(self, session: str, known: _Session, items: list[ContextItem]) -> None:
-        """Items whose ids are made already. They are known only once they are stored, so that
-        publishing again gives the same ids."""
+        """Publish items whose ids are made already. They count as known only when they are stored,
+        so that publishing again makes the same ids."""
         if not items:
             return
         ties, tied = known.ties.copy(), []
@@ -214,8 +216,8 @@ class Histories:
         known.sequence = max(known.sequence, ack.sequence)
 
     async def _placed(self, session: str, read: ReadMessages) -> tuple[_Session, list[Placed]]:
-        """What is remembered may be behind, where another process published since; so it is asked
-        for again before anything counts as changed."""
+        """The cache may be behind if another process has published since. So it is requested again
+        before anything counts as changed."""
         given = [link(item) for item in read.items]
         remembered = session in self._sessions
         known = await self._known(session)
@@ -246,7 +248,7 @@ class Histories:
 def conflicts_of(
     session: str, read: ReadMessages, placed: Sequence[Placed], on_edit: OnEdit
 ) -> tuple[ChangedMessage, ...]:
-    """What was changed. Raises `Conflict` where that is asked for."""
+    """What was changed. Raises `Conflict` if the caller asked for that."""
     conflicts = tuple(
         ChangedMessage(index, one.id, one.state)
         for index, one in zip(read.places, placed, strict=True)
@@ -258,7 +260,7 @@ def conflicts_of(
 
 
 def _new_in(ahead: History, items: Items) -> list[ContextItem]:
-    """What is new of a whole history, which is known from now on."""
+    """The new part of a whole history, which is known from now on."""
     placed = ahead.place([link(item) for item in items])
     ids = ["" if one.state == "inserted" else one.id for one in placed]
     made = renamed(items, ids)

@@ -1,4 +1,4 @@
-"""A client's connection and what publishes over it, made by the first call that finds a server."""
+"""A client's connection and its publisher, made by the first call that finds a server."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from weft_schemas.errors import Unavailable, WeftError
 from weft_schemas.ids import derived_key
 
 AGAIN_SECONDS = 1.0
-"""Between two attempts to connect of a client that has no connection yet."""
+"""Time between two attempts to connect by a client that has no connection yet."""
 
 
 class LazyConnection:
-    """For any number of tasks at once. What publishes is there once `opened` has returned."""
+    """Any number of tasks may use it at once. The publisher exists once `opened` has returned."""
 
     publisher: Publisher
     sending: Sending
@@ -28,13 +28,13 @@ class LazyConnection:
         self._settings = settings
         self._opening = asyncio.Lock()
         self._refused: tuple[float, WeftError] | None = None
-        """When nobody could be reached the last time, and why."""
+        """When no server answered last, and why."""
         self._connection: Connection | None = None
         self._open = AsyncExitStack()
 
     @property
     def connection(self) -> Connection:
-        """Raises `Unavailable` where there is none (yet)."""
+        """Raises `Unavailable` if there is none (yet)."""
         if self._connection is None:
             raise Unavailable(
                 "this client is not connected; use it within `async with`, and look whether the "
@@ -44,16 +44,16 @@ class LazyConnection:
 
     @property
     def is_up(self) -> bool:
-        """Whether a server is there at the moment."""
+        """Whether a server is connected now."""
         return self._connection is not None and self._connection.is_up
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether there was a server, and it is away now."""
+        """Whether there was a server that is gone now."""
         return self._connection is not None and not self._connection.is_up
 
     async def opened(self) -> Connection:
-        """The connection, made now where there is none. Raises what making it raised, without a new
+        """The connection, made now if there is none. Raises what making it raised, without a new
         attempt within `AGAIN_SECONDS`."""
         async with self._opening:
             if self._connection is None:
@@ -68,7 +68,7 @@ class LazyConnection:
             return self.connection
 
     async def close(self) -> None:
-        """End it, where there is one."""
+        """Close it, if there is one."""
         await self._open.aclose()
 
     async def _connect(self) -> None:

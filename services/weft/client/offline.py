@@ -1,7 +1,7 @@
 """What a session does while no server or service answers: fail, wait, or go on without.
 
-An agent that goes on without keeps what it publishes in a spool, and takes its own history for a
-context until weft is back.
+An agent that goes on keeps its publications in a spool, and uses its own history as a context until
+weft is back.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ T = TypeVar("T")
 FIRST_WAIT_SECONDS = 0.1
 LONGEST_WAIT_SECONDS = 2.0
 AGAIN_SECONDS = 5.0
-"""So long after a failure nobody is asked again, so that each step of an agent does not wait for
-one."""
+"""For this long after a failure no server is asked again, so that an agent does not wait for one at
+each step."""
 
 
 class OwnHistory:
@@ -45,12 +45,12 @@ class OwnHistory:
         self._items: list[ContextItem] = []
 
     def replace(self, items: Sequence[ContextItem]) -> None:
-        """It is this, whole."""
+        """The history is this, whole."""
         self._chain, self._ties, self._items = History(), Ties(), []
         self.add([items], is_message=True)
 
     def add(self, groups: Iterable[Sequence[ContextItem]], is_message: bool) -> None:
-        """It goes on; a message's items have no ids of their own."""
+        """The history goes on; a message's items have no ids of their own."""
         for group in groups:
             if is_message:
                 group = renamed(group, self._chain.append([link(item) for item in group]))
@@ -59,7 +59,7 @@ class OwnHistory:
                 self._ties.note(self._items[-1])
 
     def request(self, provider: Provider, fallback: Messages | None) -> dict[str, Any]:
-        """As a request of the provider; `fallback` as it is, where it is given."""
+        """As a request of the provider; `fallback` unchanged, if it is given."""
         if fallback is None:
             return request_of(self._items, provider)
         if isinstance(fallback, Mapping):
@@ -69,11 +69,12 @@ class OwnHistory:
 
 
 class UnavailableWarning(UserWarning):
-    """A request was made of the agent's own history, since weft could not compile."""
+    """A request was made from the agent's own history, since weft could not compile."""
 
 
 async def waited(work: Callable[[], Awaitable[T]], seconds: float) -> T:
-    """What the work gives, tried again for so many seconds while it fails for now."""
+    """The result of the work, tried again for up to this many seconds while it fails
+    temporarily."""
     deadline = time.monotonic() + seconds
     wait = FIRST_WAIT_SECONDS
     while True:
@@ -87,16 +88,16 @@ async def waited(work: Callable[[], Awaitable[T]], seconds: float) -> T:
 
 
 class Spooling:
-    """Publishes for one session, or spools while nobody takes it."""
+    """Publishes for one session, or spools while no server accepts it."""
 
     def __init__(self, client: Client, session: str, spool: Spool) -> None:
         self._client = client
         self._session = session
         self._spool = spool
         self._ahead: History | None = None
-        """What will be known once all that is spooled is sent."""
+        """What will be known once everything in the spool is sent."""
         self._is_based = False
-        """Whether that begins with what the log was known to hold."""
+        """Whether that begins with what the log was known to contain."""
         self._away_until = 0.0
         self._was_up = False
         self._failure = WeftError()
@@ -104,11 +105,12 @@ class Spooling:
         """Of what was spooled and then sent: all of it is at or before this place in the log."""
 
     def why(self) -> Unavailable:
-        """Why weft could not be reached the last time."""
+        """The latest reason why weft could not be reached."""
         return Unavailable(str(self._failure))
 
     async def reached(self, work: Callable[[], Awaitable[T]]) -> T | None:
-        """What the work gives, all that is spooled being sent before; None while nobody answers."""
+        """The result of the work, after everything in the spool has been sent; None while no server
+        answers."""
         if self._client.is_cut_off:
             self._fails(Unavailable("the server is away; nothing was sent"))
         is_back = self._client.is_up and not self._was_up
@@ -130,13 +132,13 @@ class Spooling:
         self._away_until = time.monotonic() + AGAIN_SECONDS
 
     async def hand_over(self, read: ReadMessages, on_edit: OnEdit) -> PublishedMessages:
-        """As `Histories.hand_over`."""
+        """See `Histories.hand_over`."""
         histories = self._client.histories
         done = await self.reached(lambda: histories.hand_over(self._session, read, on_edit))
         return self._spooled_history(read, on_edit) if done is None else done
 
     async def append(self, groups: Sequence[Sequence[ContextItem]]) -> int:
-        """As `Histories.append`; gives the sequence."""
+        """See `Histories.append`; returns the sequence."""
 
         async def append() -> int:
             await self._client.histories.append(self._session, groups)
@@ -149,7 +151,7 @@ class Spooling:
         return done or 0
 
     async def publish(self, items: Sequence[ContextItem]) -> int:
-        """Items with ids of their own; gives the sequence."""
+        """Publishes items with ids of their own; returns the sequence."""
         done = await self.reached(lambda: self._client.publish(self._session, items))
         if done is None:
             self._spool.add(Spooled("items", (tuple(items),)))
@@ -208,7 +210,7 @@ class Spooling:
         return self._spool.parking.parked()
 
     async def send_parked(self) -> tuple[Parked, ...]:
-        """Try again to publish it; gives what is still refused."""
+        """Try again to publish it; returns what is still refused."""
         await self._spool.send_parked(self._publish)
         return self.parked
 
@@ -220,5 +222,5 @@ class Spooling:
                 f"{one.reason}; see `session.parked`, mend what is wrong and call "
                 "`session.send_parked()`, or delete the file"
             )
-            _log.warning("%s", told)  # some servers, as LiteLLM's proxy, show no warnings
+            _log.warning("%s", told)  # some servers, such as LiteLLM's proxy, show no warnings
             warnings.warn(told, ParkedWarning, stacklevel=2)

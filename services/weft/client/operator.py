@@ -1,7 +1,6 @@
-"""What an operator does with the log, from Python: `client.operator`, the commands of the command
-line one by one. They read the log themselves and ask no service, so they need `weft[workers]` and a
-credential that may read it; each raises what the function that it names does.
-"""
+"""An operator's commands on the log, from Python: `client.operator` has the commands of the command
+line. They read the log themselves and ask no service, so they need `weft[workers]` and a credential
+that may read it; each raises what the function that it names raises."""
 
 from __future__ import annotations
 
@@ -50,9 +49,9 @@ class Operator:
     async def backtest(
         self, policy: ContextPolicy, processes: int = 1, since_ns: int = 0
     ) -> Backtest:
-        """The compiles recorded since a time, again under another policy.
+        """Compile everything that was compiled since a time again, under another policy.
 
-        More than one process needs a script whose start is guarded by `__name__ == "__main__"`.
+        With more than one process, the script must guard its start with `__name__ == "__main__"`.
         """
         from weft.audit.backtest_from_log import backtest_policy
 
@@ -61,37 +60,37 @@ class Operator:
         )
 
     async def fork(self, session: str, at: int, new: str) -> Forked:
-        """What a session was at a sequence, as session `new`."""
+        """Copy a session, as it was at a sequence, to session `new`."""
         from weft.replay.forking import fork
 
         return await fork(self._connection, self._tenant, session, at, new)
 
     async def export(self, file: BinaryIO, session: str | None = None) -> Exported:
-        """A session, or all of the tenant, as JSON lines."""
+        """A session, or the whole tenant, as JSON lines."""
         from weft.replay.exporting import export
 
         return await export(self._connection, self._tenant, session, file)
 
     async def import_(self, file: BinaryIO, session: str | None = None) -> Imported:
-        """Copy an export into the log; a single session under another name, where one is given."""
+        """Copy an export into the log; a single session under another name, if one is given."""
         from weft.replay.importing import import_
 
         return await import_(self._connection, file, self._tenant, session)
 
     async def erase(self, session: str, reason: str = "") -> Erased:
-        """A session and its forks, out of everything. There is no way back."""
+        """Erase a session and its forks everywhere. This cannot be undone."""
         return await self._erase(session, reason)
 
     async def erase_scope(self, scope: str, reason: str = "") -> ErasedScope:
-        """A scope such as `user:42`: its items in every session, all that was made of them, and
-        what is remembered for it. There is no way back."""
+        """Erase a scope such as `user:42`: its items in every session, everything derived from
+        them, and its memory. This cannot be undone."""
         from weft.replay.erasing_scope import erase_scope, plan_scope
 
         found = await plan_scope(self._connection, self._tenant, scope)
         return await erase_scope(self._connection, found, reason)
 
     async def erase_tenant(self, reason: str = "") -> Erased:
-        """All of the tenant, out of everything. There is no way back."""
+        """Erase the whole tenant everywhere. This cannot be undone."""
         return await self._erase(None, reason)
 
     async def _erase(self, session: str | None, reason: str) -> Erased:
@@ -101,35 +100,36 @@ class Operator:
         return await erase(self._connection, found, reason)
 
     async def rederive(self, worker: str, session: str | None = None) -> Rederived:
-        """This release's `firewall`, `summarizer` or `memory` over the past."""
+        """Run this release's `firewall`, `summarizer` or `memory` over the past."""
         from weft.replay.rederive import rederive
 
         return await rederive(self._connection, self._settings, worker, session)
 
     async def verify(self, data_dir: Path | None = None) -> Verification:
-        """Whether the log, its bodies and the replica on a data folder agree; without a folder,
-        the settings' one."""
+        """Whether the log, its bodies and the replica on a data folder agree; the settings' folder
+        if none is given."""
         from weft.audit.verify import verify
 
         folder = data_dir or self._settings.data_dir
         return await verify(self._connection, folder, self._settings.encoding)
 
     async def rebuild(self, data_dir: Path | None = None, *, snapshot: bool = False) -> Rebuilt:
-        """A replica's read model anew from the log, or from the newest snapshot, beside the live
-        one."""
+        """Build a replica's read model anew from the log, or from the newest snapshot, beside the
+        live one."""
         from weft.indexer.rebuild import rebuild
 
         folder, encoding = data_dir or self._settings.data_dir, self._settings.encoding
         return await rebuild(self._connection, folder, encoding, snapshot=snapshot)
 
     async def snapshot(self, data_dir: Path | None = None) -> Snapshot:
-        """A replica's read model, put into the object store."""
+        """Put a replica's read model into the object store."""
         from weft.replay.snapshots import take
 
         return await take(self._connection, data_dir or self._settings.data_dir)
 
     async def trim(self, before: int) -> Trimmed:
-        """Let every session's events below a sequence go, once a snapshot holds them."""
+        """Remove every session's events below a sequence from the log, once a snapshot contains
+        them."""
         from weft.replay.trimming import trim
 
         return await trim(self._connection, before, self._settings.encoding)
@@ -141,7 +141,8 @@ class Operator:
         return await dead_letters(self._connection, self._tenant, session)
 
     async def revive(self, *letters: Letter, drop: bool = False) -> int:
-        """Have these worked again, or dropped; gives the sequence of the last event about it."""
+        """Have these processed again, or dropped; returns the sequence of the last event about
+        it."""
         from weft.replay.reviving import revive
 
         return await revive(self._connection, self._tenant, letters, drop)

@@ -1,4 +1,5 @@
-"""Items as messages of the log: checked, named, large texts put into the object store first."""
+"""Items as messages of the log: checked and named; large texts are put into the object store
+first."""
 
 from __future__ import annotations
 
@@ -31,20 +32,20 @@ class PublishAck(msgspec.Struct, frozen=True):
 
     session: str
     sequence: int
-    """All of it is at or before this place in the log: give it to a compile as `after`."""
+    """All of it is at or before this place in the log: pass it to a compile as `after`."""
     first: int
-    """What is new is at or after this place."""
+    """New items are at or after this place."""
     count: int
-    """Items acknowledged."""
+    """How many items were acknowledged."""
     duplicates: int | None
-    """How many of them the server recognised; None where it does not tell (batches).
-    `Client.confirm` finds them all, and the conflicts."""
+    """How many of them the server recognised; None if it does not tell (batches). `Client.confirm`
+    finds them all, and the conflicts."""
     ids: tuple[str, ...]
     """Of the items, in their order."""
 
 
 class Outgoing:
-    """Makes messages of one tenant's items."""
+    """Makes messages from one tenant's items."""
 
     def __init__(
         self,
@@ -54,9 +55,9 @@ class Outgoing:
         key: bytes = b"",
         principal: str = "",
     ) -> None:
-        """Publishes as `principal`, where one is given. `key` makes the ids of items ones that
-        nobody else can tell beforehand; the same in every process of an agent, so that publishing
-        again is recognised."""
+        """Publishes as `principal`, if one is given. `key` makes the ids of items unpredictable to
+        everybody else. All processes of an agent use the same key, so that publishing again is
+        recognised."""
         self.tenant = tenant
         self._key = key
         self._principal = principal
@@ -70,8 +71,8 @@ class Outgoing:
     ) -> AsyncIterator[Message]:
         """A message for each item, in order; their ids are appended to `ids`.
 
-        Raises `InvalidInput` naming the item; of a sequence every item is checked before the first
-        message.
+        Raises `InvalidInput` naming the item. The items of a sequence are all checked before the
+        first message.
         """
         _check_session(session)
         source = f"/weft/{encode_token(self.tenant)}/{encode_token(session)}"
@@ -97,7 +98,8 @@ class Outgoing:
         return self._decided(subject, SessionClosedEvent(reason=reason), session)
 
     async def catalogue(self, catalog: Catalog) -> Message:
-        """A message that a catalogue has a new version; the items of a large one lie apart."""
+        """A message that a catalogue has a new version; the items of a large one are stored
+        separately."""
         checked(catalog)
         items = msgspec.json.encode(catalog.items, order="deterministic")
         if len(items) > THRESHOLD_BYTES:
@@ -114,8 +116,8 @@ class Outgoing:
         return self._decided(subject, event, TENANT_SESSION)
 
     def _decided(self, subject: str, event: Event, session: str) -> Message:
-        """A decision can be made again (policy A, B and A), so its id is its own, not its
-        content's; a retry of this message still reuses it."""
+        """The same decision can be made again (policy A, B and A), so its id is not derived from
+        its content; a retry of this message still has the same id."""
         message_id = secrets.token_hex(16)
         tag = str(type(event).__struct_config__.tag)
         source = f"/weft/{encode_token(self.tenant)}/{encode_token(session)}"
@@ -123,7 +125,7 @@ class Outgoing:
         return Message(subject, checked(event), message_id, headers)
 
     async def _lightened(self, item: ContextItem, payload: bytes) -> bytes:
-        """The item with its text in the object store, where that is large and the store open."""
+        """The item with its text in the object store, if that is large and the store is open."""
         kept = await self._artifacts.keep(self.tenant, item)
         if kept is item:
             return payload
@@ -139,7 +141,7 @@ def _check_session(session: str) -> None:
 
 
 async def _encoded(items: Items) -> AsyncIterator[tuple[ContextItem, bytes]]:
-    """Items with their bytes; those of a sequence are all made, and so checked, at the start."""
+    """Items with their bytes; those of a sequence are all encoded, and so checked, at the start."""
     if isinstance(items, ContextItem):
         items = [items]
     if isinstance(items, AsyncIterable):

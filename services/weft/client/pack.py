@@ -1,4 +1,4 @@
-"""What a compile gives back to an agent."""
+"""What an agent gets from a compile."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ class Pack(ContextPack, frozen=True):
     """A compiled context: `prompt` as one string, and the same items as a provider's messages.
 
     `stats` says what was kept and dropped and why, `pending` which items still wait for their
-    envelope, `sequence` where the log was read, `digest` what the prompt hashes to; `id` names the
-    compile for `stable_from` and reproduction.
+    envelope, `sequence` at which place the log was read, and `digest` is the hash of the prompt;
+    `id` names the compile for `stable_from` and for reproduction.
     """
 
     def request(self, provider: Provider) -> dict[str, Any]:
         """Keyword arguments for the provider's call, such as `messages`; `weft.messages.request`
-        says which for each.
+        says which ones for each provider.
 
-        Valid in role order and within the budget, which is counted for each of them; reasoning that
-        goes back to its provider (docs/agents.md) is in it. Add your own model, tools and system
-        prompt:
-        `client.messages.create(model=…, tools=…, **pack.request("anthropic"))`. Raises
-        `InvalidInput` for another provider.
+        They have valid roles and order, and are within the budget, which is counted for each
+        provider; they include reasoning that goes back to its provider (docs/agents.md). Add your
+        own model, tools and system prompt: `client.messages.create(model=…, tools=…,
+        **pack.request("anthropic"))`. Raises `InvalidInput` for another provider.
         """
         return writing.request(self, provider)

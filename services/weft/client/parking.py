@@ -1,5 +1,5 @@
-"""Items that waited for a server which then refused them: kept apart, so that nothing behind them
-waits, with the reason, until somebody mends what was wrong."""
+"""Items that waited for a server which then refused them. They are kept apart with the reason until
+somebody corrects the fault, so that nothing after them has to wait."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from weft_schemas.errors import Forbidden, InvalidInput
 from weft_schemas.items import ContextItem
 
 REFUSALS = (InvalidInput, Forbidden)
-"""What a server says of one item; anything else that is said is of no item or of all of them."""
+"""What a server says about one item; any other error is about no item or about all of them."""
 
 
 class ParkedWarning(UserWarning):
-    """An item that was published while the server was away is refused by it, and parked."""
+    """An item that was published while the server was away, was refused by it and is parked."""
 
 
 class Parked(msgspec.Struct, frozen=True):
-    """One item that the server did not take."""
+    """One item that the server did not accept."""
 
     item: ContextItem
     code: str
-    """Of the error: `invalid_input` or `forbidden`."""
+    """Code of the error: `invalid_input` or `forbidden`."""
     reason: str
 
 
 class Parking:
-    """The file of one session's parked items. It holds what tools gave, unmasked."""
+    """The file of one session's parked items. It contains unmasked outputs of tools."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -43,7 +43,7 @@ class Parking:
         return tuple(found.values())
 
     def replace(self, parked: Sequence[Parked]) -> None:
-        """These and no others, on the disk when it returns."""
+        """Keep these and no others; they are on disk when it returns."""
         if not parked:
             self.path.unlink(missing_ok=True)
             return
@@ -56,9 +56,10 @@ class Parking:
 async def refused(
     items: Sequence[ContextItem], publish: Callable[[Sequence[ContextItem]], Awaitable[None]]
 ) -> list[Parked]:
-    """Publish all that is taken, in order; gives the others. Halves are tried apart, so that one
-    refusal among many costs few tries; an item published again under its id changes nothing.
-    Raises what `publish` raises of no single item."""
+    """Publish everything that is accepted, in order; returns the others. Halves are tried
+    separately, so that one refusal among many items costs few attempts; publishing an item again
+    under its id changes nothing. Raises what `publish` raises about anything other than a single
+    item."""
     if not items:
         return []
     try:

@@ -1,7 +1,8 @@
-"""One item or a hundred thousand: pipelined while they are few, then by the server's batches.
+"""Sends one item or a hundred thousand: pipelined while there are few, then in the server's
+batches.
 
-The first ones go pipelined until one of them proves new: its sequence bounds what follows, since
-batches tell neither sequences nor duplicates.
+The first ones are pipelined until one of them proves to be new: its sequence is a bound for all
+that follow, since batches report neither sequences nor duplicates.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from weft.log.message import Message
 from weft.log.publishing import Publisher
 
 FEW = 256
-"""Sent pipelined: a batch costs some 20 ms, which pays from here on."""
+"""This many are sent pipelined: a batch costs about 20 ms, which pays from here on."""
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -26,11 +27,11 @@ class Stored(msgspec.Struct, frozen=True):
     first: int
     count: int
     duplicates: int | None
-    """As in `PublishAck`."""
+    """See `PublishAck`."""
 
 
 class Sending:
-    """Publishes streams of messages; for any number of tasks at once."""
+    """Publishes streams of messages; any number of tasks may use it at once."""
 
     def __init__(self, connection: Connection, publisher: Publisher) -> None:
         self._connection = connection
@@ -46,7 +47,7 @@ class Sending:
             await self._bulk.__aexit__(*error)
 
     async def publish(self, messages: AsyncIterator[Message]) -> Stored:
-        """Publish all, in order. Raises as `BulkPublisher.publish` does."""
+        """Publish all, in order. Raises the same errors as `BulkPublisher.publish`."""
         sequence = count = duplicates = 0
         while True:
             few = await _take(messages, FEW)

@@ -60,8 +60,8 @@ Function = Callable[..., Any] | Callable[..., Awaitable[Any]]
 class Session:
     """Made by `Client.session`; for one task at a time.
 
-    What is added is published before the next compile, in order, and the compile waits up to
-    `timeout` seconds until it is worked on: an agent reads what it wrote.
+    Whatever is added is published before the next compile, in order, and the compile waits up to
+    `timeout` seconds until it has been processed: an agent reads its own writes.
     """
 
     def __init__(
@@ -102,13 +102,13 @@ class Session:
 
     @property
     def parked(self) -> tuple[Parked, ...]:
-        """What was spooled while the server was away and then refused by it: what came behind was
-        sent without. Each was told by a `ParkedWarning`."""
+        """What was spooled while the server was away and then refused by it; later items were sent
+        without it. A `ParkedWarning` reported each."""
         return self._spooling.parked if self._spooling is not None else ()
 
     async def send_parked(self) -> tuple[Parked, ...]:
-        """Publish what is parked, when what was wrong is mended; gives what is still refused. Each
-        stands behind what was published since. Raises `Unavailable`."""
+        """Publish what is parked, once the fault is corrected; returns what is still refused. These
+        items come after everything that was published since. Raises `Unavailable`."""
         return await self._spooling.send_parked() if self._spooling is not None else ()
 
     async def __aenter__(self) -> Self:
@@ -121,10 +121,9 @@ class Session:
 
     def add(self, *messages: Any, format: Format = "auto") -> None:
         """Add what happened next: messages of any provider, as dicts or objects of its library, or
-        items. They are published with the next request. What is added twice stands there twice; a
-        whole history goes to `publish`. Items of one response (`*reply.output`) are one turn: add
-        them at once. Raises `InvalidInput`.
-        """
+        items. They are published with the next request. Adding the same thing twice publishes it
+        twice; for a whole history use `publish`. Items of one response (`*reply.output`) are one
+        turn: add them in one call. Raises `InvalidInput`."""
         for is_item, run in groupby(messages, key=lambda one: isinstance(one, ContextItem)):
             if is_item:
                 for item in run:
@@ -137,8 +136,8 @@ class Session:
     async def publish(
         self, messages: Messages, *, format: Format = "auto", on_edit: OnEdit = "report"
     ) -> PublishedMessages:
-        """Publish what is new of a whole history, see `Client.publish_messages`. What was added to
-        the session before is known."""
+        """Publish the new part of a whole history, see `Client.publish_messages`. It recognises
+        what was added to the session before."""
         read = draft(messages, format)
         await self.flush()
         if self._spooling is not None:
@@ -152,7 +151,7 @@ class Session:
         return published
 
     async def flush(self) -> None:
-        """Publish what was added. Where that fails it stays added, and is sent with the next."""
+        """Publish what was added. If that fails, it stays added and is sent the next time."""
         while self._added:
             is_message, run = next(groupby(self._added, key=lambda one: one.is_message))
             alike = [one.items for one in run]
@@ -191,9 +190,9 @@ class Session:
         pin: Sequence[str] = (),
         policy: ContextPolicy | None = None,
     ) -> Pack:
-        """The context as it is now, with all of what was added; arguments as for `Client.compile`,
-        phase and budget instead of the session's own. Raises `Unavailable` also of a session that
-        spools: `request` is what goes on without."""
+        """The context as it is now, with everything that was added. The arguments are those of
+        `Client.compile`; phase and budget replace the session's own. Raises `Unavailable` even if
+        the session spools: only `request` goes on without weft."""
         await self.flush()
         stable_from = self.pack.id if self._stable and self.pack is not None else None
 
@@ -232,14 +231,14 @@ class Session:
         pin: Sequence[str] = (),
         fallback: Messages | None = None,
     ) -> dict[str, Any]:
-        """Keyword arguments for the provider's call: the compiled context, and as `tools` your own,
-        as the provider wants them, with weft's drill-down behind them (Gemini: in `config`).
+        """Keyword arguments for the provider's call: the compiled context, and as `tools` your own
+        in the provider's form, followed by weft's drill-down (Gemini: in `config`).
 
-        A model and your own system prompt are yours to add. The other arguments are those of
-        `compile`. Where weft cannot be reached and the session spools, the request is `fallback` as
-        it is (messages of this provider, or a whole request), else all that this session was given,
-        whole: neither scanned nor within a budget. `pack` is None then, and the drill-down is not
-        offered.
+        Add a model and your own system prompt yourself. The other arguments are those of `compile`.
+        If weft cannot be reached and the session spools, the request is `fallback` unchanged
+        (messages of this provider, or a whole request), or else everything that this session was
+        given, whole: neither scanned nor within a budget. `pack` is then None, and the drill-down
+        is not offered.
         """
         try:
             pack = await self.compile(phase=phase, budget=budget, query=query, pin=pin)
@@ -256,16 +255,16 @@ class Session:
         return request
 
     def tools(self, provider: Provider) -> list[dict[str, Any]]:
-        """weft's own tools for the model, as the provider wants them: the drill-down."""
+        """weft's own tools for the model in the provider's form: the drill-down."""
         return [drilldown_tool(provider)] if self._drilldown else []
 
     async def run(self, call: Any, functions: Mapping[str, Function] | None = None) -> bool:
         """Run one call of a model and add its result: weft's drill-down, or one of `functions`,
-        given by the name of the tool. False where it is neither: add its result yourself.
+        found by the name of the tool. Returns False if it is neither: add its result yourself.
 
         `call` is the provider's own (an entry of `tool_calls`, a `tool_use` block, a
         `function_call`), as a dict or an object, or a `weft.messages.ToolCall`. A function that
-        raises, or arguments that do not fit, become a failed result that tells the model so.
+        raises, or arguments that do not fit, become a failed result that says so to the model.
         """
         made = tool_call(call)
         if made.name == TOOL_NAME and self._drilldown:
@@ -302,18 +301,18 @@ def _without(session: str, error: WeftError) -> str:
 
 
 _UNNAMED = "m0"
-"""As the readers of messages name the first item of a message: it gets its id when it is published,
-and its call as its parent."""
+"""The name that readers of messages give to the first item of a message: it gets its id when it is
+published, and its call becomes its parent."""
 
 
 class _Added(msgspec.Struct, frozen=True):
     items: tuple[ContextItem, ...]
     is_message: bool = True
-    """Their ids are still to be made."""
+    """Their ids do not exist yet."""
 
 
 def _named(functions: Mapping[str, Function], name: str) -> Function | None:
-    """The function of a tool, under whichever form of its name the provider has."""
+    """The function of a tool, by whichever form of its name the provider uses."""
     if name in functions:
         return functions[name]
     return next(
@@ -327,7 +326,7 @@ def _named(functions: Mapping[str, Function], name: str) -> Function | None:
 
 
 async def _called(function: Function, call: ToolCall) -> tuple[str, str | None, bool]:
-    """What a function gives as text, its content type, and whether it failed."""
+    """The result of a function as text, its content type, and whether it failed."""
     if call.arguments is None:
         return f"the arguments are no JSON object: {call.text}; call again with one", None, True
     try:
@@ -337,7 +336,7 @@ async def _called(function: Function, call: ToolCall) -> tuple[str, str | None, 
         if given is None or isinstance(given, str):
             return given or "", None, False
         return compact(plain(given)), "application/json", False
-    except Exception as error:  # whatever a tool raises is for the model to read
+    except Exception as error:  # the model reads whatever a tool raises
         return f"{type(error).__name__}: {error}", None, True
 
 

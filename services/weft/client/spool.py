@@ -1,8 +1,8 @@
-"""Items that wait in a local file until a server is there to take them.
+"""Items that wait in a local file until a server accepts them.
 
-Three files for each session: what was spooled, what is on its way, and the same with its final ids.
-Ids are written down before anything is sent, so that a process that dies in between sends the same
-ids again, which changes nothing. A fourth holds what a server refused.
+There are three files for each session: what was spooled, what is being sent, and the same with its
+final ids. Ids are written down before anything is sent, so that a process that dies in between
+sends the same ids again, which changes nothing. A fourth file contains what a server refused.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from weft_schemas.items import ContextItem
 
 
 class Spooled(msgspec.Struct, frozen=True):
-    """One thing that an agent published while nobody took it."""
+    """One thing that an agent published while no server accepted it."""
 
     mode: Literal["history", "append", "items"]
-    """A whole history, of which the log may hold some; what came behind all that is known; or items
-    with ids of their own."""
+    """A whole history, part of which may be in the log already; or something after everything that
+    is known; or items with ids of their own."""
     groups: tuple[tuple[ContextItem, ...], ...]
-    """Each with parents among its own."""
+    """Groups of items whose parents are in the same group."""
 
 
 Settle = Callable[[Sequence[Spooled]], Awaitable[list[ContextItem]]]
 Publish = Callable[[Sequence[ContextItem]], Awaitable[Sequence[Parked]]]
-"""Gives the items that the server refused."""
+"""Returns the items that the server refused."""
 
 
 class Spool:
-    """The files of one session, which any number of processes may share. They hold what tools gave,
-    unmasked, and are for their owner's eyes only."""
+    """The files of one session, which any number of processes may share. They contain unmasked
+    outputs of tools, and only their owner may read them."""
 
     def __init__(self, folder: Path, tenant: str, session: str) -> None:
         self._folder = folder
@@ -56,17 +56,17 @@ class Spool:
         return not any(path.exists() for path in (self._spooled, self._sending, self._ready))
 
     def add(self, one: Spooled) -> None:
-        """Return when it stands on the disk."""
+        """Returns when it is on disk."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # The break in front ends a line that a crash cut off.
+        # The line break before it ends a line that a crash cut off.
         line = b"\n" + msgspec.json.encode(one) + b"\n"
         with _locked(self._lock):
             write_durably(self._spooled, line, os.O_APPEND)
 
     async def send(self, settle: Settle, publish: Publish) -> list[Parked]:
-        """Publish all that is spooled, in order, and park what is refused, which it gives. `settle`
-        gives items their ids. Raises as these do, and `Unavailable` while another process sends;
-        what is not sent stays."""
+        """Publish everything in the spool, in order, and park what is refused, which it returns.
+        `settle` gives items their ids. Raises the same errors as these, and `Unavailable` while
+        another process is sending; whatever is not sent stays."""
         refused: list[Parked] = []
         if self.is_empty():
             return refused
@@ -83,15 +83,15 @@ class Spool:
         return refused
 
     async def send_parked(self, publish: Publish) -> None:
-        """Publish what is parked, and park what is still refused. Raises as `publish` does, and
-        `Unavailable` while another process sends."""
+        """Publish what is parked, and keep what is still refused. Raises the same errors as
+        `publish`, and `Unavailable` while another process is sending."""
         parked = self.parking.parked()
         if parked:
             with _locked(self._sender, wait=False):
                 self.parking.replace(await publish([one.item for one in parked]))
 
     def _take(self) -> list[Spooled]:
-        """What a sender that died has left, else what was spooled since."""
+        """What a sender that died has left, or else what was spooled since."""
         with _locked(self._lock):
             if not self._sending.exists():
                 self._spooled.rename(self._sending)
@@ -106,7 +106,7 @@ class Spool:
 
 @contextlib.contextmanager
 def _locked(path: Path, wait: bool = True) -> Iterator[None]:
-    """While nobody else has the lock. Raises `Unavailable` where it is not to be waited for."""
+    """While this process has the lock. Raises `Unavailable` if it should not wait for it."""
     lock = FileLock(path)
     if not lock.acquire(wait):
         raise Unavailable(f"another process sends what is spooled in {path.parent}")

@@ -1,4 +1,5 @@
-"""An untrusted body of any size, as the bounded window of text that the firewall looks at."""
+"""A bounded window of text from an untrusted body of any size. The firewall looks at nothing
+else."""
 
 from __future__ import annotations
 
@@ -9,18 +10,18 @@ from typing import BinaryIO
 import msgspec
 
 Body = bytes | str | Path
-"""A tool's output: text, bytes, or a file with them."""
+"""A tool's output: text, bytes, or a file that contains them."""
 
 
 class Window(msgspec.Struct, frozen=True):
     """The part of a body that is analysed."""
 
     data: bytes
-    """The whole body, or its head and its tail."""
+    """Either the whole body, or its head and its tail."""
     head: int
-    """Bytes of `data` that come from the head."""
+    """How many bytes of `data` come from the head."""
     size: int
-    """Bytes of the whole body."""
+    """Size of the whole body in bytes."""
 
     @property
     def whole(self) -> bool:
@@ -51,8 +52,8 @@ def _from_file(file: BinaryIO, size: int, limit: int) -> Window:
 
 
 def _joined(head: bytes, tail: bytes, size: int) -> Window:
-    """Without what is left of a character that the cut went through: it would pass for malformed
-    text of the tool's."""
+    """`data` without the rest of a character that was cut in two: it would look like malformed text
+    from the tool."""
     for back in range(1, min(_LONGEST, len(head) + 1)):
         first = head[-back]
         if first & 0xC0 != 0x80:
@@ -66,9 +67,9 @@ def _joined(head: bytes, tail: bytes, size: int) -> Window:
 
 
 _LONGEST = 4
-"""Bytes of a character."""
+"""How many bytes a character takes, by its first byte."""
 _LEADS = (0, 0xC0, 0xE0, 0xF0)
-"""First bytes from which a character takes more bytes than the index."""
+"""For each index, the first bytes from which a character takes more bytes than that."""
 
 
 def _shares(limit: int) -> tuple[int, int]:

@@ -1,6 +1,6 @@
-"""What the records of a result have in common, field by field and over every record: the values of
-fields that hold few different ones, with their counts, the extremes of numbers, and the records
-that differ from all others. Linear in the records."""
+"""What the records of a result have in common, field by field over every record: the values of
+fields with few different ones, and their counts; the extremes of numbers; and the records that
+differ from all others. Linear in the number of records."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ import msgspec
 from weft.firewall.leaves import key_worth, value_worth
 
 MOST = 16
-"""Number of different values up to which a field is described by them."""
+"""A field with at most this many different values is described by listing them."""
 _NUMBERS = 5
-"""Different numbers above which their extremes say more."""
+"""With more different numbers than this, their extremes say more."""
 _LONGEST = 48
-"""Characters of such a value."""
+"""Longest such value, in characters."""
 _LOOK = 400
-"""Values after which a field that shows too many is not counted further."""
+"""A field that has shown too many different values by this many is not counted further."""
 _RARE = 0.02
-"""Share of the records up to which a value is rare; one record is always few enough."""
+"""A value is rare if at most this share of the records has it; one record is always few enough."""
 _COMMON = 0.5
-"""Share that the other values must reach together for it to stand out."""
+"""A rare value stands out if the other values together reach this share."""
 _MANY = 10
-"""Records among which one can stand out."""
+"""The least number of records among which one can stand out."""
 _DEPTH = 4
 _FIELDS = 60
-"""Fields that are analysed."""
+"""How many fields are analysed."""
 
 Scalar = str | int | float | bool | None
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One field of many records; a field of a nested object or list has its path as its name."""
+    """One field of many records. A field in a nested object or list is named by its path."""
 
     name: str
     total: int
-    """Records, or elements where the field lies in lists of theirs."""
+    """Number of records, or of elements if the field lies in lists inside them."""
     filled: int
-    """Those that hold something here: no null, no empty text, list or object."""
+    """How many of them have a value here: not null, and no empty text, list or object."""
     counts: dict[str, int] | None = None
     """How often each value occurs, in order of first appearance; None if there are many."""
     low: int | float | None = None
     high: int | float | None = None
-    """Extremes, where all values are numbers."""
+    """The extremes, if all values are numbers."""
     rare: tuple[int, ...] = ()
-    """Index of the first record with each value that few records have."""
+    """For each rare value, the index of the first record that has it."""
     identifying: float = 0.0
-    """How well its values name their records; above 0 only where they differ nearly all."""
+    """How well its values name their records; above 0 only if nearly all of them differ."""
 
     @property
     def constant(self) -> bool:
@@ -56,14 +56,14 @@ class Column(msgspec.Struct, frozen=True):
 
 
 def columns(records: Sequence[object]) -> list[Column]:
-    """The fields of `records`, in order of appearance, those of nested ones after their parents."""
+    """The fields of `records` in order of appearance; nested fields come after their parents."""
     found: list[Column] = []
     _of_records("", records, range(len(records)), found, 0)
     return found
 
 
 def column(name: str, values: Sequence[Scalar], owners: Sequence[int]) -> Column:
-    """The field with these values, one for each record of `owners`."""
+    """The field with these values, one for each record in `owners`."""
     filled: list[Scalar] = [value for value in values if value is not None and value != ""]
     kinds = set(map(type, filled))
     counts = _counts(values, filled, kinds)
@@ -142,7 +142,7 @@ def _counts(
 def _rare(
     values: Sequence[Scalar], owners: Sequence[int], counts: dict[str, int] | None, filled: int
 ) -> tuple[int, ...]:
-    """First records of rare values, or of any value where nearly all have none."""
+    """The first record of each rare value, or of any value if nearly all records have none."""
     few = max(1, int(len(values) * _RARE))
     if len(values) < _MANY:
         return ()
@@ -167,7 +167,7 @@ def _first(values: Sequence[Scalar], owners: Sequence[int], value: str) -> int:
 
 
 def _rare_kind(values: list[object], owners: list[int], filled: int) -> tuple[int, ...]:
-    """Records that alone hold something here, or alone hold nothing."""
+    """The records that are the only ones to have a value here, or the only ones without one."""
     few = max(1, int(len(values) * _RARE))
     if len(values) < _MANY or few < filled < len(values) - few:
         return ()

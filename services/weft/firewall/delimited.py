@@ -1,4 +1,4 @@
-"""Records of delimited text (CSV, TSV), read one at a time, whatever is wrong with them."""
+"""Reads records of delimited text (CSV, TSV) one at a time, whatever is wrong with them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ csv.field_size_limit(1 << 20)
 
 
 def records(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
-    """Rows of delimited text; a line that is no CSV becomes a row of one field."""
+    """Rows of delimited text; a line that is not CSV becomes a row of one field."""
     reader = csv.reader(lines, delimiter=delimiter)
     while True:
         try:

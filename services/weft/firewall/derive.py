@@ -1,5 +1,6 @@
-"""The firewall's one step: an untrusted item and its body in, its ResultEnvelope out. Pure, bounded
-in time and memory whatever the body holds, and it never raises because of it."""
+"""The one step of the firewall: from an untrusted item and its body to its ResultEnvelope. It is
+pure, its time and memory are bounded whatever the body contains, and it never raises because of the
+body."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ from weft_schemas.items import ContextItem, Sensitivity
 from weft_schemas.policy import FirewallRules, ToolRule, rule_for, shown_up_to
 
 FIREWALL_VERSION = "7"
-"""Rises with every change of what an envelope holds."""
+"""Raised with every change of what an envelope contains."""
 
 
 class _Task(msgspec.Struct, frozen=True):
@@ -54,17 +55,17 @@ class _Task(msgspec.Struct, frozen=True):
     encoding: str
     limits: Bounds
     proved_level: Sensitivity | None
-    """The level of the source that this is a proven slice of."""
+    """The level of the source, if this is provably a slice of it."""
 
 
 class _Read(msgspec.Struct, frozen=True):
-    """A body as the guards left it."""
+    """A body after the guards have run."""
 
     taken: Window
     cleaned: Cleaned
     scanned: Scanned
     text: str
-    """The tool's output, without a container around it."""
+    """The tool's output without a container around it."""
     detected: Detected
     inside: Unwrapped | None
 
@@ -81,11 +82,11 @@ def envelope_for(
     session: str,
     limits: Bounds = Bounds(),  # noqa: B008 - an immutable value
 ) -> EnvelopeEvent:
-    """The envelope of `item`, whose raw result is `body` (text, bytes, or a file's path).
+    """The envelope of `item`, whose raw result is `body` (text, bytes, or the path of a file).
 
-    `fingerprint_key` keys the handle and the fingerprints of secrets, and comes from the
+    `fingerprint_key` keys the handle and the fingerprints of secrets. It comes from the
     deployment's settings, never from the log. `encoding` names the encoding of all token counts.
-    Raises `OSError` where `body` is a path that cannot be read, and nothing else.
+    Raises `OSError` if `body` is a path that cannot be read, and nothing else.
     """
     rule = rule_for(rules, item.reserved.tool_name)
     level = proved_level(fingerprint_key, tenant, item)
@@ -138,8 +139,8 @@ def _of_text(task: _Task, taken: Window) -> ResultEnvelope:
 
 
 def _clean_body(task: _Task, read: _Read, raw_tokens: int) -> CleanBody | None:
-    """How the clean text is made of the body in the log; None where it may not be shown, or where
-    the log does not hold all of it as it was read here."""
+    """How to make the clean text from the body in the log. None if it may not be shown, or if the
+    log does not contain all that was read here."""
     if not read.taken.whole or task.item.body is not None or _shown(task) == 0:
         return None
     text, masks = read.scanned.text, read.scanned.masks
@@ -160,7 +161,8 @@ def _of_binary(task: _Task, taken: Window, mime: str) -> ResultEnvelope:
 
 
 _BYTES_PER_TOKEN = 2
-"""Of bytes that are no text, which no tokenizer counts: about what base64 of them would take."""
+"""Tokens of bytes that are not text, which no tokenizer counts: about what their base64 would
+take."""
 
 
 def _read(task: _Task, taken: Window) -> _Read:
@@ -175,8 +177,8 @@ def _read(task: _Task, taken: Window) -> _Read:
 
 
 def _tokens_of(task: _Task, text: str, size: int) -> int:
-    """Tokens of `text` that stands for `size` bytes: exact up to the bound, above it extrapolated
-    from samples that lie evenly in the text."""
+    """Tokens of `text`, which represents `size` bytes: exact up to the bound, above it extrapolated
+    from samples spread evenly over the text."""
     bound = task.limits.count_bytes
     if size <= bound:
         return tokens.count(text, task.encoding)
@@ -186,19 +188,20 @@ def _tokens_of(task: _Task, text: str, size: int) -> int:
 
 
 _SAMPLES = 8
-"""Of a long text, whose tokens are counted: enough for its parts to differ in kind. The estimate
-was within 1 % of the count on made texts of 200 KB of every form."""
+"""Size of the samples whose tokens are counted in a long text: large enough for its parts to
+differ in kind. The estimate was within 1 % of the exact count on generated texts of 200 KB of
+every form."""
 
 
 def _passes(task: _Task) -> bool:
-    """Whether it is not summarised however long it is: by a rule, or as a slice, which is what
-    somebody asked for instead of a summary."""
+    """Whether it is shown unsummarised at any length: because of a rule, or because it is a slice,
+    which somebody requested instead of a summary."""
     return task.proved_level is not None or (task.rule is not None and task.rule.passthrough)
 
 
 def _threshold(task: _Task) -> int:
-    """Tokens up to which a result passes whole: none where only a summary may ever show, and never
-    more than may show."""
+    """A result of at most this many tokens passes whole: 0 if only a summary may ever be shown, and
+    never more than may be shown."""
     own = task.rule.threshold if task.rule is not None else None
     threshold = task.rules.threshold if own is None else own
     most = _shown(task)
@@ -212,8 +215,8 @@ def _shown(task: _Task) -> int | None:
 
 
 def _summary(task: _Task, read: _Read) -> str:
-    """At most the cap. What only stands together in a summary, a name and its value, is scanned
-    once more."""
+    """The summary, at most as long as the cap. It is scanned once more, since a name and its value
+    may only be adjacent in a summary."""
     budget = Budget(task.rules.summary_tokens, task.encoding)
     keep = [steps_of(path) for path in task.rule.keep] if task.rule is not None else []
     detected, note = read.detected, ""

@@ -1,4 +1,5 @@
-"""Detects the form of a body from its content; the tool's declared type only breaks ties."""
+"""Detects the form of a body from its content. The type that the tool declares only decides
+ties."""
 
 from __future__ import annotations
 
@@ -16,17 +17,17 @@ from weft.passages.json_repair import repaired
 
 _LINE_OF_JSON = re.compile(r"(?<=\n)[ \t]{0,8}[{\[][\s\"{\[]")
 _PREFACE = 2_000
-"""Characters in which a JSON text under some words may begin."""
+"""How many characters of other text may precede a JSON text."""
 _INSIDE = frozenset(' \n\r\t"{[-0123456789tfn')
 """Characters that may follow the first bracket of a JSON text."""
 _LINES = 100
-"""Lines that are looked at one by one."""
+"""How many lines are examined one by one."""
 SAMPLE = 16_000
-"""Characters that are looked at; enough for every form to show itself."""
+"""How many characters are examined; enough to recognise every form."""
 
 
 class Form(StrEnum):
-    """The forms that have their own summariser, as MIME types."""
+    """The forms that have a summariser of their own, as MIME types."""
 
     JSON = "application/json"
     NDJSON = "application/x-ndjson"
@@ -52,7 +53,7 @@ class Detected(msgspec.Struct, frozen=True):
     value: object = None
     """The decoded value of a JSON text."""
     complete: bool = True
-    """False for a JSON text that was cut off and repaired."""
+    """False if the JSON text was cut off and repaired."""
     preface: str = ""
     """Text before the JSON."""
 
@@ -94,9 +95,9 @@ _MODULE = (
     re2.compile(rb"(?m)^(?:from [\w.]+ import \S|import \w[\w.]*(?: as \w+)?(?:, |$))"),
     re2.compile(rb"(?m)^(?:async )?def \w+\(|^class \w+[(:]"),
 )
-"""What a Python module has; most of its lines show no sign of their own."""
+"""What a Python module contains; most of its lines show no sign of their own."""
 NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|\||→|: |:(?=\D|\Z)) ?")
-"""A line number as `cat -n` and editors' tools write it."""
+"""A line number as written by `cat -n` and by editing tools."""
 _PATHLINE = re.compile(
     r"^(?:[-dlcbps][rwxsStT-]{9}[.+@]?\s"
     r"|(?:\./|/|[A-Za-z]:\\)?[\w@.+-]+(?:[/\\][\w@.+ -]+)+[:/]?\d*|[\w.-]+\.\w{1,6}$)"
@@ -104,7 +105,8 @@ _PATHLINE = re.compile(
 
 
 def detect(text: str, hint: str | None = None) -> Detected:
-    """The form of `text`. `hint` is the MIME type that the tool gave, if any. Linear in `text`."""
+    """The form of `text`. `hint` is the MIME type that the tool declared, if any. Linear in the
+    length of `text`."""
     start = text[:SAMPLE]
     stripped = text.strip()
     if not stripped:
@@ -121,7 +123,7 @@ def detect(text: str, hint: str | None = None) -> Detected:
 
 
 def _after_preface(text: str) -> Detected | None:
-    """JSON below one or two lines of words."""
+    """JSON after one or two lines of words."""
     for match in islice(_LINE_OF_JSON.finditer(text, 0, _PREFACE), 3):
         found = _json(text[match.start() :].rstrip())
         if found is not None and found.form is Form.JSON:
@@ -183,7 +185,8 @@ _TESTS_IN_ORDER: tuple[tuple[Form, Callable[[bytes, list[str]], bool]], ...] = (
     (Form.CODE, lambda raw, lines: len(lines) >= 4 and _share(lines, _CODE) >= 0.25),
     (Form.MARKDOWN, lambda raw, lines: _is_markdown(raw)),
 )
-"""The first that holds counts: what has marks of its own comes before what is told by its lines."""
+"""The first that matches counts: forms with marks of their own come before those that are
+recognised by their lines."""
 
 _HINTED = {
     "text/html": Form.HTML,
@@ -195,7 +198,7 @@ _HINTED = {
     "application/yaml": Form.YAML,
     "text/yaml": Form.YAML,
 }
-"""Forms by the tool's own word, for a text that shows none."""
+"""Forms that are taken from the tool's declaration if the text itself shows none."""
 
 
 def _share(lines: list[str], pattern: re.Pattern[str]) -> float:
@@ -239,7 +242,8 @@ def _is_numbered(lines: list[str]) -> bool:
 
 
 def _is_yaml(lines: list[str]) -> bool:
-    """Whether a text starts with a key, and much of it is keys; the rest may be folded strings."""
+    """Whether a text starts with a key and a large part of it is keys; the rest may be folded
+    strings."""
     if len(lines) < 3 or _YAML.match(lines[0]) is None:
         return False
     share = _share(lines, _YAML)
@@ -247,7 +251,7 @@ def _is_yaml(lines: list[str]) -> bool:
 
 
 def _delimited(lines: list[str], delimiter: str) -> bool:
-    """Whether most lines have as many fields as the first, at least two; quotes count."""
+    """Whether most lines have as many fields as the first, and at least two; quotes count."""
     if len(lines) < 3 or delimiter not in lines[0] or sum(map(len, lines)) > 400 * len(lines):
         return False
     fields = [len(row) for row in records(iter(lines[:50]), delimiter)]

@@ -1,5 +1,5 @@
-"""Single statements of a body, as name and value with the item they came from: what memory and the
-next call's arguments can take without reading the text."""
+"""Facts of a body: a name, a value, and the item that they come from. Memory and the next call's
+arguments can use them without reading the text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weft.firewall.tables import read_table
 from weft_schemas.envelope import ExtractedFact
 
 _NAME = 120
-"""Characters of a fact's name."""
+"""Longest name of a fact, in characters."""
 _VALUE = 200
 """Longest value of a fact, in characters; anything longer is text."""
 
@@ -56,23 +56,23 @@ _ENTITIES = (
     ),
 )
 _PASSAGE = 40
-"""Characters of a passage's first line, which is its name."""
+"""Characters of a passage's first line, which becomes its name."""
 _PASSAGES = 20
 _PER_ENTITY = 15
-"""Entities of one kind that are taken."""
+"""How many entities of one kind are taken."""
 _ROWS = 200
-"""Rows of a table that are looked at."""
+"""How many rows of a table are read."""
 _TEXT = 100_000
-"""Characters of a text that are searched; the rest is in the views."""
+"""How many characters of a text are searched; drill-down finds the rest."""
 
 
 def facts_of(
     text: str, detected: Detected, found: list[Leaf] | None, source: str, limit: int
 ) -> list[ExtractedFact]:
-    """At most `limit` facts of a body, `source` being its item's id; each value once.
+    """At most `limit` facts of a body, each value once. `source` is the id of the body's item.
 
-    `found` are the leaves of its JSON value, the worthiest of which become facts; None for a body
-    that passes whole, whose first values do, since nothing of it is lost.
+    `found` are the leaves of its JSON value; the most valuable of them become facts. It is None for
+    a body that passes whole: then the first values become facts, since nothing is lost.
     """
     value = detected.value
     if detected.form in (Form.CSV, Form.TSV, Form.TABLE):
@@ -90,14 +90,14 @@ def facts_of(
 
 
 def _worthiest(found: list[Leaf], limit: int) -> Iterable[tuple[str, str]]:
-    """All leaves in order where they are few, else the worthiest first."""
+    """All leaves in order if there are few, otherwise the most valuable ones first."""
     if len(found) > limit:
         found = sorted(found, key=lambda leaf: -leaf.worth)
     return ((written(leaf.path), _text(leaf.value)) for leaf in found)
 
 
 def facts_of_text(text: str, source: str, limit: int) -> list[ExtractedFact]:
-    """`key: value` lines and named entities of a log or of prose."""
+    """The `key: value` lines and the named entities of a log or of prose."""
     start = text[:_TEXT].encode()
     pairs = ((_decoded(m.group(1)), _unquoted(_decoded(m.group(2)))) for m in _PAIR.finditer(start))
     found = _distinct(pairs, source, limit)
@@ -118,7 +118,7 @@ def _decoded(raw: bytes) -> str:
 
 
 def facts_of_code(text: str, source: str, limit: int) -> list[ExtractedFact]:
-    """Definitions, then the longest passages of long ones, with the lines they span."""
+    """Definitions, then the longest passages of long ones, with their line numbers."""
     _, numbered, found = outlined(text)
     told = [(x.name, f"{x.first}-{x.last}") for x in found]
     told += [
@@ -128,7 +128,7 @@ def facts_of_code(text: str, source: str, limit: int) -> list[ExtractedFact]:
 
 
 def _unquoted(value: str) -> str:
-    """A value without the quotes around it; empty where they do not close, and for prose."""
+    """A value without its quotes; empty if they do not close, and for prose."""
     value = value.strip().rstrip(",")
     if value[:1] in ("'", '"'):
         return value[1:-1].strip() if len(value) > 1 and value[-1] == value[0] else ""

@@ -1,5 +1,5 @@
-"""The single values of a JSON value, each with its path, and how much the next step is likely to
-need each: identifiers before dates before numbers before prose."""
+"""The single values of a JSON value, each with its path and with how likely the next step is to
+need it: identifiers before dates, dates before numbers, numbers before prose."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Step = str | int
 Path = tuple[Step, ...]
 
 _FIRST = 120
-"""Elements of one array that are looked at from its start."""
+"""How many elements of an array are read from its start."""
 _LAST = 4
-"""And from its end."""
+"""How many are read from its end."""
 MAX_LEAVES = 6_000
 MAX_DEPTH = 40
 
@@ -45,16 +45,17 @@ _PLAIN = re.compile(r"[\w-]+\Z")
 Scalar = str | int | float | bool | None
 Holder = dict[str, object] | list[object]
 FEW = 3
-"""Different values up to which the records of an array count as sharing them."""
+"""If the records of an array have at most this many different values, they count as sharing
+them."""
 
 
 class _Place(msgspec.Struct):
-    """Where leaves with the same names on their way lie; the elements of an array share one."""
+    """Leaves whose paths have the same names; the elements of an array are in one group."""
 
     pattern: Path
     children: dict[Step, _Place]
     worth: float | None = None
-    """By its names; None until a leaf was found here."""
+    """Score by the names of the path; None until a leaf was found here."""
     values: set[Scalar] = set()
     """At most one more than `FEW`."""
     count: int = 0
@@ -64,21 +65,21 @@ class Leaf(msgspec.Struct, frozen=True):
     path: Path
     value: Scalar
     worth: float
-    """Higher is needed sooner."""
+    """A leaf with a higher one is needed sooner."""
 
 
 def leaves(root: object) -> list[Leaf]:
-    """Leaves of `root` in order of appearance; long arrays by their first and last elements, at
-    most `MAX_LEAVES` in all."""
+    """Leaves of `root` in order of appearance, at most `MAX_LEAVES` in all. Of long arrays, the
+    first and last elements are read."""
     found: list[_Found] = []
     _gather(root, (), _Place((), {}), -1, found)
     return [Leaf(path, value, _worth(value, row, place)) for path, value, place, row in found]
 
 
 def named_values(root: object, most: int, longest: int) -> dict[str, str]:
-    """The first `most` different values of at most `longest` characters, each with its name (the
-    path at which it first stands), in order of appearance. Booleans, nulls, and what lies under a
-    path of more than `longest` characters are passed over."""
+    """The first `most` different values of at most `longest` characters, in order of appearance,
+    each with its name (the path at which it first occurs). Booleans, nulls and anything under a
+    path of more than `longest` characters are skipped."""
     found: dict[str, str] = {}
     if most > 0 and isinstance(root, dict | list):
         _name(root, "", 0, most, longest, found)
@@ -88,8 +89,8 @@ def named_values(root: object, most: int, longest: int) -> dict[str, str]:
 def _name(
     value: Holder, name: str, depth: int, most: int, longest: int, found: dict[str, str]
 ) -> None:
-    """Add the values under `value`, which is called `name`. Every small result goes through here,
-    so types are compared and not asked for, and a value is named only where it is new."""
+    """Add the values under `value`, whose name is `name`. Every small result goes through here; so
+    types are compared rather than tested with isinstance, and only a new value gets a name."""
     if depth >= MAX_DEPTH or len(name) > longest:
         return
     for step, held in _members(value):
@@ -119,11 +120,11 @@ def _below(name: str, step: Step) -> str:
 
 
 _Found = tuple[Path, Scalar, _Place, int]
-"""The last is the index in the outermost array, -1 outside all arrays."""
+"""The last one is the index in the outermost array, or -1 outside any array."""
 
 
 def _gather(value: object, path: Path, place: _Place, row: int, found: list[_Found]) -> None:
-    """Add the leaves under `value`. Recursion is bounded by `MAX_DEPTH`."""
+    """Add the leaves under `value`. `MAX_DEPTH` bounds the recursion."""
     if len(found) >= MAX_LEAVES:
         return
     if isinstance(value, dict):
@@ -154,7 +155,7 @@ def _worth(value: Scalar, row: int, place: _Place) -> float:
     if place.worth is None:
         place.worth = key_worth(place.pattern)
     worth = place.worth + value_worth(value) - min(max(row, 0), 400) * 0.004
-    # Values that many records share are stated once.
+    # A value that many records share is stated once.
     shared = len(place.values) <= FEW and place.count > 2 * len(place.values)
     return worth - 1.2 if shared else worth
 
@@ -167,7 +168,7 @@ def _looked_at(array: list[object]) -> Sequence[int]:
 
 
 def key_worth(pattern: Path) -> float:
-    """Worth by the names on the way: what kind of thing this is, and how deep it lies."""
+    """Score by the names of the path: what kind of thing this is, and how deep it lies."""
     name = next((str(step) for step in reversed(pattern) if step != "*"), "")
     depth = sum(1 for step in pattern if step != "*")
     worth = -0.15 * max(0, depth - 1)
@@ -183,7 +184,7 @@ def key_worth(pattern: Path) -> float:
 
 
 def value_worth(value: object) -> float:
-    """Worth by the look of a value."""
+    """Score by the form of a value."""
     if isinstance(value, str):
         return _text_worth(value) if value else -0.8
     if value is None or isinstance(value, bool):
@@ -202,7 +203,7 @@ def _text_worth(value: str) -> float:
 
 
 def written(path: Path) -> str:
-    """`a.b[3].c`; a key that is not a plain word is put in brackets and quotes."""
+    """`a.b[3].c`; a key that is not a plain word is written in brackets and quotes."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else _named(step, text)
@@ -210,12 +211,12 @@ def written(path: Path) -> str:
 
 
 _KEY = 64
-"""Characters of a key that is remembered."""
+"""Longest key that is cached, in characters."""
 
 
 @lru_cache(maxsize=1_024)
 def _dotted(key: str) -> str:
-    """`_named` behind something. The records of a result share their keys."""
+    """`_named` for what follows a prefix. The records of a result have the same keys."""
     return _named(key, ".")
 
 

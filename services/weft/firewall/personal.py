@@ -1,6 +1,6 @@
-"""Personal data in a text: candidates by shape, found by RE2 in linear time, and kept only where
-their own checks hold (Luhn, mod 97, ranges). Python's `re` looks at candidates alone, which are
-short; for them it is the faster."""
+"""Personal data in a text. RE2 finds candidates by their shape in linear time; a candidate counts
+only if it passes its own check (Luhn, mod 97, ranges). Python's `re` is used on candidates only:
+they are short, and there it is faster."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SHAPES = Prefilter(
         "ip4": r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]",
     }
 )
-"""Text that each of `PATTERNS` requires and most texts lack."""
+"""Text that each of `PATTERNS` requires and that most texts lack."""
 PATTERNS = {"email": _EMAIL, "iban": _IBAN, "number": _DIGIT_RUN, "ip6": _IP6, "ip4": _IP4}
 _PHONE_WORD = re.compile(
     rb"(?i)\b(?:phone|tel|telephone|mobile|cell|call|fax|desk|office|sms|whatsapp|contact|dial"
@@ -74,18 +74,19 @@ _IBAN_LENGTHS = {
     for length, *codes in map(str.split, _IBAN_COUNTRIES.strip().splitlines())
     for code in codes
 }
-"""Characters of an IBAN by country: the SWIFT IBAN registry."""
+"""Length of an IBAN by country, in characters: the SWIFT IBAN registry."""
 _NEAR = 32
-"""Bytes before a number in which a word says what it is, in the same sentence."""
+"""How many bytes before a number, in the same sentence, a word may say what the number is."""
 _CARD_LENGTHS = {"3": (14, 15, 16), "4": (13, 16, 19), "5": (16,), "6": (16, 19), "2": (16,)}
 """Digits of a card by its first digit: Diners, Amex and JCB; Visa; Mastercard; Discover and
 UnionPay; Mastercard's second range."""
 
 
 def find_personal(data: bytes, limit: int) -> list[Finding]:
-    """Spans of `data` that hold personal data; of two that overlap the surer type comes first.
+    """Spans of `data` that contain personal data. If two overlap, the more certain kind comes
+    first.
 
-    At most `limit` candidates per shape are looked at. Linear.
+    At most `limit` candidates per shape are examined. Linear in the length of `data`.
     """
     shapes = SHAPES.present(data)
     found: list[Finding] = []
@@ -126,7 +127,8 @@ def _length_with_gaps(raw: bytes, characters: int) -> int:
 
 
 def is_iban(text: str) -> bool:
-    """ISO 13616: the first four characters moved to the end, letters as 10..35, 1 modulo 97."""
+    """ISO 13616: move the first four characters to the end, read letters as 10..35; the result must
+    be 1 modulo 97."""
     turned = text[4:] + text[:4]
     return int("".join(str(int(character, 36)) for character in turned)) % 97 == 1
 
@@ -163,7 +165,7 @@ def _numbers(data: bytes, limit: int) -> Iterator[Finding]:
 
 
 _TIES = frozenset(bytes([b]) for b in b"_#$%@=&\\/")
-"""Beside one of these a number is a part of something else: a path, an amount, an identifier."""
+"""Next to one of these a number is part of something else: a path, an amount, an identifier."""
 
 
 def _number_type(raw: bytes, data: bytes, start: int) -> str:
@@ -207,7 +209,8 @@ def is_ssn(digits: str) -> bool:
 
 
 def _is_phone(raw: bytes, groups: list[int], digits: str, data: bytes, start: int) -> bool:
-    """International form, the North American form, or a grouped number beside a telling word."""
+    """The international form, the North American form, or a grouped number next to a word for
+    it."""
     if not 7 <= len(digits) <= 21:
         return False
     extension = groups[-1] if b"x" in raw else 0

@@ -1,4 +1,4 @@
-"""Results that a program printed as Python values (`{'a': None}`) read as JSON, token by token and
+"""Reads results that a program printed as Python values (`{'a': None}`) as JSON, token by token and
 without evaluating anything."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import msgspec
 
 _START = re.compile(r"[\[{(]\s*(?:['\"{\[(\d-]|None|True|False|\)|\]|\})")
 STRING = r"'(?:[^'\\]++|\\.)*+(?:'|\Z)|\"(?:[^\"\\]++|\\.)*+(?:\"|\Z)"
-"""A string literal; one that the end of the text cuts off counts too."""
+"""A string literal, including one that is cut off by the end of the text."""
 _TOKEN = re.compile(
     rf"(?P<string>[bru]?(?:{STRING}))|(?P<word>\b(?:None|True|False|nan|inf)\b)|(?P<open>\()"
     r"|(?P<close>(?:,|(?<!\s))\s*+\))|(?P<comma>,\s*(?=[\]}]))",
@@ -40,7 +40,8 @@ def looks_like_repr(text: str) -> bool:
 
 
 def repr_to_json(text: str) -> str:
-    """`text` with Python's literals written as JSON's. Linear; what is no literal stays."""
+    """`text` with Python's literals written as in JSON. Linear; anything that is not a literal is
+    kept."""
     return _TOKEN.sub(_as_json, text)
 
 

@@ -1,4 +1,5 @@
-"""One text through the firewall, without a log: what it would make of a tool's result."""
+"""Sends one text through the firewall without a log, to show what the firewall makes of a tool's
+result."""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ def firewall_result(
     encoding: str = tokens.DEFAULT_ENCODING,
     key: bytes = b"",
 ) -> ResultEnvelope:
-    """What stands for a tool's result in prompts: its summary, or the whole text where it is short,
-    with secrets masked, its facts, its status and what the guards saw.
+    """What represents a tool's result in prompts: its summary, or the whole text if it is short,
+    with secrets masked; its facts, its status, and what the guards found.
 
-    The same text, the same envelope; nothing is published or kept, so that its handle leads
-    nowhere. `rules` are a policy's, `key` the deployment's secret that fingerprints are keyed with.
+    The same text gives the same envelope. Nothing is published or stored, so its handle leads
+    nowhere. `rules` are those of a policy, and `key` is the deployment's secret for fingerprints.
     Needs `weft[workers]`.
     """
     said: dict[str, Any] = {

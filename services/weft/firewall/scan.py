@@ -1,4 +1,4 @@
-"""All guards over one text, and the text with what they found masked."""
+"""Runs all guards over one text and masks what they find."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from weft_schemas.items import Sensitivity
 from weft_schemas.policy import FirewallRules, PiiAction
 
 _FINGERPRINTS = 8
-"""Fingerprints of one rule that a signal lists."""
+"""How many fingerprints of one rule a signal lists."""
 
 
 class Scanned(msgspec.Struct, frozen=True):
     text: str
-    """With secrets masked, and personal data where the policy says so."""
+    """The text with secrets masked, and personal data too if the policy says so."""
     masks: tuple[Mask, ...]
     """The masked spans, in characters of the original text."""
     signals: tuple[Signal, ...]
     sensitivity: Sensitivity
-    """Public, or what the findings raise to."""
+    """Public, or the level to which the findings raise it."""
 
 
 _prefilter = Prefilter(literals([*SECRETS, *NEEDLES]))
 
 
 def scan(text: str, rules: FirewallRules, key: bytes, limit: int, raw: bytes = b"") -> Scanned:
-    """Run every guard. `limit` bounds the findings per rule. `raw` is what `text` was cleaned of:
-    a character that was taken back is one in it alone. Linear in `text`."""
+    """Run every guard. `limit` bounds the findings per rule. `raw` is the text from which `text`
+    was cleaned: only there does an erased character still exist. Linear in the length of `text`."""
     data = text.encode()
     looked_at = spaced(data)
     lowered = looked_at.lower() if data.isascii() else plain_letters(text.lower().encode())

@@ -1,4 +1,5 @@
-"""Drill-down as a service: a slice of a raw body by its handle, masked as its envelope is."""
+"""Drill-down as a service: returns a slice of a raw body by its handle, masked like its
+envelope."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ from weft_schemas.policy import FirewallRules, SensitivityAction, SignalAction, 
 
 SHORT_BYTES = 32 * 1024
 SHORT_SLICE = 4_000
-"""Of a body, and tokens of it, that are looked at here: 1 to 5 ms, as long as a compile takes. Of
-250 KB it takes up to 100 ms, of 6 MB one to two seconds."""
+"""Up to this many bytes of a body, and tokens of them, are read in this process: it takes 1 to 5
+ms, as long as a compile. A body of 250 KB takes up to 100 ms, one of 6 MB one to two seconds."""
 
 
 async def answer(
@@ -39,7 +40,7 @@ async def answer(
     publisher: Publisher,
     request_server: RequestServer,
 ) -> None:
-    """Answer `drilldown` from now on."""
+    """Answer `drilldown` requests from now on."""
     artifacts = ArtifactStore(process.connection, publisher)
     drilldowns = _Drilldowns(process, replica, pool, artifacts)
     await request_server.answer("drilldown", DrilldownRequest, drilldowns.drilldown)
@@ -59,9 +60,9 @@ class _Drilldowns:
     async def drilldown(
         self, asked: ReceivedRequest[DrilldownRequest]
     ) -> DrilldownReply | msgspec.Raw:
-        """Raises `NotFound` for a handle that the tenant does not have, `InvalidInput` for a view
-        or an argument that there is not, `Forbidden` where the policy in force drops the item, and
-        `Unavailable` before the envelope is there."""
+        """Raises `NotFound` if the tenant has no such handle, `InvalidInput` for a view or an
+        argument that does not exist, `Forbidden` if the policy in force drops the item, and
+        `Unavailable` while there is no envelope yet."""
         request = asked.request
         found, rules, redacted = await self._replica.read_here(
             asked.tenant,
@@ -121,7 +122,7 @@ def slice_of(
 
 
 def signals_of(found: Artifact) -> tuple[Signal, ...]:
-    """The findings of the guards in the whole body."""
+    """What the guards find in the whole body."""
     return found.envelope.signals if found.envelope is not None else ()
 
 
@@ -133,7 +134,7 @@ def reply_of(
     shown: Slice,
     signals: tuple[Signal, ...] = (),
 ) -> DrilldownReply:
-    """A slice with what tells where it comes from."""
+    """A slice, together with where it comes from."""
     return DrilldownReply(
         handle=found.handle,
         view=request.view,
@@ -152,15 +153,15 @@ def reply_of(
 
 
 def encoded_slice(shown: partial[DrilldownReply], body: Body) -> bytes:
-    """The same as JSON, as a process gives it back."""
+    """The same as JSON, as another process returns it."""
     return msgspec.json.encode(shown(body))
 
 
 def allowed(
     model: ReadModel, tenant: str, handle: str, key: bytes
 ) -> tuple[Artifact, FirewallRules, str | None]:
-    """The artifact, the rules that hold in its session now, and what stands for it where the policy
-    in force redacts it. Raises `Forbidden` where the policy drops it."""
+    """The artifact, the rules that are in force in its session, and the text shown instead if the
+    policy in force redacts it. Raises `Forbidden` if the policy drops it."""
     found = artifact(model.db, tenant, handle, key)
     view = model.view(tenant, found.session)
     policy = view.policy()[1]

@@ -1,5 +1,5 @@
-"""Proves that a text is a slice from a drill-down, so that the firewall passes it whole: an
-HMAC of handle, sensitivity and text, which is checked without a lookup."""
+"""Proves that a text is a slice from a drill-down, so that the firewall passes it whole: an HMAC of
+handle, sensitivity and text. It is checked without a lookup."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from weft_schemas.items import ContextItem, Sensitivity
 
 
 def slice_hmac(key: bytes, tenant: str, handle: str, level: Sensitivity, text: str) -> str:
-    """32 hex digits, which only a holder of the deployment's `key` can compute."""
+    """32 hex digits, which only the owner of the deployment's `key` can compute."""
     signed = digest("slice", tenant, handle, level.value, text)
     return hmac.new(key, signed.encode(), hashlib.sha256).hexdigest()[:32]
 
 
 def proved_level(key: bytes, tenant: str, item: ContextItem) -> Sensitivity | None:
-    """The sensitivity of the source if `item` is provably an unchanged slice of it, else
+    """The sensitivity of the source, if `item` is provably an unchanged slice of it; otherwise
     None."""
     handle, seal = item.reserved.slice_of, item.reserved.slice_seal
     if not handle or not seal:

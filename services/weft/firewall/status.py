@@ -1,4 +1,4 @@
-"""How the call went, read from what came back."""
+"""Tells from a result whether the call succeeded."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ _PARTIAL_KEYS = ("truncated", "is_truncated", "isTruncated", "partial", "incompl
 
 
 def status_of(text: str, value: object, is_error: bool | None) -> ResultStatus:
-    """`is_error` is the tool's own word (`isError`, metadata), `value` the decoded JSON or None."""
+    """`is_error` is the tool's own statement (`isError`, metadata); `value` is the decoded JSON or
+    None."""
     if is_error:
         return ResultStatus.ERROR
     inner = _payload(value)
@@ -94,8 +95,8 @@ def _ends(text: str, size: int) -> list[bytes]:
 
 
 def _payload(value: object) -> object:
-    """What a server's own wrapping holds: frameworks give what a tool returns as `{"result": …}`,
-    and a tool that returns text may have written JSON there."""
+    """The content of a server's own wrapper: frameworks return the result of a tool as `{"result":
+    …}`, and a tool that returns text may have written JSON into it."""
     for _ in range(_WRAPPINGS):
         if not isinstance(value, dict) or value.keys() != {"result"}:
             return value
@@ -113,7 +114,7 @@ def _payload(value: object) -> object:
 
 _WRAPPINGS = 3
 _READ = 100_000
-"""Characters of a wrapped text that is read."""
+"""How many characters of a wrapped text are read."""
 
 
 def _of_object(value: dict[str, object]) -> ResultStatus | None:

@@ -1,4 +1,4 @@
-"""Reading rows out of CSV, TSV and Markdown tables, quotes included."""
+"""Reads rows of CSV, TSV and Markdown tables, including quotes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Table(msgspec.Struct, frozen=True):
     header: list[str]
     rows: list[list[str]]
     total: int
-    """Rows in the text, which may be more than `rows`."""
+    """Number of rows in the text; may be more than `rows`."""
     before: str = ""
     """Text above a Markdown table."""
     after: str = ""
 
 
 def read_table(text: str, form: Form, limit: int | None = None) -> Table:
-    """Header and rows, the first `limit` of them, of a text that `detect` found to be a table."""
+    """The header and the first `limit` rows of a text that `detect` recognised as a table."""
     if form is Form.TABLE:
         return _markdown(text, limit)
     lines = [line for line in text.splitlines() if line]
@@ -72,7 +72,7 @@ def _markdown(text: str, limit: int | None) -> Table:
 
 
 def as_number(cell: str) -> float | None:
-    """The value of a number in a cell; None for anything else."""
+    """The number in a cell; None for anything else."""
     text = cell.strip()
     if _NUMBER.match(text) is None:
         return None

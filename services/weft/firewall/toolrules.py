@@ -1,4 +1,4 @@
-"""Paths as a tool's rule writes them, as steps."""
+"""Paths, as a tool's rule writes them, as steps."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Tool results that come in a container (MCP content blocks, as JSON or printed by Python) taken
-out of it: the summary is of what the tool said, not of the wrapping."""
+"""Takes tool results out of their container (MCP content blocks, as JSON or printed by Python), so
+that the summary is about the tool's output and not about the wrapping."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Unwrapped(msgspec.Struct, frozen=True):
     value: object = None
     """`structuredContent`, if there was any."""
     other: tuple[str, ...] = ()
-    """One line per block that is no text: type, size, dimensions."""
+    """One line per block that is not text: type, size, dimensions."""
     is_error: bool | None = None
 
 
@@ -41,8 +41,8 @@ _as_blocks = msgspec.json.Decoder(list[dict[str, object]])
 
 
 def unwrap(text: str, depth: int) -> Unwrapped | None:
-    """The contents of an MCP result, of containers in containers up to `depth`; None where `text`
-    is no container."""
+    """The content of an MCP result, including containers within containers up to `depth`; None if
+    `text` is not a container."""
     outer = _container(text.strip())
     if outer is None or depth <= 0:
         return outer
@@ -101,7 +101,7 @@ def _from_blocks(
 
 
 def _described(block: dict[str, object], held: dict[str, object]) -> str:
-    """One line about a block that cannot be shown: never its bytes."""
+    """One line about a block that cannot be shown, never its bytes."""
     kind = str(block.get("type"))
     mime = str(held.get("mimeType", ""))[:80]
     place = str(held.get("uri", ""))[:200]

@@ -1,4 +1,4 @@
-"""The firewall as a worker: every untrusted item of the log gets its envelope."""
+"""The firewall as a worker: it writes an envelope for every untrusted item of the log."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from weft_schemas.items import ContextItem
 
 
 async def service(process: Process) -> None:
-    """Run until the process stops."""
-    tokens.counter(process.settings.encoding)  # loaded here, not by the first event
+    """Run until the process is stopped."""
+    tokens.counter(process.settings.encoding)  # loaded here, not with the first event
     await run(process, firewall(process.settings))
 
 
 def firewall(settings: Settings) -> Deriver:
-    """The worker; it alone reports malformed `in` events, since it alone sees all of them."""
+    """The worker. It alone reports malformed `in` events, since it alone sees all of them."""
     worker = Deriver("firewall", FIREWALL_VERSION, reports="in")
     key, encoding = settings.fingerprint_key.encode(), settings.encoding
     envelope = partial(_envelope, fingerprint_key=key, encoding=encoding)

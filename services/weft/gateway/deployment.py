@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class GatewayDeployment:
-    """`async with GatewayDeployment(settings, named=False) as weft:`. With `named` the settings name
+    """`async with GatewayDeployment(settings, named=False):`. With `named` the settings name
     a server, and no other one is used."""
 
     def __init__(self, settings: Settings, *, named: bool) -> None:

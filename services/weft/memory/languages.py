@@ -20,7 +20,7 @@ from weft_schemas.errors import ConfigurationError
 PLACE = "…"
 """Stands for the value in a phrase."""
 _MOST_WORDS = 8
-"""Of a value: anything longer is a sentence."""
+"""Longest value, in words: anything longer is a sentence."""
 _MOST_CHARACTERS = 80
 _BETWEEN_CLAUSES = re.compile(r"[,;，、]+|(?<![.。!！])[.。!！]+(?=\s|$|[^\x00-\x7f])")  # noqa: RUF001
 _SENTENCE = re.compile(r"[^。！？?!]+[。！？?!]*")  # noqa: RUF001
@@ -68,8 +68,8 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        """Words, folded, of which every text with a phrase holds at least one: each phrase's
-        longest."""
+        """Folded words, of which every text with a phrase contains at least one: the longest of
+        each phrase."""
         phrases = (phrase for phrases in self.says.values() for phrase in phrases)
         known = (max(phrase.replace(PLACE, " ").split(), key=len) for phrase in phrases)
         if not self.is_spaced:
@@ -81,7 +81,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
         return any(map(str.isascii, self._known))
 
     def may_be_in(self, folded: str, words: frozenset[str]) -> bool:
-        """Whether a text with these words, given folded, may hold one of the phrases."""
+        """Whether a text with these folded words may contain one of the phrases."""
         if self.is_spaced:
             return "" in self._known or not self._known.isdisjoint(words)
         if folded.isascii() and not self._has_ascii:
@@ -120,12 +120,12 @@ Languages = Mapping[str, Language]
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Its words, folded as a pattern sees them that ignores case."""
+    """Its words, folded as a pattern that ignores case sees them."""
     return frozenset(_WORD.findall(_folded(text)))
 
 
 def spoken_in(text: str, words: frozenset[str], languages: Languages) -> list[Language]:
-    """The languages of which a text with these words may hold a phrase."""
+    """The languages of which a text with these words may contain a phrase."""
     folded = _folded(text)
     return [one for one in languages.values() if one.may_be_in(folded, words)]
 
@@ -204,7 +204,7 @@ def _any_of(words: tuple[str, ...], is_spaced: bool) -> re.Pattern[str]:
 
 
 def _value(key: str, text: str) -> str:
-    """The value that stands at a phrase's `…`, empty if the text cannot be a value."""
+    """The value in place of a phrase's `…`; empty if the text cannot be a value."""
     value = text.strip(" .!。！*`()")  # noqa: RUF001
     if key == "email":
         found = _EMAIL.fullmatch(value)

@@ -16,7 +16,7 @@ from weft.memory.languages import Languages, own_languages, said_in, spoken_in, 
 
 
 class Worded:
-    """A pattern that ignores case, and the words of which each match holds at least one."""
+    """A pattern that ignores case, and words of which each match contains at least one."""
 
     def __init__(self, pattern: str, words: str) -> None:
         self.pattern = re.compile(pattern, re.I)
@@ -24,15 +24,15 @@ class Worded:
 
     def search(self, sentence: str, words: frozenset[str]) -> re.Match[str] | None:
         """The first match in a sentence of a text with these words. Most texts have none of the
-        pattern's, and looking for words costs a fraction of a search."""
+        pattern's words, and looking for words costs a fraction of a search."""
         return None if self.words.isdisjoint(words) else self.pattern.search(sentence)
 
 
 _MOST_TEXT = 1_000
-"""Characters. People state facts briefly; a longer text was pasted."""
+"""Longest turn, in characters. People state facts briefly; a longer text was pasted."""
 _MOST_FACTS = 20
 _MOST_WORDS = 8
-"""Of a value: anything longer is a sentence."""
+"""Longest value, in words: anything longer is a sentence."""
 
 _NOT_TYPED = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|```|^\s*(?:[>|{\[<]|\s{4})|<[/\w]")
 """Several lines, code, quotations, markup, tables and JSON: nothing that somebody just typed."""
@@ -87,7 +87,7 @@ _SAID_AFTER = Worded(
     r"|\baccording to\b",
     f"{_SAYS} according",
 )
-"""Whose words a sentence was, told behind them: `my name is Eve, she said`."""
+"""Words after a sentence that say whose it was: `my name is Eve, she said`."""
 _INTRODUCES = re.compile(r"\w\s*[:：](?:\s|$)")  # noqa: RUF001
 """After a colon, somebody else may be speaking."""
 _BEFORE = re.compile(
@@ -170,7 +170,7 @@ _PATTERNS = [
         ),
     )
 ]
-"""Key, what stands in every sentence that the pattern matches, and the pattern."""
+"""Key, text that every matching sentence contains, and the pattern."""
 _REMEMBER = re.compile(
     r"^(?:\w+,\s|please\s|and\s|also\s)*(?:remember|note|keep in mind|don't forget)(?:\s+that)?\s+"
     r"(?P<value>(?:my|I|I'm|I'd)\s\S.*)",
@@ -228,7 +228,8 @@ def _hands_over(sentence: str, words: frozenset[str]) -> bool:
 
 
 def _quoted(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches within quotation marks of any script. One that is not closed takes the rest."""
+    """Stretches within quotation marks of any script. A quotation that is not closed extends to the
+    end."""
     start = 0
     while opening := _QUOTE.search(text, start):
         closing = _CLOSING[opening.group()]

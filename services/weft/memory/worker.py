@@ -21,7 +21,7 @@ from weft_schemas.subjects import place_of
 
 
 async def service(process: Process) -> None:
-    """Run until the process stops."""
+    """Run until the process is stopped."""
     languages = languages_with(process.settings.memory_languages)
     await run(process, memory(EventLog(process.connection), languages))
 

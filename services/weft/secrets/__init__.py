@@ -1,2 +1,2 @@
-"""Credentials in texts: found and masked. It stands below the services, so that whoever shows a
-text, derives from it or sends it masks by the same rules."""
+"""Finds and masks credentials in texts. It is below the services, so that whoever shows a text,
+derives something from it or sends it masks by the same rules."""

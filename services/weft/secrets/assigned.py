@@ -1,4 +1,5 @@
-"""Values beside a telling name: all of a setting, a field, a declaration or an argument."""
+"""Values next to a telling name: the whole value of a setting, a field, a declaration or an
+argument."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ _DECLARED = (
     rb"(?::[ \t]{0,4}(?:&(?:'static )?)?(?:str|string|bytes|secretstr|text|any|optional\[str\])\??"
     rb"[ \t]{0,4})?"
 )
-"""The type that stands between a name and its value: `password: str = "…"`."""
+"""The type between a name and its value: `password: str = "…"`."""
 _MADE = (
     rb"(?:(?:new[ \t]{1,4})?(?:string|securestring|secretstr)(?:::from)?\([ \t]{0,4}"
     rb"|[\[({][ \t]{0,4}(?:[0-9]{1,4},[ \t]{0,4})?|[0-9]{1,4},[ \t]{0,4}|!!?[a-z]{3,8}[ \t]{1,4}"
@@ -71,33 +72,33 @@ _ASSIGNED = re2.compile(
     rb"(?:" + _MADE + rb"[bfrul@$]?([\"'`])|(?:!!?[a-z]{3,8}[ \t]{1,4})?([^\s\"',;)\]}<>(]))",
     _OPTIONS,
 )
-"""Of a name only from what tells: a pattern that began with what may stand before it would be far
+"""Starts at the telling part of a name: a pattern that began with what may precede it would be far
 slower."""
 _NAME_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 40
-"""Bytes before what tells."""
+"""How many bytes before the telling part belong to the name."""
 _QUOTE = 2
-"""Group of the quote that opens a value, and the next of a bare value's first character."""
+"""Group of the quote that opens a value, and group of the first character of a bare value."""
 _QUOTED = re.compile(rb"\"([^\"\n]{4,4000})\"|'([^'\n]{4,4000})'|`([^`\n]{4,4000})`")
 _BARE = re.compile(rb"[^\s\"',;)\]}<>(]{4,4000}")
 _REST = re.compile(rb"[^\s\"'`<>]{0,200}(?=[ \t]*(?:[\r\n]|\Z))")
-"""What a setting's value goes on with, where it is all of its line."""
+"""How the value of a setting continues if it is the rest of its line."""
 _SHORT = 6
-"""Characters that a value has which is not quoted, or is no password."""
+"""Shortest value that is not quoted or is not a password, in characters."""
 _LONG_NUMBER = 16
-"""Digits that are no count, beside the name of a key."""
+"""Digits that are not a count, next to the name of a key."""
 _LONGER_NUMBER = 24
-"""And beside that of a token, which counts things as often."""
+"""The same next to the name of a token, which is as often a count."""
 
 
 def assigned_secrets(data: bytes, limit: int) -> Iterator[Finding]:
-    """What stands beside the names of passwords and keys, of the first `limit` such places. Linear
-    in `data`."""
+    """The values next to the names of passwords and keys, at the first `limit` such places. Linear
+    in the length of `data`."""
     done = 0
     for match in islice(_ASSIGNED.finditer(data), limit):
         begin = name_begins(data, match.start())
         if match.start() < done or data[max(0, begin - 2) : begin] == b"::":
-            continue  # in a value, or the name of a type
+            continue  # inside a value, or the name of a type
         name, quoted = data[begin : match.end(1)], match.group(_QUOTE) is not None
         span = _quoted(data, match) if quoted else _bare(data, match, begin)
         if span is None:
@@ -106,7 +107,7 @@ def assigned_secrets(data: bytes, limit: int) -> Iterator[Finding]:
         done = end
         alone = quoted or _is_field(data, begin, end)
         if is_secret_value(name, data[start:end].lstrip(b" "), alone, quoted):
-            # A backslash before a bare value is its first character's.
+            # A backslash before a bare value is its first character.
             while data[start - 1 : start] == b"\\" and not quoted:
                 start -= 1
             yield Finding(start, end, "secret", label(name))
@@ -130,12 +131,12 @@ def _bare(data: bytes, match: Any, begin: int) -> tuple[int, int] | None:
         rest = _REST.match(data, end)
         end = rest.end() if rest and not is_code(data[start : rest.end()], False) else end
     if data[end : end + 1] in (b"(", b"["):
-        return None  # what a program does with one
+        return None  # code that does something with a password
     return start, _without_escape(data, start, end)
 
 
 def _without_escape(data: bytes, start: int, end: int) -> int:
-    """What is left of an escaped quote at the end belongs to the text around the value."""
+    """The rest of an escaped quote at the end belongs to the text around the value."""
     return start + len(data[start:end].rstrip(b" \\"))
 
 
@@ -144,7 +145,7 @@ _NAMES = re.compile(rb"[ \t]{0,4}(?::|=>)")
 
 
 def _is_key_of_object(data: bytes, start: int, end: int) -> bool:
-    """Whether what is quoted in brackets is no value, but the name of one."""
+    """Whether the quoted text in brackets is not a value but the name of one."""
     return (
         _OPENS.search(data[max(0, start - 6) : start]) is not None
         and _NAMES.match(data[end : end + 6]) is not None
@@ -157,7 +158,7 @@ def name_begins(data: bytes, tells: int) -> int:
 
 
 def label(name: bytes) -> str:
-    """The rule that a value beside `name` is found by."""
+    """The rule for a value next to `name`."""
     return "password" if names_password(name) else "assigned_secret"
 
 
@@ -165,19 +166,19 @@ _LINE_BEGINS = re.compile(rb"(?:\A|\n)(?:export |set |\$env:)?\Z")
 
 
 def _is_line(data: bytes, begin: int) -> bool:
-    """Whether a name begins its line, as it does in a file of settings."""
+    """Whether a name begins its line, as in a file of settings."""
     return _LINE_BEGINS.search(data[max(0, begin - 8) : begin]) is not None
 
 
 _FIELD_BEGINS = re.compile(rb"(?:\A|[\n;&?])[ \t-]{0,40}(?:export |set |\$env:|\$)?\Z")
 _FIELD_ENDS = re.compile(rb"[ \t]{0,8}(?:\Z|\\?[\r\n;&]|,?[ \t]*\\?[\r\n]|[ \t](?:#|//))")
 _AROUND = 64
-"""Bytes around a value that are looked at."""
+"""Bytes around a value that are examined."""
 
 
 def _is_field(data: bytes, start: int, end: int) -> bool:
-    """Whether a name and its bare value are all of a line, or of a field of a connection string:
-    a setting, where in running text a sentence goes on."""
+    """Whether a name and its bare value are a whole line, or a whole field of a connection string:
+    then it is a setting, while in running text a sentence goes on."""
     before = data[max(0, start - _AROUND) : start]
     if before[-1:] in (b"?", b"&", b";"):
         return True
@@ -186,8 +187,8 @@ def _is_field(data: bytes, start: int, end: int) -> bool:
 
 
 def is_secret_value(name: bytes, value: bytes, alone: bool, quoted: bool) -> bool:
-    """Whether what `name` stands beside is a secret. `alone`: it stands in quotes, or is all of a
-    field; a bare one may be a variable."""
+    """Whether the value next to `name` is a secret. `alone`: it is quoted, or is a whole field; a
+    bare value may be a variable."""
     shown = value if quoted else value.rstrip(b":.")
     if (
         shown.lower() == name.lower()

@@ -1,5 +1,5 @@
-"""A text as it reads once its escapes are resolved (`\\u0041`, `\\/`), with the way back to where
-each byte stood: what hides behind escapes is found there, and masked here."""
+"""A text with its escapes resolved (`\\u0041`, `\\/`), and the original place of each byte:
+whatever is hidden behind escapes is found there and masked here."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import msgspec
 import re2
 
 _DEPTH = 4
-"""Passes over a text whose escapes hide further ones. One pass takes runs of backslashes, which is
-how quoting nests; more are needed only where a backslash is itself written as a number."""
+"""How many times a text whose escapes hide further escapes is resolved. One pass takes runs of
+backslashes, which is how quoting nests; more are needed only if a backslash is itself written as a
+number."""
 _TERMINAL = rb"(?:u00[19][bB]|x[19][bB])\[[0-?]{0,64}[ -/]{0,16}[@-~]"
 _DEEP_QUOTE = rb"(?<=\\{5})\""
 _PLAIN = rb"(/|" + _DEEP_QUOTE + rb")|(?:u00|x|U000000)([2-6][0-9A-Fa-f]|7[0-9A-Ea-e]|0[9AaDd])"
-"""ASCII that a number stands for, a slash, and a quote that is quoted three times or more: fewer
-backslashes around a value are known to the patterns that look for it."""
+"""A number that stands for an ASCII character, a slash, or a quote that is quoted at least three
+times: the patterns already allow fewer backslashes around a value."""
 _UNSEEN = (
     rb"(?:u00|x|U000000)(?:[01][0-9A-Fa-f]|7[fF]|[89][0-9A-Fa-f]|[aA][dD])"
     rb"|u(?:034[fF]|061[cC]|115[fF]|1160|1680|17[bB][45]|180[b-fB-F]|20[06][0-9A-Fa-f]"
@@ -24,11 +25,11 @@ _UNSEEN = (
     rb"|[fF][eE]0[0-9A-Fa-f]|[fF][eE][fF]{2}|[fF]{2}[aA]0|[fF]{3}[9abAB]"
     rb"|[dD][bB]40\\{1,16}u[dD][cdCD][0-9A-Fa-f]{2})"
 )
-"""Those that split nothing where they stand as they are either (`weft.secrets.hidden`)."""
+"""Characters that split nothing even if they are not escaped (`weft.secrets.hidden`)."""
 _BETWEEN = rb"[A-Za-z0-9_+/=.-]"
 _RETURN = rb"(?<=" + _BETWEEN * 4 + rb")(?<!\\)\\++r(?=" + _BETWEEN * 4 + rb")"
 _BACK = rb"(?<=" + _BETWEEN * 3 + rb")" + _BETWEEN + rb"\\++(?:b|u0008)(?=" + _BETWEEN + rb"{4})"
-"""A carriage return alone and a character that is taken back, in something long."""
+"""A lone carriage return and a character that is erased again, inside something long."""
 _HIDING = re.compile(
     rb"(?<!\\)\\++(?:" + _PLAIN + rb"|" + _TERMINAL + rb"|" + _UNSEEN + rb")"
     rb"|" + _RETURN + rb"|" + _BACK
@@ -42,13 +43,13 @@ _SIGN = re2.compile(
     + _UNSEEN
     + rb")"
 )
-"""Stands wherever `_HIDING` finds something but these two; most texts hold none. RE2 is fast."""
+"""Matches wherever `_HIDING` matches, except for these two; most texts have none. RE2 is fast."""
 _SPLITS = re2.compile(_BETWEEN + rb"{4}\\{1,16}[rb]" + _BETWEEN + rb"{4}")
 
 
 def unescaped(data: bytes) -> bytes | None:
-    """`data` with escaped ASCII as what it means and escaped characters that are not seen left
-    out; None where no escape hides anything. Other escapes stay as they are. Linear."""
+    """`data` with escaped ASCII characters resolved and escaped invisible characters left out; None
+    if no escape hides anything. Other escapes stay as they are. Linear."""
     passes = 0
     while passes < _DEPTH and b"\\" in data and _hides(data):
         data = _HIDING.sub(_meaning, data)
@@ -68,7 +69,7 @@ def _meaning(match: re.Match[bytes]) -> bytes:
 
 
 class Origins:
-    """Where the bytes of `unescaped(data)` stood in `data`."""
+    """The original place in `data` of each byte of `unescaped(data)`."""
 
     def __init__(self, data: bytes) -> None:
         self._passes: list[_Pass] = []

@@ -38,15 +38,15 @@ from weft.secrets.vendors import VENDORS
 RULES = (*PUBLISHED, *VENDORS, *IN_CONTEXT, *IN_COMMANDS, *IN_CODE, *IN_LANGUAGES)
 
 _LONG = 200
-"""Bytes of a value that its rule's pattern may have cut off."""
+"""How many bytes of a value its rule's pattern may have cut off."""
 _GOES_ON = re.compile(rb"[A-Za-z0-9+/=_.~%-]{0,8000}")
 
 
 def find_secrets(data: bytes, present: frozenset[bytes], limit: int) -> list[Finding]:
-    """Spans of `data` that hold credentials; they may overlap.
+    """Spans of `data` that contain credentials; they may overlap.
 
-    `present` are those of the rules' needles and of both modules' names that stand in
-    `data.lower()`. At most `limit` findings per rule. Linear in `data`.
+    `present` are those of the rules' needles, and of both modules' names, that occur in
+    `data.lower()`. At most `limit` findings per rule. Linear in the length of `data`.
     """
     found: list[Finding] = []
     if not present:
@@ -84,8 +84,8 @@ def _of_rule(rule: SecretRule, data: bytes, limit: int) -> Iterator[Finding]:
 
 
 def _passes(rule: SecretRule, value: bytes) -> bool:
-    """Whether a value is what its rule is about, and not what a manual shows, such as
-    `<password>` or `****`, or what a sentence says of a password."""
+    """Whether a value is what its rule is about, and not an example from a manual, such as
+    `<password>` or `****`, or what a sentence says about a password."""
     if not rule.check:
         return True
     if is_placeholder(value):

@@ -1,4 +1,4 @@
-"""What a guard found, and the masking of it: spans of bytes with a name, never with their content
+"""What a guard found, and how it is masked: spans of bytes with a name, never with their content
 once they have left this module."""
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ class Finding(msgspec.Struct, frozen=True, order=True):
     name: str
     """The rule."""
     value: bytes = b""
-    """What it hides, where escapes hide it from who only reads the span; else empty."""
+    """The value, if escapes hide it from a reader of the span; otherwise empty."""
 
     def moved(self, by: int) -> Finding:
-        """The same span in bytes of which `-by` were cut off before it."""
+        """The same span after `-by` bytes before it were cut off."""
         return Finding(self.start + by, self.end + by, self.kind, self.name, self.value)
 
 
 def fingerprint(key: bytes, value: bytes) -> str:
-    """Eight hex digits that are the same for the same value under one key, and say nothing of the
-    value to whoever lacks the key."""
+    """Eight hex digits that are the same for the same value under one key, and reveal nothing about
+    the value to anyone without the key."""
     return hmac.new(key, value, hashlib.sha256).hexdigest()[:8]
 
 
 def without_overlaps(findings: list[Finding]) -> list[Finding]:
-    """In order of position; of two that overlap the earlier and then the longer stays, widened to
-    cover both."""
+    """In order of position. Of two that overlap, the earlier one, then the longer one, stays,
+    widened to cover both."""
     if len(findings) < 2:
         return findings
     kept: list[Finding] = []
@@ -52,7 +52,7 @@ def without_overlaps(findings: list[Finding]) -> list[Finding]:
 
 
 def masked(data: bytes, findings: list[Finding], key: bytes) -> bytes:
-    """`data` with each finding replaced by its mark. `findings` do not overlap and are in order."""
+    """`data` with a mark in place of each finding. `findings` do not overlap and are in order."""
     pieces: list[bytes] = []
     position = 0
     for found in findings:
@@ -64,7 +64,7 @@ def masked(data: bytes, findings: list[Finding], key: bytes) -> bytes:
 
 def masks_of(data: bytes, findings: list[Finding], key: bytes) -> tuple[Mask, ...]:
     """The findings in `data`, which is UTF-8, as masks over its characters. `findings` do not
-    overlap and are in order; one that cuts through a character takes all of it."""
+    overlap and are in order; one that cuts through a character covers all of it."""
     masks: list[Mask] = []
     position = characters = 0
     for found in findings:
@@ -86,8 +86,8 @@ def _whole_characters(data: bytes, start: int, end: int) -> tuple[int, int]:
 
 
 def _mark(data: bytes, found: Finding, key: bytes) -> bytes:
-    """`[kind:name:fingerprint]`, without the last where there is no key, in quotes where a bare
-    number of JSON stood."""
+    """`[kind:name:fingerprint]`, without the fingerprint if there is no key, and in quotes if it
+    replaces a bare number of JSON."""
     value = found.value or data[found.start : found.end]
     quote = _quote_of_bare(data, found)
     told = f"{found.name}:{fingerprint(key, value)}" if key else found.name
@@ -100,7 +100,7 @@ _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 
 
 def _quote_of_bare(data: bytes, found: Finding) -> bytes:
-    """The quote that a JSON member's key has, escapes included, where its value has none."""
+    """The quote around the key of a JSON member, with its escapes, if the value has none."""
     if data[found.end : found.end + 1] not in (b",", b"}", b"]", b" ", b"\n", b"\r", b"\t", b"\\"):
         return b""
     before = data[max(0, found.start - 24) : found.start]

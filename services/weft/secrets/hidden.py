@@ -1,6 +1,6 @@
-"""Secrets that a character splits which nobody sees, or which takes another one back (colours, zero
-width, blank letters, a lone carriage return, a backspace): found in the text without it, and masked
-where its characters stood."""
+"""Secrets that are split by an invisible character, or by one that erases another (colours, zero
+width, blank letters, a lone carriage return, a backspace): they are found in the text without it,
+and masked at their original place."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from weft.bodies.clean import ANSI, clean
 from weft.secrets.finding import Finding
 
 _JOINERS = "\u200c\u200d\ufe00-\ufe0f\ufff0-\ufff8\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
-"""Joiners and selectors that a text may need elsewhere, and hide something between ASCII's
-characters, where they change nothing that is seen. With what `clean` takes out these are all of
+"""Joiners and selectors that a text may need elsewhere. Between ASCII characters they change
+nothing visible and hide something. Together with the characters that `clean` removes they are
 Unicode's Default_Ignorable_Code_Point."""
 _INKLESS = (
-    "\u2028\u2029"  # ends of lines that are no line feed
-    "\u1680\u2000-\u200a\u202f\u205f"  # spaces but the ones between words: U+0020, U+00A0, U+3000
+    "\u2028\u2029"  # ends of lines other than line feed
+    "\u1680\u2000-\u200a\u202f\u205f"  # spaces other than the usual U+0020, U+00A0, U+3000
     "\u2800\U0001d159\U00016fe4"  # letters and signs without ink
     "\U00013430-\U00013440"  # format characters that are not ignorable
-    "\ue000-\uf8ff\U000f0000-\U0010ffff\ufdd0-\ufdef"  # private use, no characters
+    "\ue000-\uf8ff\U000f0000-\U0010ffff\ufdd0-\ufdef"  # private use and non-characters
     + "".join(f"{chr(end - 1)}{chr(end)}" for end in range(0xFFFF, 0xFFFFF, 0x10000))
 )
-"""What stands between two characters and has no ink."""
+"""Characters without ink that may separate two others."""
 _UNSEEN = re2.compile(f"[{_JOINERS}{_INKLESS}]".encode())
 _BLANKS = "\r" + _INKLESS
-"""With a carriage return, where it ends no line."""
+"""Also a carriage return that does not end a line."""
 _SPLITTING = re.compile(
     rf"(?<=[!-~])[{_JOINERS}{_BLANKS}]++(?=[!-~])"
     rf"|(?<=[^\s{_JOINERS}{_BLANKS}])[{_BLANKS}]++(?=[^\s{_JOINERS}])"
 )
 _BACK_OR_ESCAPE = re.compile(f"\b+|(?:\x1b\\[|\x9b)([0-9]{{0,3}})D|(?P<other>{ANSI.pattern})")
-"""Backspaces, the terminal's escape for going back, and its others."""
+"""Backspaces, the terminal's escape for going back, and its other escapes."""
 
 
 def spans_in_source(
     data: bytes, find: Callable[[bytes], list[Finding]], raw: bytes = b""
 ) -> list[Finding]:
-    """What `find` sees in `data` as it reads without what is not seen, where it stands in `data`;
-    nothing where no character is hidden. `raw` is what `data` was cleaned of, where it was: a
-    backspace is left in it alone."""
+    """What `find` finds in `data` as it reads without invisible characters, at its place in `data`;
+    nothing if no character is hidden. `raw` is the text from which `data` was cleaned, if it was:
+    only there is a backspace left."""
     plain = _as_read(data, raw)
     if plain is None:
         return []
@@ -64,8 +64,7 @@ def spans_in_source(
 
 
 def _as_read(data: bytes, raw: bytes) -> str | None:
-    """The text without what is not seen and what was taken back; None where `data` has neither.
-    Linear."""
+    """The text without invisible and erased characters; None if `data` has none. Linear."""
     cleaned = None if raw else clean(data)
     if (cleaned is None or cleaned.changed) and _takes_back(raw or data):
         cleaned = clean(_taken_back((raw or data).decode("utf-8", "replace")).encode())
@@ -91,8 +90,8 @@ _GOES_BACK = re.compile(rb"(?:\x1b\[|\xc2\x9b)[0-9]{0,3}D")
 
 
 def _taken_back(text: str) -> str:
-    """Without what a backspace, or going back on a terminal, lets the next characters write over,
-    and no further than its line."""
+    """The text without the characters that later ones overwrite after a backspace, or after going
+    back on a terminal; never beyond the line."""
     kept: list[str] = []
     at = 0
     for match in _BACK_OR_ESCAPE.finditer(text):
@@ -109,7 +108,7 @@ def _taken_back(text: str) -> str:
 
 
 def _text_of(data: bytes) -> str:
-    """The text with a mark for each byte that is not of UTF-8."""
+    """The text with a mark for each byte that is not UTF-8."""
     return _LONE.sub("\N{REPLACEMENT CHARACTER}", data.decode("utf-8", "surrogateescape"))
 
 
@@ -117,9 +116,10 @@ _LONE = re.compile("[\udc80-\udcff]")
 
 
 def _leftmost(source: str, plain: str) -> list[int]:
-    """Of each character of `plain`, which is `source` with some left out, the first place in
-    `source` where it can stand: at or before where it does. From one on that is not there (a joiner
-    that has another neighbour in `plain`) that is where the one before it stands."""
+    """For each character of `plain`, which is `source` with some characters left out, the first
+    place in `source` where it can be: at or before its true one. If a character is not there (a
+    joiner with another neighbour in `plain`), it and all later ones get the place of the one
+    before."""
     places, at = list[int](), -1
     for character in plain:
         found = source.find(character, at + 1)
@@ -131,7 +131,7 @@ def _leftmost(source: str, plain: str) -> list[int]:
 
 
 class _Offsets:
-    """Characters of UTF-8 bytes and where each begins; a byte that is none counts as one."""
+    """The characters of UTF-8 bytes and where each begins; an invalid byte counts as one."""
 
     def __init__(self, data: bytes) -> None:
         self._starts = [0]

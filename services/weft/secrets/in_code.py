@@ -1,5 +1,5 @@
-"""Credentials in what programs write: arguments of calls, pairs of a name and its value, connection
-strings, lines under a comment that names a secret. Every pattern is for RE2."""
+"""Credentials in the output of programs: arguments of calls, pairs of a name and its value,
+connection strings, lines under a comment that names a secret. Every pattern is for RE2."""
 
 from __future__ import annotations
 

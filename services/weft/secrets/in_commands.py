@@ -1,4 +1,4 @@
-"""Credentials in what is typed at a shell or stands in a device's configuration: the flag of a
+"""Credentials that are typed at a shell or written in a device's configuration: the flag of a
 command, a clause of a command language, a line of a password file. Every pattern is for RE2."""
 
 from __future__ import annotations

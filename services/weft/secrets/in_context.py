@@ -1,5 +1,5 @@
-"""Credentials that have no format of their own and are told by what stands before them: a clause of
-SQL, an element, a header, a sentence. Every pattern is for RE2."""
+"""Credentials without a format of their own, recognised by the text before them: a clause of SQL,
+an element, a header, a sentence. Every pattern is for RE2."""
 
 from __future__ import annotations
 

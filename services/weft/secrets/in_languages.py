@@ -1,7 +1,7 @@
-"""Passwords, keys and codes that a sentence tells in another language than English: the word, up to
-eight others, a verb or a colon, the value. Every pattern is for RE2, over the bytes of UTF-8: small
-letters stand for capitals in ASCII alone, so words of other letters are found by what follows the
-first one."""
+"""Passwords, keys and codes in sentences of other languages than English: the word, up to eight
+others, a verb or a colon, the value. Every pattern is for RE2, over the bytes of UTF-8: only
+ASCII letters match regardless of case, so a word of other letters is matched from its second
+letter on."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ _VERBS = (
     r"|είναι|là|adalah|คือ|هي|هو|היא|है"
 )
 _ENGLISH_ELSEWHERE = r"war|is|var|er|on|to|je|-"
-"""Verbs that are other words in English: not behind a word that is English, too."""
+"""Verbs that are other words in English: not after a word that is English too."""
 _NOW = r"(?:\s{1,3}(?:jetzt|nun|nu|maintenant|ahora|agora|ora|теперь))?\s{0,2}:?\s{1,3}"
 _COLON = r"\s{0,3}(?:(?:[:=]|→)\s{1,3}|\xef\xbc[\x9a\x9d]\s{0,3})"
 _DIRECTLY = r"\s{0,3}[:=]\s{0,3}"
-"""Without a blank behind it a colon says so only beside the word."""
+"""Without a blank after it, a colon counts only right after the word."""
 _PARTICLE = r"\s{0,2}(?:は|が|是|为|為|는|은|이)\s{0,3}:?\s{0,3}"
 _BETWEEN = r"(?:\s{1,3}[^\s:=,;.!?]{1,40}){0,8}?"
 _SAYS = (
@@ -73,7 +73,7 @@ _SAYS = (
 _SAYS_IN_OTHERS = rf"{_BETWEEN}\s{{1,3}}(?:{_VERBS}){_NOW}"
 _OPENS = r"(?:[\"'`]|„|“|«\s?|「|『|《){0,2}"
 _VALUE = r"[^\s\"'`<>,;()\xd0-\xdb\xe0-\xef]"
-"""A password is of Latin letters, where the sentence around it goes on in others."""
+"""A password consists of Latin letters even if the sentence around it does not."""
 _PASSWORD_ITSELF = rf"({_VALUE}{{5,99}}[^\s\"'`<>,;()?.:\xd0-\xdb\xe0-\xef])"
 
 IN_LANGUAGES: tuple[SecretRule, ...] = (
@@ -105,4 +105,4 @@ IN_LANGUAGES: tuple[SecretRule, ...] = (
         1,
     ),
 )
-"""`check="mixed"` of passwords: a word alone, a path or a time is what becomes of one."""
+"""`check="mixed"` for passwords: a word alone, a path or a time is what happens to one."""

@@ -1,4 +1,4 @@
-"""Values of a Secret of Kubernetes: no name tells what they are, the object around them does."""
+"""Values of a Kubernetes Secret: no name says what they are; the object around them does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weft.secrets.names import is_harmless
 from weft.secrets.values import is_placeholder
 
 NAMES = (b"kind: secret", b'"kind": "secret"', b'"kind":"secret"', b"stringdata")
-"""A text that holds none of them holds no such object."""
+"""A text without any of these contains no such object."""
 _KIND = re.compile(rb"(?i)\bkind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?Secret\b")
 _NEXT = re.compile(rb"(?m)^---[ \t]*$")
 _BLOCK = re.compile(rb"(?m)^([ \t-]{0,40})(data|stringData):[ \t]*\r?$")
@@ -21,12 +21,12 @@ _MEMBER = re.compile(
 _OBJECT = re.compile(rb"[\"'](?:data|stringData)[\"'][ \t]{0,4}:\s{0,40}\{([^{}]{1,100000})\}")
 _FIELD = re.compile(rb"\"([\w.-]{1,253})\"\s{0,40}:\s{0,40}\"([^\"]{4,100000})\"")
 _WHO = re.compile(rb"(?i)user|name|host|port|region|bucket|database|type|issuer")
-"""Of names: of what a Secret holds beside the secret, a later call may need."""
+"""Names of what a Secret holds besides the secret, which a later call may need."""
 _SHORT = 4
 
 
 def values_of_secrets(data: bytes, limit: int) -> Iterator[Finding]:
-    """What stands in the objects, of the first `limit` of them. Linear in `data`."""
+    """The values in the first `limit` such objects. Linear in the length of `data`."""
     start = 0
     edges = [one.start() for one in islice(_NEXT.finditer(data), limit)]
     for end in (*edges, len(data)):

@@ -1,6 +1,6 @@
-"""An item as it may be shown: credentials masked in its text, in the arguments of its call and in
-the rest of its metadata. A pure function of the item and the policy's rules, so that every replica
-and every replay gives the same bytes."""
+"""An item as it may be shown: credentials are masked in its text, in the arguments of its call and
+in the rest of its metadata. A pure function of the item and the policy's rules, so that every
+replica and every replay gives the same bytes."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from weft_schemas.reasoning import METADATA as REASONING
 from weft_schemas.reasoning import Reasoning, clear_texts, reasoning_of
 
 MASKED = "arguments_masked"
-"""Metadata of a call of which something is masked: its arguments are not those that it was made
-with."""
+"""Metadata of a call in which something is masked: its arguments are not those of the actual
+call."""
 _NAMES = frozenset(ReservedMetadata.__struct_fields__) - {"arguments", "author"}
-"""Metadata that other items, tools and memories are found by, names of weft's, no texts; and a
-model's reasoning, which is kept as it is or not at all."""
+"""Metadata by which other items, tools and memories are found: weft's own names, no texts; and a
+model's reasoning, which is kept unchanged or not at all."""
 THOUGHT_OF = "a secret stands in it"
 """Why reasoning is withheld: its signature vouches for a text that may not be shown."""
 
 
 def masked_item(item: ContextItem, rules: FirewallRules) -> ContextItem:
-    """The item itself where nothing of it is a credential, or where the policy leaves its kind
-    alone."""
+    """The item itself if nothing in it is a credential, or if the policy leaves its kind alone."""
     if not is_masked(rules, item.kind):
         return item
     own = own_rules(rules)
@@ -57,7 +56,7 @@ def _metadata(metadata: dict[str, Any], own: Own) -> dict[str, Any]:
 
 def _without_secret_reasoning(metadata: dict[str, Any], own: Own) -> dict[str, Any]:
     reasoning = reasoning_of(metadata)
-    if reasoning is None:  # something else under its name goes
+    if reasoning is None:  # something else under its name is dropped
         return {key: metadata[key] for key in metadata if key != REASONING}
     if all(as_shown(text, own) == text for text in clear_texts(reasoning)):
         return metadata
@@ -66,8 +65,8 @@ def _without_secret_reasoning(metadata: dict[str, Any], own: Own) -> dict[str, A
 
 
 def _read(shown: str, free: dict[str, Any]) -> dict[str, Any]:
-    """Marks stand in quotes, so that JSON stays JSON. Where one spans several fields nothing of
-    them is kept."""
+    """Marks are put in quotes, so that JSON stays JSON. If one spans several fields, none of them
+    is kept."""
     try:
         found = json.loads(shown)
     except ValueError:

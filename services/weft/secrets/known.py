@@ -1,6 +1,5 @@
-"""Values known to be secret, by their keyed hash: found wherever one stands between the edges of
-words or of fields, also where it is split across fields that follow each other. Linear in the text.
-"""
+"""Values known to be secret, by their keyed hash: found wherever one is delimited by the edges of
+words or fields, even if it is split across consecutive fields. Linear in the text."""
 
 from __future__ import annotations
 
@@ -18,37 +17,38 @@ from weft_schemas.policy import KnownSecrets
 _DIGEST = 16
 """Bytes of a hash."""
 _CHECK = 0xFFFF
-"""Bits of a checksum: few enough to say nothing of a value that nobody could guess anyway."""
+"""Bits of a checksum: few enough to reveal nothing about a value that cannot be guessed anyway."""
 
 _WORD = rb"[A-Za-z0-9\x80-\xff]"
 _BETWEEN = rb"[\"'\s,;:=|/\\?&@{}\[\]()<>`]"
-"""What may stand around a value."""
+"""Characters that may surround a value."""
 _START = re.compile(
     rb"(?<!" + _WORD + rb")(?=" + _WORD + rb")|(?:(?<=" + _BETWEEN + rb")|\A)(?!" + _BETWEEN + rb")"
 )
 _STOP = re.compile(
     rb"(?<=" + _WORD + rb")(?!" + _WORD + rb")|(?<!" + _BETWEEN + rb")(?:(?=" + _BETWEEN + rb")|\Z)"
 )
-"""Where a value may begin and end: at a run of letters and digits, or beside what stands around."""
+"""Where a value may begin and end: at a run of letters and digits, or next to a surrounding
+character."""
 _JOINT = re.compile(
     rb"(?:</?[\w.:-]{1,64}>|[\"'\s,;|{}\[\]()<>])+"
     rb"(?:[\w.-]{1,64}[\"']?[ \t]{0,4}[:=>][ \t]{0,4}[\"'\[{]{0,4})?"
 )
-"""What stands between two fields: quotes, brackets, blanks, tags, and the name of the second."""
+"""What separates two fields: quotes, brackets, blanks, tags, and the name of the second field."""
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A policy's list, ready to be looked for."""
+    """A policy's list, prepared for searching."""
 
     key: bytes
     lengths: tuple[int, ...]
     checks: frozenset[int]
-    """A checksum of each: quick to compute, and most texts have none of these."""
+    """A checksum of each: quick to compute, and most texts match none."""
     hashes: frozenset[bytes]
 
     def find(self, data: bytes, limit: int) -> list[Finding]:
-        """Spans of `data` that hold a known value, at most `limit`; of one that is split from its
-        first field to its last."""
+        """Spans of `data` that contain a known value, at most `limit`; a value that is split is
+        covered from its first field to its last."""
         begins = [match.start() for match in _START.finditer(data)]
         ends = _marked(len(data), (match.start() for match in _STOP.finditer(data)))
         found = [
@@ -93,8 +93,8 @@ def known_of(listed: KnownSecrets) -> Known:
 
 
 def listed(key: bytes, values: list[str]) -> KnownSecrets:
-    """What a policy holds of values that nobody may show: their lengths in bytes, and hashes under
-    `key`, which is random and 16 bytes long. Raises `InvalidRule` where one is too short, or where
+    """What a policy stores about values that must not be shown: their lengths in bytes, and hashes
+    under `key`, which is random and 16 bytes long. Raises `InvalidRule` if one is too short, or if
     they have too many different lengths."""
     raw = sorted({value.strip().encode() for value in values})
     entries = (f"{len(one)}:{_checksum(key, one):04x}:{keyed_hash(key, one).hex()}" for one in raw)
@@ -106,7 +106,7 @@ def _checksum(key: bytes, value: bytes) -> int:
 
 
 def _marked(size: int, places: Iterable[int]) -> bytearray:
-    """A byte for each place up to `size`: 1 for these."""
+    """One byte for each place up to `size`: 1 for these."""
     marks = bytearray(size + 1)
     for place in places:
         marks[place] = 1
@@ -118,8 +118,8 @@ def keyed_hash(key: bytes, value: bytes) -> bytes:
 
 
 def _joined(data: bytes) -> tuple[bytes, list[int], list[int]]:
-    """The fields of a text without what stands between them, where each begins in that, and where
-    it begins in the text."""
+    """The fields of a text without their separators, where each begins in that, and where it begins
+    in the text."""
     pieces: list[bytes] = []
     starts: list[int] = []
     places: list[int] = []
@@ -140,5 +140,5 @@ def _joined(data: bytes) -> tuple[bytes, list[int], list[int]]:
 
 
 def _piece(starts: list[int], at: int) -> int:
-    """Number of the piece that a byte lies in."""
+    """The number of the piece that contains a byte."""
     return bisect_left(starts, at + 1) - 1

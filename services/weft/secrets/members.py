@@ -1,5 +1,5 @@
-"""Values in a member of their own: the member before it, behind it or around it says what the value
-is, as `name: DB_PASSWORD` beside `value: …` does, or a declared variable with its default."""
+"""Values in a member of their own: the member before, after or around it says what the value is,
+such as `name: DB_PASSWORD` next to `value: …`, or a declared variable with its default."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ passw pwd passphrase secret credential _token -token authtoken accesstoken api_k
 access_key private_key _pass
 """
 NAMES = frozenset(_TOLD.encode().split())
-"""A text that holds none of them names no such member."""
+"""A text without any of these names no such member."""
 _OPTIONS = re2.Options()
 _OPTIONS.encoding = re2.Options.Encoding.LATIN1
 _MEMBER = re2.compile(
@@ -32,7 +32,7 @@ _VALUE = re.compile(
 _BARE = 3
 """Group of a value without quotes."""
 _AROUND = 240
-"""Bytes before and behind a member in which its name stands."""
+"""How many bytes before and after a member are searched for its name."""
 _NAME = re.compile(
     rb"(?i)\b(?:name|key|id|field|header|option|property|variable|setting|param(?:eter)?(?:_?(?:name|key))?)"
     rb"[0-9]{0,2}[ \t]?[\"'`]?[ \t]{0,20}(?::|=>|=)[ \t]{0,20}[\"'`]?([\w./-]{2,80})"
@@ -48,8 +48,8 @@ _TELLS = re.compile(
 
 
 def values_of_members(data: bytes, limit: int) -> Iterator[Finding]:
-    """What stands in a member whose name is told beside it, of the first `limit` such members.
-    Linear in `data`."""
+    """The values of the first `limit` members whose name is given next to them. Linear in the
+    length of `data`."""
     done = 0
     for member in islice(_MEMBER.finditer(data), limit):
         value = _VALUE.match(data, member.end()) if member.start() >= done else None
@@ -65,7 +65,7 @@ def values_of_members(data: bytes, limit: int) -> Iterator[Finding]:
 
 
 def _name_of(before: bytes, behind: bytes) -> bytes:
-    """The name of the member between both, if it tells of a secret; else empty."""
+    """The name of the member between both, if it names a secret; otherwise empty."""
     of_item = _ITEM.split(b"\n" + before)[-1]
     for edge in (b"}", b"{", b"<"):
         of_item = of_item.rpartition(edge)[2]
@@ -77,7 +77,7 @@ def _name_of(before: bytes, behind: bytes) -> bytes:
 
 
 def _opened(before: bytes) -> list[bytes]:
-    """What opens the object, or the block of YAML, that `before` ends in."""
+    """What opens the object, or the block of YAML, in which `before` ends."""
     brace = _OPENED.search(before)
     if brace is not None:
         return [brace.group(1)]

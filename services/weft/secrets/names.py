@@ -1,5 +1,5 @@
-"""What the name beside a value says of it: that it is a password, a key, or what a later call is
-made with, such as a cursor, which nobody may hide."""
+"""What the name next to a value says about it: that it is a password, a key, or something that a
+later call needs, such as a cursor, which must never be hidden."""
 
 from __future__ import annotations
 
@@ -24,23 +24,24 @@ authenticated authority passing passed passenger compass bypass reset strength r
 rotation manager store provider method mode level version ref reference
 """
 _HARMLESS = frozenset(_HARMLESS_WORDS.encode().split())
-"""Words in a name that make it no secret: a cursor is what the next call needs, a count or a limit
-is a number, a type or a path says where a secret is."""
+"""Words that make a name harmless: the next call needs a cursor, a count or a limit is a number,
+and a type or a path only says where a secret is."""
 _HANDED_ON_WORDS = """
 pagination paging continue starting start marker scroll offset bookmark checkpoint change lock
 request idempotency lifecycle task work upload product creation
 """
 _HANDED_ON = frozenset(_HANDED_ON_WORDS.encode().split())
-"""Words that make a token one that later calls are made with, if it opens nothing by its name."""
+"""Words that mark a token as one that later calls pass on, unless its name says that it opens
+something."""
 _OPENS = re.compile(rb"(?i)access|auth|secret|pass|bearer|api")
 _FOUND_BY = re.compile(
     rb"(?i)(?:primary|foreign|partition|sort|row|object|storage|index|hash|range|site|publishable)_key\Z"
 )
-"""Keys that a row or an object is found by, or that everybody may know."""
+"""Keys by which a row or an object is found, or that are public."""
 _WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _NAME = re.compile(rb"(?i)(?:\w{1,20}[ _-])?[\w.-]{0,40}(?:token|key|secret)[\w-]{0,20}")
 NEAR = 100
-"""Bytes before a value in which its name stands."""
+"""How many bytes before a value are searched for its name."""
 
 
 def names_password(name: bytes) -> bool:
@@ -48,27 +49,28 @@ def names_password(name: bytes) -> bool:
 
 
 def names_key(name: bytes) -> bool:
-    """Whether a value with letters and digits beside it is a key, however short."""
+    """Whether a value with letters and digits next to it is a key, however short."""
     return _KEY.search(name) is not None
 
 
 def ends_in_key(name: bytes) -> bool:
-    """Whether it says no more than that: digits or letters alone are a key, too."""
+    """Whether the name means nothing else: then digits or letters alone are a key too."""
     return _KEY_LAST.search(name) is not None
 
 
 def is_weak(name: bytes) -> bool:
-    """Whether it says something else as often: only what can be nothing but a key counts."""
+    """Whether the name means something else as often: then only a value that can be nothing but a
+    key counts."""
     return _WEAK.search(name) is not None and not names_key(name)
 
 
 def names_phrase(name: bytes) -> bool:
-    """Whether what it names may be several words."""
+    """Whether its value may be several words."""
     return _PHRASE.search(name) is not None
 
 
 def is_harmless(name: bytes) -> bool:
-    """Whether the value that it names is no secret, and may be needed."""
+    """Whether the value that it names is not a secret and may be needed."""
     words = {word.lower() for word in _WORDS.findall(name)}
     if not words.isdisjoint(_HARMLESS) or (_WEAK.search(name) and _FOUND_BY.search(name)):
         return True
@@ -76,6 +78,6 @@ def is_harmless(name: bytes) -> bool:
 
 
 def name_before(before: bytes) -> bytes:
-    """The name of a token or a key that stands last in `before`; empty where none does."""
+    """The last name of a token or a key in `before`; empty if there is none."""
     found = _NAME.findall(before)
     return found[-1] if found else b""

@@ -1,5 +1,5 @@
-"""What a deployment itself says is a secret: patterns of its own, and values known by their keyed
-hash. Read from the policy once and kept."""
+"""What a deployment itself declares as secret: patterns of its own, and values known by their keyed
+hash. Read from the policy once and cached."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from weft.secrets.known import Known, known_of
 from weft_schemas.policy import FirewallRules, KnownSecrets, SecretPattern
 
 MOST_PATTERNS = 100
-"""Patterns of one policy that are run: each costs a pass over every text."""
+"""How many patterns of one policy are used: each costs a pass over every text."""
 _MEMORY = 8 << 20
-"""Bytes that one of them may take: what RE2 cannot do with this is no pattern of a secret."""
+"""Memory that RE2 may use for one of them, in bytes: a pattern that needs more is not the pattern
+of a secret."""
 
 
 class OwnRule(msgspec.Struct, frozen=True):
@@ -27,7 +28,7 @@ class OwnRule(msgspec.Struct, frozen=True):
 
 
 class Own(msgspec.Struct, frozen=True):
-    """Rules beside weft's."""
+    """Rules in addition to weft's."""
 
     rules: tuple[OwnRule, ...] = ()
     known: Known | None = None
@@ -51,8 +52,8 @@ NONE = Own()
 
 
 def own_rules(rules: FirewallRules) -> Own:
-    """What the policy adds. A pattern that RE2 does not take is left out: `weft policy set` says so
-    where it is published (`faults_of`)."""
+    """What the policy adds. A pattern that RE2 rejects is left out; `weft policy set` reports it
+    when the policy is published (`faults_of`)."""
     patterns, known = _patterns(rules), rules.known_secrets
     if not patterns and isinstance(known, msgspec.UnsetType):
         return NONE

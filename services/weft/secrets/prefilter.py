@@ -1,4 +1,4 @@
-"""One pass over a text that tells which of many things it may hold, so that the rules for the
+"""One pass over a text that tells which of many things it may contain, so that the rules for the
 others are never run."""
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from typing import Generic, TypeVar
 import re2
 
 _MEMORY = 64 << 20
-"""Bytes that the automaton's cache may take: the signs of all rules need far less, and a cache
-that is full is emptied, never trusted less."""
+"""Memory of the automaton's cache, in bytes: the signs of all rules need far less, and a full cache
+is emptied, which is slower but never wrong."""
 
 T = TypeVar("T")
 
 
 class Prefilter(Generic[T]):
-    """Signs (RE2 patterns over bytes), compiled once, by what each is the sign of."""
+    """Signs (RE2 patterns over bytes), compiled once, each with the thing that it indicates."""
 
     def __init__(self, signs: Mapping[T, str]) -> None:
         self._names = tuple(signs)
@@ -29,13 +29,13 @@ class Prefilter(Generic[T]):
         self._set.Compile()
 
     def present(self, data: bytes) -> frozenset[T]:
-        """What `data` shows a sign of."""
+        """The things whose signs occur in `data`."""
         found = self._set.Match(data)
         return frozenset([self._names[index] for index in found]) if found else frozenset()
 
 
 def literals(these: Iterable[bytes]) -> dict[bytes, str]:
-    """Literals, each the sign of itself."""
+    """Literals, each of which is its own sign."""
     return {literal: "".join(map(_byte, literal)) for literal in sorted(set(these))}
 
 

@@ -22,7 +22,8 @@ supabase tavily telegram tmdb together travis trello twilio twitch twitter typef
 virustotal vonage vultr weatherapi webhook yelp youtube zapier zendesk zoom
 """
 SERVICES = f"(?:{'|'.join(_SERVICES.split())})"
-"""Whose keys are credentials; of others a key is as often what a row or an object is found by."""
+"""Services whose keys are credentials; the key of another one is as often what identifies a row or
+an object."""
 _B64 = "[A-Za-z0-9+/]"
 _WORD = "[A-Za-z0-9_-]"
 

@@ -1,4 +1,4 @@
-"""What one kind of credential is found by."""
+"""How one kind of credential is found."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ import re2
 class SecretRule(msgspec.Struct, frozen=True):
     name: str
     needles: tuple[bytes, ...]
-    """Lower case; a text that holds none of them cannot match."""
+    """In lower case; a text without any of them cannot match."""
     source: bytes
-    """The pattern, for RE2, which is linear in the text whatever the text is."""
+    """The pattern, for RE2, which is linear in any text."""
     group: int = 0
     """Which group is the secret."""
     doubtful: bool = False
     """A match counts only if its value looks random."""
     closed_by: int = 0
-    """Group of what ends the secret and belongs to it, where a text may be cut off before it."""
+    """Group of the text that ends the secret and belongs to it, if a text may be cut off before
+    it."""
     named: bool = False
-    """A name in the match says what the value is; that of a cursor says it is no secret."""
+    """A name in the match says what the value is; the name of a cursor says that it is not a
+    secret."""
     check: str = ""
-    """What a value must be: `shown` no placeholder of a manual; `word` that, and no word that says
-    what becomes of a password; `password` that, and not of plain words alone; `mixed` that, of
-    letters and digits, and no path, time or size; `key` nothing but a key."""
+    """What a value must be. `shown`: no placeholder from a manual. `word`: also no word that says
+    what happens to a password. `password`: also not only plain words. `mixed`: also letters and
+    digits, and no path, time or size. `key`: nothing but a key."""
 
     @property
     def pattern(self) -> Any:
-        """Compiled when it is first used: most texts need few of all rules."""
+        """Compiled at its first use: most texts need few of the rules."""
         return _compiled(self.source)
 
 
 WORD_START = r"(?:\b|\\u[0-9A-Fa-f]{4}|\\[bf])"
-"""Where a word begins: behind an escape of JSON too, which ends in a letter or a digit itself."""
+"""Where a word begins: also after an escape of JSON, which itself ends in a letter or a digit."""
 
 
 def rule(
@@ -49,7 +51,7 @@ def rule(
     check: str = "",
     named: bool = False,
 ) -> SecretRule:
-    """`needles` are separated by blanks, or listed; `pattern` is for RE2, `group` is what hides."""
+    """`needles` are separated by blanks, or listed; `pattern` is for RE2, `group` is hidden."""
     flags = "(?i)" if pattern.startswith("(?i)") else ""
     begun = pattern.removeprefix(flags).removeprefix(r"\b")
     if begun != pattern.removeprefix(flags):

@@ -1,4 +1,4 @@
-"""Every credential in a text: as it stands, behind escapes, and behind hidden characters."""
+"""Finds every credential in a text: as it is, behind escapes, and behind hidden characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weft.secrets.prefilter import Prefilter, literals
 
 OF_RULES = (needle for rule in RULES for needle in rule.needles)
 NEEDLES = (*OF_RULES, *NAMES, *OF_MEMBERS, *OF_MANIFESTS)
-"""A text that holds none of them holds no credential that weft's own rules know."""
+"""A text without any of these contains no credential that weft's own rules know."""
 LIMIT = 10_000
 """Findings of one rule in one text."""
 _prefilter = Prefilter(literals(NEEDLES))
@@ -31,16 +31,16 @@ def secrets_in(data: bytes, limit: int = LIMIT, own: Own = NONE) -> list[Finding
 
 
 def secrets_behind_hidden(data: bytes, limit: int = LIMIT, own: Own = NONE) -> list[Finding]:
-    """Credentials in `data` as it is and as it reads without what is not seen, in order and without
-    overlaps."""
+    """Credentials in `data` as it is and as it reads without invisible characters, in order and
+    without overlaps."""
     found = secrets_in(data, limit, own)
     behind = spans_in_source(data, lambda plain: secrets_in(plain, limit, own))
     return without_overlaps(found + behind) if behind else found
 
 
 def behind_escapes(data: bytes, limit: int, own: Own = NONE) -> list[Finding]:
-    """Credentials that only show once the escapes of `data` are resolved; what shows as it is may
-    be among them."""
+    """Credentials that only show once the escapes of `data` are resolved; those that show without
+    it may be among them."""
     plain = unescaped(data)
     if plain is None:
         return []
@@ -50,7 +50,7 @@ def behind_escapes(data: bytes, limit: int, own: Own = NONE) -> list[Finding]:
 
 
 def at_source(data: bytes, plain: bytes, findings: list[Finding]) -> list[Finding]:
-    """What was found in `plain`, the resolved text of `data`, where it stands in `data`."""
+    """The findings in `plain`, the resolved text of `data`, at their places in `data`."""
     if not findings:
         return []
     origins = Origins(data)
@@ -62,7 +62,7 @@ def at_source(data: bytes, plain: bytes, findings: list[Finding]) -> list[Findin
 
 def spaced(data: bytes) -> bytes:
     """`data` with `\\n`, `\\t`, `\\r` and `\\"` of JSON as blanks and quotes, length unchanged, so
-    that a word beside them has its boundary."""
+    that a word next to them has its boundary."""
     if b"\\" not in data:
         return data
     for escape, plain in ((rb"\n", b" \n"), (rb"\r", b" \r"), (rb"\t", b" \t"), (rb"\"", b' "')):
@@ -71,16 +71,16 @@ def spaced(data: bytes) -> bytes:
 
 
 def without_secrets(text: str, key: bytes, limit: int = LIMIT, own: Own = NONE) -> str:
-    """`text` with credentials masked, and nothing else looked for. `key` makes the fingerprints in
-    the marks; without one they have none."""
+    """`text` with credentials masked and nothing else searched for. `key` makes the fingerprints in
+    the marks; without it the marks have none."""
     data = text.encode("utf-8", "replace")
     found = secrets_in(data, limit, own)
     return masked(data, found, key).decode("utf-8", "replace") if found else text
 
 
 def as_shown(text: str, own: Own = NONE) -> str:
-    """`text` with credentials masked, also those that hidden characters stand in; every other
-    character stays as it is. The same text and rules give the same result wherever it is made."""
+    """`text` with credentials masked, including those with hidden characters inside; every other
+    character stays as it is. The same text and rules always give the same result."""
     if not text:
         return text
     data = text.encode("utf-8", "replace")

@@ -1,5 +1,5 @@
-"""What a value looks like: a key, a password, a passphrase, or only a placeholder, code and prose
-that stand where a credential could stand."""
+"""What a value looks like: a key, a password, a passphrase, or only a placeholder, code or prose
+where a credential could be."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _PLACEHOLDER = re.compile(
     rb"|\[[^\[\]]*\]?|\([^()]*\)?|[#&]\{[^{}]*\}|__[A-Z_]+__|@[A-Z_]+@|@?:[a-z_]+|&lt;.*"
     rb"|[a-z ._-]*(?:placeholder|example|dummy)[a-z ._-]*|[*x.\x80-\xff#?_-]{3,})\Z"
 )
-"""The whole of a value that stands for another: `<your-key>`, `${NAME}`, `****`."""
+"""A whole value that stands for another: `<your-key>`, `${NAME}`, `****`."""
 _BLANKED = re.compile(rb"(?i)xxxx|\*\*\*\*|\.\.\.")
 _LONG = 64
-"""Characters of a value in which such a run may stand by chance."""
+"""In a value longer than this, such a run may occur by chance."""
 _MADE_OF = re.compile(
     rb"(?i)\(\)|=>|\{[\w. -]*\}|(?-i:%s)(?!\w)|<%"
     rb"|#\{|\[\^?\w-\w|\\[dsw]"
 )
-"""What no credential holds: parts of templates, of patterns and of code."""
+"""What no credential contains: parts of templates, of patterns and of code."""
 _ELSEWHERE = re.compile(
     rb"(?i)\A(?:https?:|file:|arn:|~?/[\w.-]+/|\./|(?:os|process|self|this|req|args|sys)\."
     rb"|(?:env|config|settings|get)(?![^\s(\[]*[0-9]))"
 )
-"""Where a credential is, and not what it is."""
+"""Says where a credential is, and not what it is."""
 _CODE = re.compile(rb"\A[A-Za-z_][\w.]*[(\[]|\A[a-z_]+(?:\.[a-z_]+)+\Z|::|\A[:+]")
 """A call, an element, an attribute: what a program does with a password."""
 _DOTTED = re.compile(rb"\A[A-Za-z_]{2,}(?:\.[A-Za-z_]\w*)+\Z")
@@ -49,7 +49,7 @@ title label passwort kennwort passord lösenord adgangskode kodeord salasana wac
 clave senha parola hasło heslo jelszó şifre пароль 密码 密碼 パスワード 비밀번호 engangskode
 """
 _SAID = frozenset(_SAID_OF_PASSWORDS.encode().split())
-"""What is said of a password rather than what it is."""
+"""What is said about a password rather than what it is."""
 _PLAIN_WORDS = re.compile(rb"\A[A-Za-z\x80-\xff]+(?:[ _.-][A-Za-z\x80-\xff]+)*[.!?:]?\Z")
 _LETTERS, _DIGITS = re.compile(rb"[A-Za-z]"), re.compile(rb"[0-9]")
 _PLACE = re.compile(
@@ -68,7 +68,7 @@ repeat choose required incorrect wrong use used using type field set value for s
 when optional should show hide account email
 """
 _MESSAGE = frozenset(_SAID_IN_MESSAGES.encode().split())
-"""Words of labels, messages and descriptions, which stand beside the name of a password, too."""
+"""Words of labels, messages and descriptions, which also occur next to the name of a password."""
 
 
 def is_placeholder(value: bytes) -> bool:
@@ -82,7 +82,7 @@ def is_placeholder(value: bytes) -> bool:
 
 
 def is_basic(value: bytes) -> bool:
-    """Whether it is a user's name and a password as HTTP encodes them."""
+    """Whether it is a user's name and a password in HTTP's encoding."""
     if _BASE64.search(value) is None:
         return False
     try:
@@ -97,19 +97,19 @@ _USER_AND_PASSWORD = re.compile(rb"\A[!-9;-~]{2,100}:[!-~]{2,200}\Z")
 
 
 def is_code(value: bytes, quoted: bool = True) -> bool:
-    """Whether a value is what a program does; one without quotes may be a name or a type."""
+    """Whether a value is code; one without quotes may be a name or a type."""
     return _CODE.search(value) is not None or (not quoted and _DOTTED.search(value) is not None)
 
 
 def is_said(value: bytes) -> bool:
-    """Whether it is a word that says what becomes of a password."""
+    """Whether it is a word that says what happens to a password."""
     return value.strip(b" .!?:)*_").lower() in _SAID
 
 
 _WELL_KNOWN = frozenset(
     b"root toor admin guest demo test 0000 1111 1234 4321 12345 54321 abc123 qwerty".split()
 )
-"""Of the passwords that are used most, those too short to be told from other words."""
+"""The most used passwords that are too short to be told from other words."""
 
 
 def is_well_known(value: bytes) -> bool:
@@ -118,8 +118,8 @@ def is_well_known(value: bytes) -> bool:
 
 
 def is_word_of_secrecy(value: bytes, quoted: bool) -> bool:
-    """Whether a plain word beside a password's name can be one: no word of types, states or labels,
-    and no name of a variable that holds it."""
+    """Whether a plain word next to a password's name can be a password: not a word for types,
+    states or labels, and not the name of a variable that contains one."""
     return (
         len(value.strip(b" .!?:)*_")) >= (5 if quoted else 6)
         and not value.endswith(b":")
@@ -130,7 +130,7 @@ def is_word_of_secrecy(value: bytes, quoted: bool) -> bool:
 
 
 def is_passphrase(value: bytes) -> bool:
-    """Whether several words can be a passphrase: no message about one and no label."""
+    """Whether several words can be a passphrase: neither a message about one nor a label."""
     words = value.split()
     if not 2 <= len(words) <= 12 or value.endswith((b".", b":", b"?", b"!")):
         return False
@@ -150,7 +150,7 @@ def looks_random(value: bytes) -> bool:
 
 
 def is_key_like(value: bytes) -> bool:
-    """Whether a value can be nothing but a key, an id or a digest: of one piece, with digits in
+    """Whether a value can be nothing but a key, an id or a digest: in one piece, with digits in
     many places."""
     if _KEY_LIKE.search(value) is None or not looks_random(value):
         return False
@@ -161,7 +161,7 @@ _RUNS = re.compile(rb"[0-9]+|[A-Za-z]+")
 
 
 def is_mixed(value: bytes) -> bool:
-    """Whether letters and digits stand in it."""
+    """Whether it contains letters and digits."""
     return _LETTERS.search(value) is not None and _DIGITS.search(value) is not None
 
 
@@ -171,13 +171,13 @@ def is_place(value: bytes) -> bool:
 
 
 def is_plain(value: bytes) -> bool:
-    """Whether a value is words of letters alone, written as words are."""
+    """Whether a value is words of letters alone, written like words."""
     return _PLAIN_WORDS.search(value) is not None and not is_irregular(value)
 
 
 def is_irregular(value: bytes) -> bool:
-    """Whether small and capital letters change as in no word and no name: a fifth at least are of
-    the rarer kind, and both stand side by side more often than words begin."""
+    """Whether small and capital letters alternate as in no word and no name: at least a fifth of
+    them are of the rarer case, and they meet more often than words begin."""
     if len(value) < 16 or b" " in value:
         return False
     capitals, small = len(_CAPITALS.findall(value)), len(_SMALL.findall(value))

@@ -1,5 +1,5 @@
-"""The formats that single services publish for their keys: each is known by its prefix, or by a
-mark that stands inside it, wherever it stands."""
+"""The key formats that single services publish: each is recognised by its prefix, or by a mark
+inside it, anywhere in a text."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _PREFIXED = (
     ("xendit_key", "xnd_production_", f"{_ALNUM}{{56,72}}"),
     ("zuplo_key", "zpka_", f"[a-z0-9]{{32}}_{_HEX}{{8}}"),
 )
-"""Formats that are a prefix and what follows it: the name, the prefix, the pattern behind it."""
+"""Formats that consist of a prefix and a rest: the name, the prefix, the pattern of the rest."""
 
 
 def _prefixed(name: str, prefix: str, body: str) -> SecretRule:

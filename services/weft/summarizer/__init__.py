@@ -1,1 +1,1 @@
-"""The summarizer: long trusted items and closed sessions become short ones."""
+"""The summarizer: shortens long trusted items and closed sessions."""

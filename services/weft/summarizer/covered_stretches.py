@@ -1,5 +1,5 @@
-"""What one summarizer remembers of the stretches before: where each session's last one ended and
-which items stood in it, so that the next closing reads from there and not the whole session."""
+"""What one summarizer remembers about earlier stretches: where each session's last one ended and
+which items were in it, so that the next closing reads from there and not the whole session."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from weft_schemas.events import Event, SessionClosedEvent
 from weft_schemas.items import ContextItem
 
 MOST_IDS = 200_000
-"""Item ids remembered in all, some 20 MiB. The sessions longest unused are forgotten; they are read
-whole again."""
+"""How many item ids are remembered in all, about 20 MiB. Sessions that were unused the longest are
+forgotten and read whole again."""
 
 
 class Covered(msgspec.Struct, frozen=True):
@@ -31,7 +31,8 @@ class Covered(msgspec.Struct, frozen=True):
         return bool(self.ids) and _short(item_id) in self.ids
 
     def reaches_into(self, events: Iterable[tuple[int, Event]], closing: int) -> bool:
-        """Whether a later closing, up to this one, ends before `last`: then read the whole."""
+        """Whether a later closing, up to this one, ends before `last`: then the whole session is
+        read."""
         return any(
             isinstance(event, SessionClosedEvent)
             and self.closing < sequence <= closing
@@ -52,7 +53,7 @@ class CoveredStretches:
         self._sessions: OrderedDict[tuple[str, str], Covered] = OrderedDict()
 
     def before(self, place: tuple[str, str], closing: int) -> Covered:
-        """What is known of a (tenant, session) from before a closing."""
+        """What is known about a (tenant, session) from before a closing."""
         known = self._sessions.get(place, NOTHING)
         return known if known.closing < closing else NOTHING
 
@@ -63,12 +64,12 @@ class CoveredStretches:
         events: Sequence[tuple[int, Event]],
         closing: int,
     ) -> None:
-        """Remember a session up to the closing at sequence `closing`. `events` are all after
+        """Remember a session up to the closing at sequence `closing`. `events` are all those after
         `before`."""
         if self._sessions.get(place, NOTHING).closing >= closing:
             return
         last = _end(events, closing)
-        # A stretch that says it ends later than its closing is read whole each time.
+        # A stretch that claims to end after its closing is read whole each time.
         if 0 < last <= closing:
             new = (_short(e.id) for at, e in events if isinstance(e, ContextItem) and at <= last)
             self._put(place, Covered(closing, last, before.ids.union(new)))
@@ -83,7 +84,7 @@ class CoveredStretches:
 
 
 def _end(events: Iterable[tuple[int, Event]], closing: int) -> int:
-    """Last sequence of the stretch that a closing ends, 0 where the closing is not there."""
+    """Last sequence of the stretch that a closing ends, 0 if the closing is not there."""
     for sequence, event in events:
         if sequence == closing and isinstance(event, SessionClosedEvent):
             return event.last_sequence or sequence

@@ -1,4 +1,4 @@
-"""What the summarizer derives, as functions over values: an item's summary, a session's summary."""
+"""What the summarizer derives, as pure functions: an item's summary, a session's summary."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def summary_of_item(
     summarizer: Summarizer,
     encoding: str,
 ) -> SummaryEvent | None:
-    """The summary of one item; None if it is short enough, or is a slice that was requested instead
-    of a summary. Untrusted items are not summarised here: the firewall shortens them.
+    """The summary of one item. None if the item is short enough, or is a slice that was requested
+    instead of a summary. Untrusted items are not summarised here: the firewall shortens them.
 
-    `text` is its whole text (fetched, where the item holds a BodyRef); `origin.item_id` is its id.
+    `text` is its whole text (fetched, if the item has a BodyRef); `origin.item_id` is its id.
     """
     if not is_long(item, text, rules, encoding):
         return None
@@ -42,8 +42,8 @@ def summary_of_item(
 
 
 def is_long(item: ContextItem, text: str, rules: SummaryRules, encoding: str) -> bool:
-    """Whether a trusted item with this text gets a summary; where the text lies apart and is not
-    at hand (empty), by its size, in which a token is at least a byte."""
+    """Whether a trusted item with this text gets a summary. If the text is stored separately and
+    not at hand (empty), its size decides: a token is at least one byte."""
     if item.reserved.slice_of:
         return False
     if item.body is not None and not text:
@@ -82,7 +82,7 @@ def summary_of_session(
 
 
 def _exceeds(text: str, limit: int, encoding: str) -> bool:
-    # A token is at least one byte, and none holds more than one word: most texts need no counting.
+    # A token is at least one byte and contains at most one word: most texts need no counting.
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) <= limit:
         return False

@@ -1,6 +1,6 @@
-"""Extractive summary: rank sentences by the recurring words and the specifics they hold, take the
-best that fit, and give them back in their order with gaps marked. No model, no randomness.
-"""
+"""Extractive summary: ranks sentences by the recurring words and the specific things that they
+contain, takes the best that fit, and returns them in their order with gaps marked. No model, no
+randomness."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from weft import tokens
 GAP = " […] "
 
 _HEAD, _TAIL = 150_000, 50_000
-"""Characters read of a longer text, from its two ends: bounds the work on any input."""
+"""How many characters of a longer text are read, from its two ends: this bounds the work for any
+input."""
 _MOST_SENTENCES = 2_000
 _LONGEST = 600
-"""Characters of one sentence; a longer run (a log line, minified code) is cut to it."""
+"""Longest sentence, in characters; a longer run (a log line, minified code) is cut."""
 
 _END = re.compile(r"[.!?。！？\n](?:(?<=\n)\s*|(?<!\n)[\"')\]]?\s+)")  # noqa: RUF001
-"""The last character of a sentence or line, and what parts it from the next."""
+"""The last character of a sentence or line, and what separates it from the next."""
 _WORD = re.compile(r"\w{3,}")
 _SPECIFIC = re.compile(r"\d|\b[A-Z][\w-]*[A-Z_]\w*|(?<![\w.])[\w.]++@[\w.]+|https?://|`[^`]+`")
-"""Numbers, identifiers, addresses: what a later step needs and cannot guess."""
+"""Numbers, identifiers, addresses: things that a later step needs and cannot guess."""
 _CAPITALS = re.compile(r"[A-Z][\w-]*[A-Z_]")
 _DIGIT = re.compile(r"\d")
-"""The only specific things in a text with none of `@`, a grave accent, `://` and `_CAPITALS`."""
+"""The only specific things in a text without `@`, a grave accent, `://` and `_CAPITALS`."""
 
 
 def sentences_within(text: str, limit: int, encoding: str) -> str:
-    """The best sentences of `text`, in order, at most `limit` tokens with the gap marks."""
+    """The best sentences of `text`, in order, at most `limit` tokens including the gap marks."""
     if limit <= 0:
         return ""
     sentences = split(text)
@@ -40,7 +41,7 @@ def sentences_within(text: str, limit: int, encoding: str) -> str:
     chosen: set[int] = set()
     left = limit - margin
     for index in ranked(sentences):
-        # Blanks part tokens, so that most sentences without room need no counting.
+        # Blanks separate tokens, so most sentences that do not fit need no counting.
         if sentences[index].count(" ") < left:
             cost = tokens.count(sentences[index], encoding)
             if cost <= left:
@@ -60,7 +61,7 @@ def _margin(encoding: str) -> int:
 
 
 def split(text: str) -> list[str]:
-    """Sentences and lines in order, repeated ones left out, the middle of a huge text too."""
+    """Sentences and lines in order, without repeated ones and without the middle of a huge text."""
     if len(text) > _HEAD + _TAIL:
         text = text[:_HEAD] + "\n" + text[-_TAIL:]
     seen: dict[str, None] = {}
@@ -82,7 +83,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def ranked(sentences: list[str]) -> list[int]:
-    """Indexes of the sentences, most telling first; ties in order of the text."""
+    """Indexes of the sentences, the most informative first; ties in order of the text."""
     words = [_words(sentence) for sentence in sentences]
     spread = Counter(chain.from_iterable(words))
     common = max(2, len(sentences) // 3)
@@ -103,23 +104,24 @@ def _words(sentence: str) -> set[str]:
 
 
 def _specifics(sentence: str) -> int:
-    """How many specific things a sentence names, four at most."""
+    """How many specific things a sentence names, at most four."""
     named = "@" in sentence or "`" in sentence or "://" in sentence
     pattern = _SPECIFIC if named or _CAPITALS.search(sentence) else _DIGIT
     return min(len(pattern.findall(sentence)), 4)
 
 
 def _centrality(bag: set[str], weights: Mapping[str, float]) -> float:
-    """By its recurring words, per root of length, so that long does not win by length."""
+    """By its recurring words, divided by the root of its length, so that long ones do not win by
+    length."""
     found = bag & weights.keys()
     if not found:
         return 0.0
-    # Summed in a fixed order: floats added in set order would differ from process to process.
+    # Summed in a fixed order: floats added in the order of a set would differ between processes.
     return sum(sorted([weights[word] for word in found])) / math.sqrt(len(bag) + 3)
 
 
 def _place(index: int, total: int) -> float:
-    """A text opens with its subject and closes with its outcome."""
+    """A text begins with its subject and ends with its outcome."""
     if index == 0:
         return 2.0
     if index == total - 1:

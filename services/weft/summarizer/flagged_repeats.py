@@ -1,4 +1,4 @@
-"""What an agent repeats of texts that the guards flagged: it goes into no summary that other
+"""Text that an agent repeats from texts that the guards flagged: it goes into no summary that other
 sessions may read."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PERSONS = frozenset({ItemKind.USER_TURN})
 
 
 def repeating(events: Iterable[tuple[int, Event]]) -> Callable[[ContextItem], bool]:
-    """Tells of an item whether it shares a run of words with a flagged one of these events."""
+    """Tells whether an item has a run of words in common with a flagged item among these events."""
     events = list(events)
     flagged = {
         event.origin.sequence

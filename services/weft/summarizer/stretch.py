@@ -1,9 +1,9 @@
-"""A stretch of a session: what was said between its last closing and this one, as a transcript
-that may stand in another session's header.
+"""A stretch of a session: what was said between its previous closing and this one, as a transcript
+that may appear in another session's header.
 
-So it holds no text of a tool result (only which tools ran and how it went), none of an item at or
-above the sensitivity floor, and none of an agent's that repeats what the guards flagged: leaving
-out keeps the summary usable, raising it would lose it.
+So it contains no text of a tool result (only which tools ran and with what outcome), no item at or
+above the sensitivity floor, and nothing of an agent's that repeats flagged text. Leaving these out
+keeps the summary usable; raising its level would make it unusable.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from weft_schemas.items import ContextItem, ItemKind, Sensitivity
 _Derived = TypeVar("_Derived", EnvelopeEvent, SummaryEvent)
 
 _LONGEST = 1_200
-"""Characters of one item in the transcript, where it has no summary."""
+"""Characters of one item in the transcript, if it has no summary."""
 
 _SPEAKER = {
     ItemKind.USER_TURN: "User",
     ItemKind.AGENT_MSG: "Agent",
     ItemKind.PLAN_STATE: "Plan",
 }
-"""Kinds whose words tell what happened. Policies, documents and facts live longer than a session
-and are kept elsewhere."""
+"""Kinds whose words tell what happened. Policies, documents and facts outlive a session and are
+kept elsewhere."""
 
 
 class Stretch(msgspec.Struct, frozen=True):
@@ -39,13 +39,13 @@ class Stretch(msgspec.Struct, frozen=True):
     sources: tuple[str, ...]
     """Ids of the items whose text is in the transcript."""
     sensitivity: Sensitivity
-    """The highest of the sources."""
+    """The highest level of the sources."""
     scope: str
     first_sequence: int
     last_sequence: int
     pending: tuple[str, ...]
-    """Ids of results that have no envelope and of long items that have no summary yet: wait for
-    them, if you can, so that the transcript does not depend on when it is made."""
+    """Ids of results without an envelope and of long items without a summary: wait for them if you
+    can, so that the transcript does not depend on when it is made."""
 
 
 def stretch_of(
@@ -62,11 +62,11 @@ def stretch_of(
 ) -> Stretch | None:
     """The stretch that the `session_closed` event at sequence `closing` ends.
 
-    `events` are the session's, in and out, with their sequences, in any order; later ones than
-    the closing count only where they derive from an item of the stretch. `is_long` tells which
-    trusted items get a summary, `is_tainted` which repeat what is flagged. `before` is what is
-    known of the session where the events do not begin at its start. None where nothing was
-    published since the closing before.
+    `events` are the session's, in and out, with their sequences, in any order; events after the
+    closing count only if they derive from an item of the stretch. `is_long` tells which trusted
+    items get a summary, `is_tainted` which ones repeat flagged text. `before` is what is known
+    about the session if the events do not begin at its start. None if nothing was published since
+    the previous closing.
     """
     ordered = sorted(events, key=lambda pair: pair[0])
     start, last = _bounds(ordered, closing, before.last + 1)
@@ -120,13 +120,13 @@ def _told(
     items: list[tuple[int, ContextItem]],
     summaries: dict[int, SummaryEvent],
 ) -> list[tuple[ContextItem, str]]:
-    """The items that say something, each with its line."""
+    """The items with something to say, each with its line."""
     lines = [(item, _line(item, summaries.get(sequence))) for sequence, item in items]
     return [(item, line) for item, line in lines if line]
 
 
 def _bounds(ordered: list[tuple[int, Event]], closing: int, start: int) -> tuple[int, int]:
-    """First and last sequence of the stretch; `start` where no closing comes before."""
+    """First and last sequence of the stretch; `start` if there is no earlier closing."""
     last = closing
     for sequence, event in ordered:
         if isinstance(event, SessionClosedEvent):
@@ -141,7 +141,7 @@ def _bounds(ordered: list[tuple[int, Event]], closing: int, start: int) -> tuple
 def _items(
     ordered: list[tuple[int, Event]], before: Covered, start: int, last: int
 ) -> list[tuple[int, ContextItem]]:
-    """The stretch's items; the first with an id is the one that counts."""
+    """The stretch's items; of equal ids the first counts."""
     first: dict[str, tuple[int, ContextItem]] = {}
     for sequence, event in ordered:
         if isinstance(event, ContextItem):
@@ -186,7 +186,7 @@ def _tools(
 
 
 def _scope(session: str, items: list[ContextItem]) -> str:
-    """The one scope that the items name. With several, what was said for one would reach another,
-    so it stays with the session."""
+    """The one scope that the items name. If they name several, it stays with the session: otherwise
+    text for one scope would reach another."""
     named = {item.reserved.scope for item in items if item.reserved.scope}
     return named.pop() if len(named) == 1 else f"session:{session}"

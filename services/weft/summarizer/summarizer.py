@@ -1,6 +1,5 @@
-"""Summarizer: a long text in, one of at most so many tokens out. The default picks sentences and
-is the same on every machine; a model's answer is not, which is why every summary is an event.
-"""
+"""Summarizer: turns a long text into one of at most so many tokens. The default picks sentences and
+gives the same result on every machine; a model does not, which is why every summary is an event."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from weft.summarizer import extract
 from weft_schemas.errors import ConfigurationError
 
 _MOST_INPUT_TOKENS = 24_000
-"""Of a text handed to a model: leaves room in the smallest windows still in use (32,768)."""
+"""Longest text for a model, in tokens: fits the smallest context windows still in use (32,768)."""
 
 _INSTRUCTION = (
     "Summarise the text between the marks in at most {limit} tokens. Keep names, identifiers, "
@@ -22,7 +21,7 @@ _INSTRUCTION = (
 
 
 class Summarizer(Protocol):
-    """What stands behind every `SummaryEvent`."""
+    """The maker of a `SummaryEvent`."""
 
     @property
     def name(self) -> str:
@@ -33,7 +32,7 @@ class Summarizer(Protocol):
 
 
 class ExtractiveSummarizer:
-    """The sentences that say most, unchanged, in their order."""
+    """The most informative sentences, unchanged, in their order."""
 
     name = "extractive"
 
@@ -42,7 +41,7 @@ class ExtractiveSummarizer:
 
 
 class OpenAICompatibleSummarizer:
-    """A model's summary. Raises `Unavailable` where the endpoint does not answer now."""
+    """A model's summary. Raises `Unavailable` if the endpoint does not answer now."""
 
     def __init__(self, model: Completion) -> None:
         self._model = model
@@ -59,7 +58,7 @@ class OpenAICompatibleSummarizer:
 
 
 def configured(url: str = "", model: str = "", key: str = "") -> Summarizer:
-    """The model at `url` where one is set, else the extractive default.
+    """The model at `url` if there is one, otherwise the extractive default.
 
     Raises `ConfigurationError` for a `url` without a `model`.
     """

@@ -1,4 +1,4 @@
-"""The summarizer as a worker: long trusted items and closed sessions get their summary."""
+"""The summarizer as a worker: summarises long trusted items and closed sessions."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from weft_schemas.items import ContextItem
 from weft_schemas.policy import FirewallRules
 
 PATIENT_ATTEMPTS = 4
-"""How often a closed session waits for envelopes and summaries that are not there yet, some 3 s in
+"""How often a closed session waits for envelopes and summaries that do not exist yet, about 3 s in
 all; then it is summarised without them."""
 
 READ_AT_ONCE = 4
-"""Closed sessions that one process reads at a time. All that it holds at once would be more than
-its connection takes, and the server would cut it off."""
+"""How many closed sessions one process reads at a time. Together they could exceed what its
+connection may take, and the server would cut it off."""
 
 
 async def service(process: Process) -> None:
-    """Run until the process stops."""
-    tokens.counter(process.settings.encoding)  # loaded here, not by the first event
+    """Run until the process is stopped."""
+    tokens.counter(process.settings.encoding)  # loaded here, not with the first event
     await run(process, summarizer(process.settings, EventLog(process.connection)))
 
 
@@ -48,7 +48,7 @@ def summarizer(settings: Settings, log: EventLog) -> Deriver:
     of_item = partial(_of_item, model=model, encoding=settings.encoding)
 
     async def asked(source: Source) -> SummaryEvent | None:
-        # It waits for a network, so it needs a thread and no subprocess.
+        # It waits for a network, so it needs a thread but no subprocess.
         return await asyncio.to_thread(of_item, source)
 
     is_remote = settings.summary_url is not None
@@ -77,7 +77,7 @@ class _Sessions:
         self._memory = CoveredStretches()
 
     async def summary(self, source: Source, context: WorkContext) -> SummaryEvent | None:
-        """Raises `Unavailable` while it waits for what is derived of the session's items."""
+        """Raises `Unavailable` while it waits for events derived from the session's items."""
         async with self._reading:
             stretch = await self._stretch(source, context)
         if stretch is None:
@@ -99,7 +99,7 @@ class _Sessions:
         if before.reaches_into(events, closing):
             before, events = NOTHING, await self._events(place, 0)
         policy = source.policy
-        # In a thread: it counts the tokens of what has no summary yet.
+        # In a thread: it counts the tokens of items that have no summary yet.
         shown = await asyncio.to_thread(_shown, events, policy.firewall)
         stretch = await asyncio.to_thread(
             stretch_of,
@@ -117,18 +117,18 @@ class _Sessions:
         return stretch
 
     async def _events(self, place: tuple[str, str], after: int) -> list[tuple[int, Event]]:
-        """The session's, with their sequences, after one of them."""
+        """The session's events with their sequences, after one of them."""
         events: list[tuple[int, Event]] = []
         async for one in self._log.session(*place, after=after):
             try:
                 events.append((one.sequence, one.event()))
             except InvalidInput:
-                continue  # parked by who reports it
+                continue  # parked by the worker that reports it
         return events
 
 
 def _shown(events: list[tuple[int, Event]], rules: FirewallRules) -> list[tuple[int, Event]]:
-    """The events with every item as it may be shown."""
+    """The events, with every item as it may be shown."""
     return [
         (at, masked_item(event, rules) if isinstance(event, ContextItem) else event)
         for at, event in events

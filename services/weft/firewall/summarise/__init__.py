@@ -47,7 +47,7 @@ def summarise(text: str, detected: Detected, budget: Budget, keep: Sequence[Path
 
 
 def _under_preface(detected: Detected, budget: Budget, keep: Sequence[Path]) -> str:
-    """JSON, with the words above it."""
+    """JSON, together with the words above it."""
     if not detected.preface:
         return summarise_json(detected.value, budget, keep, detected.complete)
     preface = shorten(detected.preface, 2 * budget.limit // 3)

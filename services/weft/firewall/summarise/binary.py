@@ -1,4 +1,4 @@
-"""Bytes that are no text: what they are and how many; never the bytes."""
+"""Describes bytes that are not text: their type and their number, never the bytes themselves."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _MAGIC = (
     (b"\x00asm", "application/wasm"),
     (b"RIFF", "application/x-riff"),
 )
-"""First bytes of common formats, as their specifications give them."""
+"""First bytes of common formats, from their specifications."""
 _SAMPLE = 8_192
 _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 _SHARE = 0.1
-"""Share of control codes from which bytes are no text."""
+"""From this share of control codes on, bytes are not text."""
 
 
 def binary_type(data: bytes) -> str | None:
-    """The MIME type of bytes that are no text; None for text. An image in text form (a data URL)
+    """The MIME type of bytes that are not text; None for text. An image in text form (a data URL)
     is text."""
     for magic, mime in _MAGIC:
         if data.startswith(magic) and not _is_text(data[:256]):
@@ -42,7 +42,7 @@ def binary_type(data: bytes) -> str | None:
 
 
 def _is_text(sample: bytes) -> bool:
-    """Valid UTF-8 (a character cut at the end aside) with few control codes."""
+    """Valid UTF-8 (except for a character that is cut off at the end) with few control codes."""
     try:
         sample[: max(len(sample) - 4, 0)].decode()
     except UnicodeDecodeError:

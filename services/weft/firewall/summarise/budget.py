@@ -1,5 +1,5 @@
-"""Choosing what a summary can hold: pieces in order of worth until the tokens are spent, shown in
-the order in which they stood, with what lies between them counted."""
+"""Chooses what a summary can hold: the most valuable pieces until the tokens are used up, shown in
+their original order, with a count of what was left out between them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import msgspec
 from weft import tokens
 
 _MARGIN = 2
-"""Tokens kept back for the joins between pieces."""
+"""Tokens reserved for the joins between pieces."""
 _ROOM = 0.4
-"""Share of the limit that must be left for a piece to be cut rather than left out."""
+"""If less than this share of the limit is left, a piece is left out rather than cut."""
 _MISSES = 12
-"""Pieces in a row that do not fit before the rest is given up."""
+"""After this many pieces in a row that do not fit, the rest is given up."""
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -24,23 +24,23 @@ class Piece(msgspec.Struct, frozen=True):
     order: float
     """Its position in the summary."""
     worth: float
-    """Higher is taken first; equal worth in order."""
+    """Pieces with a higher value are taken first; equal ones in order."""
     text: str
     units: int = 1
-    """Lines, rows or sentences of the source that it shows, from `order` on; 0 for what is only
-    said about it."""
+    """How many lines, rows or sentences of the source it shows, from `order` on; 0 if it only says
+    something about them."""
 
 
 class Budget(msgspec.Struct, frozen=True):
-    """Tokens, in an encoding."""
+    """Tokens, counted in an encoding."""
 
     limit: int
     encoding: str
 
     @property
     def most(self) -> int:
-        """Of pieces whose worth falls with their order, more than these are never looked at: each
-        takes two tokens, and after `_MISSES` without room the rest is given up."""
+        """If the pieces' value falls with their order, no more than this many are ever examined:
+        each takes two tokens, and after `_MISSES` that do not fit the rest is given up."""
         return _MISSES * (self.limit // 2 + 1)
 
     def count(self, text: str) -> int:
@@ -50,7 +50,7 @@ class Budget(msgspec.Struct, frozen=True):
         return self.count(text) <= self.limit
 
     def cut(self, text: str) -> str:
-        """`text` itself if it fits, else its longest prefix that does."""
+        """`text` itself if it fits, otherwise its longest prefix that fits."""
         return tokens.truncate(text, self.limit, self.encoding)
 
 
@@ -61,11 +61,11 @@ def compose(
     total: int = 0,
     later: Callable[[], list[Piece]] | None = None,
 ) -> str:
-    """The most valuable pieces that fit, each on a separate line.
+    """The most valuable pieces that fit, each on a line of its own.
 
-    With a `unit`, such as `lines`, `order` counts these from 0, the source has `total` of them, and
-    a mark says how many are missing wherever some are. `later` gives pieces of less worth than all
-    others: they are made only where there is room after these.
+    With a `unit`, such as `lines`, `order` counts these from 0 and the source has `total` of them;
+    a mark then says how many are missing at each gap. `later` returns pieces that are less valuable
+    than all others: it is called only if there is room after these.
     """
     standing = sorted(pieces, key=_ORDER)
     mark = budget.count(_mark(total, unit)) + 1 if unit else 0
@@ -84,19 +84,19 @@ def compose(
 def _chosen(
     standing: list[Piece], budget: Budget, unit: str, total: int, mark: int
 ) -> tuple[dict[int, str], bool]:
-    """The text of each piece that is shown, by its place, the worthiest first; and whether the rest
-    was given up for want of room."""
+    """The text of each piece that is shown, by position, the most valuable first; and whether the
+    rest was given up for lack of room."""
     worth = [piece.worth for piece in standing]
     chosen: dict[int, str] = {}
     left = budget.limit - _MARGIN - mark
     misses = 0
-    # Python sorts stably, in reverse too: equal worth stays in order.
+    # Python's sort is stable, in reverse too: pieces of equal value stay in order.
     for index in sorted(range(len(standing)), key=worth.__getitem__, reverse=True):
         piece, text = standing[index], standing[index].text
-        # A text that is far too long is not counted.
+        # The tokens of a text that is far too long are not counted.
         cost = budget.count(text) + 1 if len(text) <= _CHARS * max(left, 1) else left + 1
         if unit and piece.units:
-            # It parts one gap in two, or fills one up.
+            # It either splits one gap in two or fills one.
             cost += mark * (1 - _beside(standing, chosen, index, total))
         if cost > left and left > budget.limit * _ROOM:
             text = _shortened(text, left - mark, budget)
@@ -116,7 +116,7 @@ _ORDER = attrgetter("order")
 
 
 def _fill(standing: list[Piece], chosen: dict[int, str], mark: int, budget: Budget) -> None:
-    """Show single pieces between two that are shown where a mark would cost as much."""
+    """Show a single piece between two that are shown if a mark would cost as much."""
     for index in range(1, len(standing) - 1):
         piece = standing[index]
         if index in chosen or index - 1 not in chosen or index + 1 not in chosen:
@@ -126,7 +126,7 @@ def _fill(standing: list[Piece], chosen: dict[int, str], mark: int, budget: Budg
 
 
 _CHARS = 16
-"""Characters above which a token is rare."""
+"""A token is rarely longer than this many characters."""
 
 
 def _shortened(text: str, limit: int, budget: Budget) -> str:
@@ -136,7 +136,7 @@ def _shortened(text: str, limit: int, budget: Budget) -> str:
 
 
 _MARK = 8
-"""Tokens of the mark behind a piece that is cut."""
+"""Tokens of the mark after a piece that is cut."""
 
 
 def _mark(count: int, unit: str) -> str:
@@ -144,7 +144,7 @@ def _mark(count: int, unit: str) -> str:
 
 
 def _beside(standing: list[Piece], chosen: dict[int, str], index: int, total: int) -> int:
-    """How many ends of a piece touch shown text, or an end of the source."""
+    """How many ends of a piece touch shown text or an end of the source."""
     piece = standing[index]
     end = piece.order + piece.units
     before = index > 0 and index - 1 in chosen and _end(standing[index - 1]) == piece.order
@@ -173,13 +173,13 @@ def _joined(standing: list[Piece], chosen: dict[int, str], unit: str, total: int
 
 
 def cut_line(line: str, limit: int) -> str:
-    """A line as it stands, its indentation too, or its start and how much is missing."""
+    """A line as it is, with its indentation; or its start and how much is missing."""
     line = line.rstrip()
     return line if len(line) <= limit else f"{line[:limit]}…(+{len(line) - limit} chars)"
 
 
 def line_cap(lines: int, budget: Budget, base: int) -> int:
-    """Characters of a line that are shown: more than `base` where there are few lines."""
+    """How many characters of a line are shown: more than `base` if there are few lines."""
     return max(base, 4 * budget.limit // max(1, lines))
 
 

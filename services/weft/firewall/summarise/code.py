@@ -1,5 +1,5 @@
-"""Source code as an outline: every definition, and the passages of long ones, with the lines they
-span, so that a slice can be asked for by number."""
+"""Source code as an outline: every definition, and the passages of long ones, with their line
+numbers, so that a reader can request a slice by number."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from weft.firewall.summarise.prose import MAX_TELLING, telling
 _LINE = 140
 """Characters of a line that are shown."""
 _OWN, _OWN_LINE = 8, 200
-"""Lines of a tool's own words that are shown, and characters of each."""
+"""How many lines of the tool's own words are shown, and how many characters of each."""
 _MAX_LINES = 20_000
 _FILLING_LINE = 90
 _FILLING = 2_000
-"""Lines among which those are chosen that are no definitions."""
+"""How many lines that are not definitions are chosen."""
 DEFINITION = re.compile(
     r"(?P<indent>\s{0,16})(?:(?:export|default|public|private|protected|internal|static|final"
     r"|abstract|async|pub(?:\([a-z]+\))?|unsafe|extern|virtual|override|inline|const|open|sealed"
@@ -42,15 +42,15 @@ let var val in is as and or not print echo call
 _NO_FUNCTION = frozenset(_STATEMENT.split())
 """Words that begin a statement, which may look like the head of a C function."""
 _COMMENTED = 10
-"""Lines that a comment at the head of a passage is worth."""
+"""A comment at the head of a passage is worth this many lines."""
 _BRACKETS = frozenset("{}[]();, \t")
 _COMMENT = re.compile(r"\s*(?:#|//|/?\*|--|\"\"\"|;)")
 _INTRODUCES = re.compile(r"\s*(?:#(?!include|define|if|endif|else|pragma)|//|/?\*|--|@\w)")
-"""A comment or a decorator: above a definition it belongs to it."""
+"""A comment or a decorator; right above a definition it belongs to it."""
 _LONG = 30
-"""Lines of a definition from which its passages are told as well."""
+"""Passages of definitions with at least this many lines are listed too."""
 _MOST_TELLING = 30 + MAX_TELLING + 2.0
-"""More than the worth of any line that is no definition."""
+"""Worth more than any line that is not a definition."""
 _IMPORT = re.compile(r"\s{0,8}(?:import\b|from \S+ import|#include|use |using |require\b|package )")
 
 
@@ -59,16 +59,16 @@ class Definition(msgspec.Struct):
 
     name: str
     first: int
-    """Number of its first line, as the text itself numbers its lines, else from 1: of the comments
-    and decorators right above it, where there are any."""
+    """Number of its first line, as the text itself numbers its lines, otherwise from 1. Comments
+    and decorators right above it are part of it."""
     last: int
-    """Its last line that says something, before the next definition that stands no deeper."""
+    """Its last line with content, before the next definition at the same or an outer level."""
     line: str
     indent: int
     at: int
     """Index of its line among the numbered ones."""
     end: int
-    """Index after its last one."""
+    """Index of the line after its last one."""
 
 
 def summarise_code(text: str, budget: Budget) -> str:
@@ -116,14 +116,14 @@ def _own_words(lines: list[str], numbered: list[tuple[int, str]]) -> list[Piece]
 
 
 def _body(item: Definition) -> str:
-    """The mark of what follows in the lines that are named."""
+    """The mark for whatever follows the listed lines."""
     return " …" if item.last > item.first else ""
 
 
 def _telling_lines(
     numbered: list[tuple[int, str]], found: list[Definition]
 ) -> list[tuple[float, int, str]]:
-    """Worth, number and text of lines that are no definitions, the ones that name much first and
+    """Value, number and text of lines that are not definitions: those that name much first, and
     spread over the whole text."""
     defined = {item.at for item in found}
     lines = [
@@ -142,22 +142,22 @@ def _line_worth(line: str) -> float:
 
 
 def _spread(index: int) -> float:
-    """A number in 0..1 by which the first of many lines taken lie far from each other: the bits of
-    `index` reversed."""
+    """A number in 0..1 such that any first few lines lie far from each other: the bits of `index`
+    reversed."""
     return 1.0 - int(f"{index & 0xFFF:012b}"[::-1], 2) / 4096
 
 
 @lru_cache(maxsize=1)
 def outlined(text: str) -> tuple[list[str], list[tuple[int, str]], list[Definition]]:
-    """Lines, numbered lines and definitions; kept for the next step with the same text."""
+    """Lines, numbered lines and definitions; cached for the next step with the same text."""
     lines = text.splitlines()[:_MAX_LINES]
     numbered = numbered_lines(lines)
     return lines, numbered, outline(numbered)
 
 
 def numbered_lines(lines: list[str]) -> list[tuple[int, str]]:
-    """Lines with their numbers: the ones that a tool wrote before them, else from 1. Where a tool
-    numbered the lines, those without a number are its own words and are left out."""
+    """Lines with their numbers: those that a tool wrote before them, otherwise from 1. If a tool
+    numbered the lines, lines without a number are the tool's own words and are left out."""
     sample = [line for line in lines[:40] if line.strip()]
     if len(sample) < 4 or sum(1 for x in sample if NUMBERED.match(x)) <= 0.7 * len(sample):
         return list(enumerate(lines, 1))
@@ -177,9 +177,9 @@ def outline(numbered: list[tuple[int, str]]) -> list[Definition]:
 
 
 def passages(numbered: list[tuple[int, str]], found: list[Definition]) -> list[Definition]:
-    """What blank lines part in the bodies of long definitions, or in a text without definitions;
-    first those that are long or begin with a comment, which says what comes. A passage is named by
-    its first line."""
+    """The passages between blank lines in the bodies of long definitions, or in a text without
+    definitions. Long ones, and those that begin with a comment, which says what follows, come
+    first. A passage is named by its first line."""
     told = {item.at for item in found}
     bodies = [(item.at + 1, item.end) for item in found if item.end - item.at > _LONG]
     if not found:
@@ -194,8 +194,8 @@ def _weight(part: Definition) -> int:
 
 
 def _passages(numbered: list[tuple[int, str]], start: int, end: int) -> list[Definition]:
-    """What blank lines part at the outermost level of a body; deeper passages belong to the one
-    before them."""
+    """The passages between blank lines at the outermost level of a body; deeper ones belong to the
+    passage before them."""
     filled = [at for at in range(start, end) if not _BRACKETS.issuperset(numbered[at][1])]
     indent = _indent(numbered[filled[0]][1]) if filled else 0
     begins = [
@@ -235,7 +235,7 @@ def _definition(line: str, at: int, number: int) -> Definition | None:
 
 
 def _close(found: list[Definition], numbered: list[tuple[int, str]]) -> None:
-    """Give each its first and its last line."""
+    """Set the first and the last line of each."""
     ends = [len(numbered)] * len(found)
     open_ones: list[int] = []
     for index, item in enumerate(found):
@@ -252,7 +252,8 @@ def _close(found: list[Definition], numbered: list[tuple[int, str]]) -> None:
 
 
 def _said(numbered: list[tuple[int, str]], at: int, end: int) -> int:
-    """Index of the last line before `end`, without blank ones and what introduces the next."""
+    """Index of the last line before `end`, without blank lines and without whatever introduces the
+    next definition."""
     last = end - 1
     while last > at and end < len(numbered) and _INTRODUCES.match(numbered[last][1][:100]):
         last -= 1

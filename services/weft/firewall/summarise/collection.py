@@ -1,5 +1,5 @@
-"""The records of a JSON value: where many things of a kind stand beside each other, what all of
-them share, in which order they are worth showing, and how one is cut so that it stays a record."""
+"""The records of a JSON value that holds many similar things: what all of them have in common, in
+which order they are worth showing, and how to cut one so that it stays a record."""
 
 from __future__ import annotations
 
@@ -15,63 +15,64 @@ from weft.firewall.leaves import written as path_written
 MORE = "…"
 """The key, or the start of the string, that marks an omission."""
 _FEW = 3
-"""Objects, or lists of objects, from which a list is a collection."""
+"""A list of at least this many objects, or lists of objects, is a collection."""
 _MANY = 12
-"""Elements of another kind from which a list is one, and keys of an object that is a mapping."""
+"""A list of at least this many other elements is a collection, and so is an object with this many
+keys that is a mapping."""
 _OUTLIERS = 6
-"""Records shown because they differ from the others."""
+"""How many records are shown because they differ from the others."""
 _NAMING = 1.0
-"""How well the values of a field must name their records to be told for those that are not shown;
+"""How well the values of a field must name their records to be listed for those that are not shown;
 the extremes of such a field say nothing."""
 _LOOK = 20
-"""Records that decide the worth of fields."""
+"""How many records decide the value of fields."""
 _NESTED = -0.6
-"""Worth of an object or list beside single values."""
+"""Value of an object or list, compared with single values."""
 _DIFFERING_FIELDS = 4
-"""Fields that an outlier record shows, in addition to those in which it differs."""
+"""How many fields an outlier record shows, in addition to those in which it differs."""
 _KEYS, _KEYS_OF = 24, 4
-"""Keys of a nested object that are shown, and that many for each element of a list."""
+"""How many keys of a nested object are shown, and how many of each element of a list."""
 _MISSES = 5
-"""Fields for which there is no room before the rest is given up."""
+"""After this many fields that do not fit, the rest is given up."""
 _NAME = 90
 """Characters of a key that are shown."""
 _NAMES = 12
-"""Names of left-out keys that are listed."""
+"""How many names of left-out keys are listed."""
 _NAMES_ROOM = 240
-"""Characters of them: long ones must not take what values need."""
+"""Characters of these names: long ones must not take the room that values need."""
 
 
 class Cut(msgspec.Struct, frozen=True):
     """How much of a record is shown."""
 
     text: int
-    """Characters of a string."""
+    """Characters of each string."""
     elements: int
-    """Of a list in it."""
+    """Elements of each list."""
     fields: int | None = None
-    """Of each record, the worthiest; all if None."""
+    """Fields of each record, the most valuable ones; all if None."""
 
 
 class Collection(msgspec.Struct):
-    """Elements of a list, or values of an object that maps names to things of a kind."""
+    """Elements of a list, or values of an object that maps names to similar things."""
 
     path: Path
     steps: list[Step]
     values: list[object]
     columns: list[Column]
     fields: list[str]
-    """Keys of its records, the worthiest first."""
+    """Keys of its records, the most valuable first."""
     outliers: list[int]
-    """Indices of records that differ from the others; these are shown with all fields."""
+    """Indices of records that differ from the others; these are shown with all their fields."""
     differing: frozenset[str]
-    """Keys under which they differ."""
+    """Keys in which they differ."""
     kept: str | None
     """A field that a rule keeps exact."""
 
     @property
     def order(self) -> Iterator[int]:
-        """All indices, the first to be shown first: the first, those that differ, the second, the
-        last, and then on from the start."""
+        """All indices in the order in which they are shown: the first record, those that differ,
+        the second, the last, and then the others from the start."""
         size = len(self.values)
         seen: set[int] = set()
         for index in (0, *self.outliers, 1, size - 1, *range(2, size)):
@@ -128,7 +129,7 @@ def _collection(
 
 
 def _records(values: list[object]) -> list[object] | None:
-    """The objects of a collection, or of the lists in it; scalars under the name of nothing."""
+    """The objects of a collection, or of the lists in it; scalars under an empty name."""
     if any(isinstance(held, dict) for held in values):
         return values
     if any(isinstance(held, list) for held in values):
@@ -139,7 +140,7 @@ def _records(values: list[object]) -> list[object] | None:
 def _fields(
     path: Path, records: list[object], told: list[Column], keep: Sequence[Path]
 ) -> tuple[list[str], str | None]:
-    """Keys of records, the worthiest first, and the first of those that a rule keeps."""
+    """Keys of records, the most valuable first; before them those that a rule keeps."""
     worth: dict[str, float] = {}
     for record in records[:_LOOK]:
         for key, held in record.items() if isinstance(record, dict) else ():
@@ -165,7 +166,7 @@ def _reaches(path: Path, pattern: Path) -> bool:
 
 
 def head(collection: Collection, cut: Cut, fits: Callable[[str], bool]) -> str:
-    """One line about all of a collection: how many, its fields' values with their counts and
+    """One line about the whole collection: its size, the values of its fields with their counts and
     extremes, and which fields its records show. `fits` says whether a line may be that long."""
     size = len(collection.values)
     names = listed([plain_key(name) for name in _names(collection)])
@@ -267,8 +268,8 @@ def scalar(value: object, path: Path, cut: Cut, is_kept: Callable[[Path], bool])
 
 
 def gap(collection: Collection, start: int, end: int, named: Sequence[str] = ()) -> str:
-    """What stands for elements `start` to `end` (exclusive) that are not shown; `named` tells the
-    first of them by `naming`."""
+    """The text that replaces elements `start` to `end` (exclusive); `named` lists the first of them
+    by the field `naming`."""
     size = len(collection.values)
     if isinstance(collection.steps[start], str):
         where = f"{MORE}{end - start} of {size} more keys"
@@ -281,7 +282,7 @@ def gap(collection: Collection, start: int, end: int, named: Sequence[str] = ())
 
 
 def naming(collection: Collection) -> str | None:
-    """The field that tells the elements apart; None where there is none."""
+    """The field that distinguishes the elements; None if there is none."""
     if isinstance(collection.steps[0], str):
         return "such as"
     if collection.kept is not None:
@@ -293,7 +294,7 @@ def naming(collection: Collection) -> str | None:
 
 
 def name_of(collection: Collection, index: int) -> str:
-    """What element `index` is called in that field."""
+    """The name of element `index` in that field."""
     step = collection.steps[index]
     if isinstance(step, str):
         return plain_key(step)
@@ -316,7 +317,7 @@ def plain_key(key: str) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """As many names as there is room for, and how many more there are."""
+    """As many names as fit, and how many more there are."""
     shown: list[str] = []
     room = _NAMES_ROOM
     for name in names[:_NAMES]:

@@ -1,5 +1,5 @@
-"""A diff as its files with their added and removed lines counted, its hunks, and the changed lines
-that fit."""
+"""A diff as its files with counts of added and removed lines, its hunks, and as many changed lines
+as fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
 _LINE = 160
 """Characters of a line that are shown."""
 _TOGETHER = 8
-"""First lines of a hunk that are shown together."""
+"""How many first lines of a hunk are shown together."""
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _FILE = re.compile(r"(?:diff --git a/(.+) b/.+|\+\+\+ (?:b/)?([^\t]+).*|Index: (.+))\Z")
 
@@ -58,7 +58,8 @@ def summarise_diff(text: str, budget: Budget) -> str:
 
 
 def _add(pieces: list[Piece], number: int, line: str, hunk: int) -> None:
-    """A line: the first ones of a hunk together, since a change says little without its place."""
+    """A line; the first lines of a hunk stay together, since a change means little without its
+    place."""
     shown = cut_line(line, _LINE)
     inside = number - hunk if hunk >= 0 else -1
     if inside == 0:

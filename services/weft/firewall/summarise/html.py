@@ -1,4 +1,4 @@
-"""HTML as title, headings and main text; scripts, styles and navigation left out."""
+"""HTML as title, headings and main text, without scripts, styles and navigation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _TOLD = "# page without scripts, styles and navigation:"
 
 def summarise_html(text: str, budget: Budget) -> str:
     seen = readable(text)
-    # A page that is all script says nothing to a reader: then the source is all there is.
+    # A page that consists of scripts says nothing to a reader; its source is all there is.
     if len(seen) * 50 < len(text) and len(seen) < 2 * budget.limit:
         return summarise_markdown(f"{_TOLD} almost nothing; its source\n\n{seen}\n{text}", budget)
     return summarise_markdown(f"{_TOLD} its text\n\n{seen}", budget)

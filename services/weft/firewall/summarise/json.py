@@ -1,6 +1,6 @@
-"""JSON to shorter JSON. Around the records: totals, pages, errors and what else is said once. Of
-the records: their number, what all of them share, and some whole; what is left out is told where it
-stood, with the path under which it can be asked for."""
+"""Shortens JSON to JSON. Around the records it keeps totals, pages, errors and whatever else is
+said once. For the records it gives their number, what all of them have in common, and some of them
+whole. A mark stands in place of whatever is left out, with the path by which to request it."""
 
 from __future__ import annotations
 
@@ -30,23 +30,22 @@ from weft.firewall.summarise.collection import (
 _WHOLE = (Cut(3_000, 100), Cut(800, 40), Cut(300, 20), Cut(90, 8))
 _FIELDS = (8, 5, 4, 3, 2, 1)
 CUTS = (*_WHOLE, *(Cut(90, 4, fields) for fields in _FIELDS))
-"""From all of a record to one field of it: the first with which enough records fit is taken."""
+"""From all of a record to one field of it: the first one with which enough records fit is used."""
 _ENOUGH = 2
-"""Records that show how they look."""
+"""How many records show what a record looks like."""
 _OUTLIERS = 3
-"""Records that differ, of each collection, for which there must be room."""
+"""How many records that differ must fit, for each collection."""
 _KEPT = 12
-"""Records with a field that a rule keeps."""
+"""How many records with a field that a rule keeps."""
 _HEAD = 0.3
-"""Share of the tokens that may go to what is said about one of the collections, all of them
-together."""
+"""Share of the tokens for statements about the collections, all of them together."""
 _RECORDS, _DIFFERING = 0.6, 0.85
-"""Share that records may take where not all of them fit, and where some differ from the others;
-the rest names those that are not shown."""
+"""Share of the tokens for records, if not all of them fit and some differ from the others; the rest
+names those that are not shown."""
 _LEAF = 10
-"""About what a value costs with its key, in tokens."""
+"""About how many tokens a value with its key costs."""
 _NAME = 6
-"""About what a name costs."""
+"""About how many tokens a name costs."""
 _CUT_OFF = "the text was cut off; this is what could be read of it"
 _ENVELOPE_KEY = re.compile(
     r"(?:^|_|[a-z](?=[A-Z]))(?:total|count|next|cursor|has_?more|more|page|pages|offset|limit"
@@ -59,9 +58,9 @@ _ENVELOPE_KEY = re.compile(
 def summarise_json(
     root: object, budget: Budget, keep: Sequence[Path] = (), complete: bool = True
 ) -> str:
-    """Valid JSON of at most `budget.limit` tokens, empty where not even `{}` fits. Values under
-    `keep` come before all others and stay exact. `complete` is false for the readable part of a
-    text that was cut off."""
+    """Valid JSON of at most `budget.limit` tokens; empty if not even `{}` fits. Values under `keep`
+    come before all others and stay exact. `complete` is false for the readable part of a text that
+    was cut off."""
     if not isinstance(root, dict | list):
         return ""
     plan = _plan(root, budget, keep, complete)
@@ -69,8 +68,8 @@ def summarise_json(
 
 
 def _fitted(plan: _Plan, budget: Budget) -> str:
-    """With the most generous cut by which what is wanted first fits: everything, or some records
-    and the names of others."""
+    """Uses the most generous cut with which the wanted parts fit: everything, or some records and
+    the names of others."""
     differ = any(place.outliers for place in plan.places.values())
     share = (_DIFFERING if differ else _RECORDS) if plan.has_names else 1.0
     room = int(budget.limit * share)
@@ -90,7 +89,7 @@ def _fitted(plan: _Plan, budget: Budget) -> str:
 
 
 def matches(path: Path, pattern: Path) -> bool:
-    """Whether `path` is at or under `pattern`, where `*` matches any step."""
+    """Whether `path` is at or under `pattern`, in which `*` matches any step."""
     return len(path) >= len(pattern) and all(
         want in ("*", step) for step, want in zip(path, pattern, strict=False)
     )
@@ -100,7 +99,7 @@ Unit = Path | tuple[Path, int]
 
 
 class _Plan(msgspec.Struct):
-    """The pieces of a value that can be shown, in order of worth."""
+    """The pieces of a value that can be shown, the most valuable first."""
 
     root: object
     places: dict[Path, Collection]
@@ -109,13 +108,13 @@ class _Plan(msgspec.Struct):
     units: list[tuple[Path, int | None]]
     """Single values and records; the index is that of the record."""
     first: int
-    """Units that are wanted before any other: what is said once, and a few records of each
+    """How many units are wanted before any other: what is said once, and a few records of each
     collection."""
     is_kept: Callable[[Path], bool]
     has_names: bool
     """Whether records that are not shown can be named."""
     complete: bool
-    """Whether this is all of what the tool said."""
+    """Whether this is everything that the tool returned."""
     heads: dict[tuple[Path, int | None], str] = {}
 
 
@@ -133,7 +132,7 @@ def _plan(root: object, budget: Budget, keep: Sequence[Path], complete: bool) ->
 
     leaves = sorted(islice(_frame(root, (), places), MAX_LEAVES), key=worth)
     frame = [path for path, _ in leaves]
-    # Nothing that holds more values than tokens can fit.
+    # Nothing with more values than there are tokens can fit.
     room = budget.limit if not places else budget.limit // (2 * _LEAF)
     early, late = frame[:room], frame[room : budget.limit]
     orders = [zip(repeat(path), place.order) for path, place in places.items()]
@@ -152,7 +151,7 @@ def _plan(root: object, budget: Budget, keep: Sequence[Path], complete: bool) ->
 def _frame(
     value: object, path: Path, places: dict[Path, Collection]
 ) -> Iterator[tuple[Path, object]]:
-    """Values outside all collections; empty objects and lists too."""
+    """Values outside all collections, including empty objects and lists."""
     if path in places:
         return
     if isinstance(value, dict | list) and value and len(path) < MAX_DEPTH:
@@ -169,12 +168,13 @@ def _needed_of(place: Collection) -> int:
 
 
 def _enough_fits(plan: _Plan, cut: Cut, budget: Budget) -> bool:
-    """Whether the first records of each collection have about room, looking at a few of them."""
+    """Whether the first records of each collection are likely to fit, judged by a few of them."""
     cost = 0
     for place in plan.places.values():
         for index, _ in zip(place.order, range(_needed_of(place)), strict=False):
             text = _encoded(record(place, index, cut, plan.is_kept))
-            # A token is rarely longer than 16 characters: what is far too long is not counted.
+            # A token is rarely longer than 16 characters: the tokens of what is far too long are
+            # not counted.
             cost += budget.count(text) if len(text) <= 16 * budget.limit else budget.limit + 1
             if cost > budget.limit:
                 return False
@@ -182,14 +182,14 @@ def _enough_fits(plan: _Plan, cut: Cut, budget: Budget) -> bool:
 
 
 def _filled(plan: _Plan, cut: Cut, limit: int, budget: Budget) -> tuple[str, int]:
-    """The text with as many units as `limit` tokens hold, and how many these are."""
+    """The text with as many units as fit `limit` tokens, and their number."""
     return _most(
         lambda count: _rendered(plan, cut, count, {}, budget), len(plan.units), limit, _LEAF, budget
     )
 
 
 def _with_names(plan: _Plan, cut: Cut, shown: int, budget: Budget) -> str:
-    """The text with `shown` units, and as many names of other records as there is room for."""
+    """The text with `shown` units, and as many names of other records as fit."""
 
     def text(names: int) -> str:
         return _rendered(plan, cut, shown, dict.fromkeys(plan.places, names), budget)
@@ -200,8 +200,8 @@ def _with_names(plan: _Plan, cut: Cut, shown: int, budget: Budget) -> str:
 def _most(
     text_of: Callable[[int], str], highest: int, limit: int, each: int, budget: Budget
 ) -> tuple[str, int]:
-    """The text with the most parts, up to `highest`, that `limit` tokens hold, and how many these
-    are; `each` is what a part costs at a guess."""
+    """The text with the most parts, up to `highest`, that fit `limit` tokens, and their number;
+    `each` is the estimated cost of a part."""
     low, high, best, most = 0, highest, "", 0
     guess = limit // each
     while low <= high:
@@ -212,7 +212,7 @@ def _most(
             best, most, low = text, middle, middle + 1
         else:
             high = middle - 1
-        # The cost grows about evenly with the parts; halves keep a wrong guess from going far.
+        # The cost grows about evenly with the parts; halving keeps a wrong estimate from going far.
         near = middle + (limit - cost) // each
         guess = near if low < near < high else (low + high) // 2
     return best, most
@@ -230,7 +230,7 @@ def _smallest(root: object, budget: Budget) -> str:
 
 
 class _Node(msgspec.Struct):
-    """Where the chosen units lie."""
+    """Where the chosen units are."""
 
     children: dict[Step, _Node] = {}
     records: list[int] = []
@@ -333,7 +333,7 @@ class _Build:
         return known
 
     def _gaps(self, place: Collection, chosen: list[int]) -> Iterator[tuple[int, str]]:
-        """Marks of what is missing, by the position before which each stands."""
+        """Marks of what is missing, each by the position that it precedes."""
         names = self._names.get(place.path, 0) if naming(place) is not None else 0
         before = 0
         for at, index in enumerate([*chosen, len(place.values)]):

@@ -1,5 +1,5 @@
-"""YAML, settings and XML by their keys. Of a list each element begins with the lines that name it;
-other lines come by what their key names. Each line stands as it is, and what lies between is
+"""YAML, settings and XML by their keys. Each element of a list begins with the lines that name it;
+other lines are chosen by what their key names. Lines are shown unchanged, and gaps between them are
 counted."""
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from weft.firewall.summarise.prose import telling
 _LINE = 160
 """Characters of a line that are shown."""
 _MAX_LINES = 2_500
-"""Lines that are looked at: a later one is worth less than any of the first."""
+"""How many lines are examined: a later one is worth less than any of the first."""
 _PAIR = re.compile(r"(\s*(?:- )?)[\"']?([\w./@ -]{1,60}?)[\"']?\s{0,4}[:=](?:\s+(.*))?\Z")
 _ELEMENT = re.compile(r"(\s*)<([\w:.-]{1,60})([^<>]{0,400})/?>([^<]{0,400})")
 _ITEM = re.compile(r"(\s*)- \S")
 _FEW = 3
-"""Elements from which a list is one."""
+"""A list has at least this many elements."""
 _NAMING = 3
-"""First lines of an element that stay together, if they are single values."""
+"""How many first lines of an element stay together if they are single values."""
 _VALUE = 80
-"""Characters of a value that names something."""
+"""Longest value that names something, in characters."""
 _BEGINS = 8.0
-"""Worth of the beginning of an element: more than any other line has."""
+"""Value of the beginning of an element: more than any other line has."""
 _WORDS = 0.3
-"""Worth of each thing that a line without a key names."""
+"""Value of each thing that a line without a key names."""
 _LATER = 0.02
-"""By how much that of the next element is less."""
+"""By how much the value falls from one element to the next."""
 
 
 def summarise_keyed(text: str, budget: Budget) -> str:
@@ -56,7 +56,7 @@ def summarise_keyed(text: str, budget: Budget) -> str:
 
 
 def _elements(lines: list[str]) -> dict[int, int]:
-    """First lines of the elements of the outermost list, with their ranks; none where there is no
+    """First lines of the elements of the outermost list, with their ranks; none if there is no
     list."""
     items = [(number, match) for number, line in enumerate(lines) if (match := _ITEM.match(line))]
     if len(items) >= _FEW:
@@ -80,7 +80,7 @@ def _repeated(lines: list[str]) -> list[int]:
 
 
 def _named_by(lines: list[str], start: int) -> int:
-    """Where the lines end that name the element which begins at `start`."""
+    """The end of the lines that name the element beginning at `start`."""
     end = start + 1
     while end < min(len(lines), start + _NAMING):
         key, value, _ = _taken_apart(lines[end])
@@ -99,7 +99,7 @@ def _worth(line: str, number: int, seen: dict[str, int]) -> float:
 
 
 def _taken_apart(line: str) -> tuple[str, str, int]:
-    """Key, value and depth of a line; no key where it has none."""
+    """Key, value and depth of a line; the key is empty if it has none."""
     start = line[:600]
     pair = _PAIR.match(start)
     if pair is not None:

@@ -1,5 +1,5 @@
-"""Names, one a line (`ls`, `find`, `grep -l`): how many of which kind, and as many lines as fit,
-from the start, with the last one."""
+"""Names, one per line (`ls`, `find`, `grep -l`): how many of each kind, and as many lines as fit
+from the start, together with the last one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """A log as its levels with counts, the first and the last line, every distinct error once with the
-number of lines that are like it, and of other lines one for each template."""
+number of similar lines, and one of the other lines for each template."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, lin
 _LINE = 220
 """Characters of a line that are shown."""
 _ERROR_LINE = 600
-"""Of an error."""
+"""Characters of an error that are shown."""
 _ERRORS = frozenset(("ERROR", "FATAL", "CRITICAL", "SEVERE", "PANIC"))
 _LEVEL = re.compile(
     r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|FATAL|CRITICAL|SEVERE|PANIC)\b", re.I
@@ -30,7 +30,7 @@ _VARIABLE = re.compile(
 
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _TEMPLATES = 3_000
-"""Templates above which a log repeats nothing, and folding is given up."""
+"""With more templates than this, a log repeats nothing, and folding is given up."""
 
 
 class Fold(msgspec.Struct):
@@ -64,7 +64,7 @@ def fold(lines: list[str]) -> list[Fold]:
     """Lines by template, in order of first appearance."""
     alike: dict[str, tuple[int, int]] = {}
     for number, line in enumerate(lines):
-        # Most lines differ in digits alone, which is far cheaper to see than a template.
+        # Most lines differ only in digits, which is far cheaper to detect than a template.
         key = line[:400].translate(_NO_DIGITS)
         first, count = alike.get(key, (number, 0))
         alike[key] = (first, count + 1)

@@ -1,5 +1,5 @@
-"""Markdown by its paragraphs as they stand, the first of a section under its heading: those that
-name something (links, code, numbers) first, and what lies between them counted."""
+"""Markdown by its unchanged paragraphs, the first of a section under its heading. Those that name
+something (links, code, numbers) come first; gaps between them are counted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOISE = re.compile(
     r"^\W*$|^\s*(?:\[?!\[[^\]]{0,200}\]\([^)]{0,400}\)\]?(?:\([^)]{0,400}\))?\s*)+$"
 )
 _NOTHING = -20.0
-"""Worth of rules, badges and pictures."""
+"""Value of rules, badges and pictures."""
 
 
 class _Block(msgspec.Struct):
@@ -29,11 +29,11 @@ class _Block(msgspec.Struct):
     first: int
     last: int
     level: int
-    """Of the heading that it begins with; 0 if it has none."""
+    """Level of the heading with which it begins; 0 if there is none."""
     since: int
-    """Blocks of its section before it."""
+    """Number of blocks before it in its section."""
     headings_only: bool = True
-    """So far; what comes next belongs to them."""
+    """So far; whatever comes next belongs to them."""
 
 
 def summarise_markdown(text: str, budget: Budget) -> str:
@@ -45,7 +45,7 @@ def summarise_markdown(text: str, budget: Budget) -> str:
     pieces: list[Piece] = []
     for block, end in zip(blocks, ends, strict=True):
         shown = [cut_line(line, cap) for line in lines[block.first : block.last + 1]]
-        # Blank lines behind a block are nothing that is missing.
+        # Blank lines after a block do not count as missing.
         units = end - block.first
         pieces.append(Piece(block.first, _worth(block, shown), "\n".join(shown), units))
     if pieces and pieces[0].order > 0:

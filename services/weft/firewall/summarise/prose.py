@@ -1,4 +1,4 @@
-"""Prose by its most informative sentences, unchanged, with a count of those between them."""
+"""Prose by its most informative sentences, unchanged, with counts of those left out."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import msgspec
 from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line, line_cap
 
 _SENTENCE_END = re.compile(r"[.!?\n](?:(?<=\n)\n*|(?<!\n)\s+)")
-"""The last character of a sentence or line, and what parts it from the next."""
+"""The last character of a sentence or line, and what separates it from the next."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _TELLING = re.compile(r"[:/_\dA-Z\"'`](?:(?<=:)//|(?<=[/_\"'`])\w|(?<=\d)\d*|(?<=[A-Z])[A-Z]+)")
-"""`://`, `/x`, `_x`, digits, capitals, a quoted word. All begin with a character of one set, which
-lets the search go by the others quickly."""
+"""`://`, `/x`, `_x`, digits, capitals, a quoted word. All begin with a character of one set, so
+that the search skips other characters quickly."""
 _MAX_SENTENCES = 1_500
 _MAX_TEXT = 600_000
-"""Characters that are looked at."""
+"""How many characters are examined."""
 _SENTENCE = 400
 """Characters of a sentence that are shown."""
 MAX_TELLING = 4
 _STARTS = 3
-"""First sentences, which are worth as much as the best; the last one is, too."""
+"""How many first sentences are worth as much as the best; the last one is too."""
 _OPENING, _OPENING_PARTS = 160, 3
 """Characters and sentences of the opening of a paragraph."""
 _FIRST = 0.01
-"""Bonus that orders sentences of equal worth."""
+"""Bonus that orders sentences of equal value."""
 _ITEM = re.compile(r"(?:\d{1,3}[.)]|[-*\u2022])(?=\s|\Z)")
 _FAILED = """
 fatal critical panic failed failure traceback denied refused timeout cannot unable
@@ -39,18 +39,18 @@ _ERROR = 4.0
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """A sentence, or a line that ends without a sign."""
+    """A sentence, or a line without a final punctuation mark."""
 
     start: int
     end: int
     opens: bool
-    """Whether a paragraph or an item of a list begins with it."""
+    """Whether a paragraph or a list item begins with it."""
 
 
 def summarise_prose(text: str, budget: Budget) -> str:
-    """Sentences by how many of the text's frequent words they hold, first ones favoured, those with
-    names and numbers more; where lines are told apart by line feeds, lines. A sentence comes after
-    the opening of its paragraph, which says what it is about."""
+    """Sentences by how many of the text's frequent words they contain; first ones, and those with
+    names and numbers, get a bonus. A text that is divided by line feeds gives lines. A sentence
+    comes after the opening of its paragraph, which says what it is about."""
     parts = _parts(text)
     shown = [text[part.start : part.end] for part in parts]
     cap = line_cap(len(parts), budget, _SENTENCE)
@@ -76,7 +76,7 @@ def summarise_prose(text: str, budget: Budget) -> str:
 
 
 def _parts(text: str) -> list[_Part]:
-    """What holds something, as far as the text is looked at."""
+    """Sentences with content, in the part of the text that is examined."""
     parts: list[_Part] = []
     start, opens = 0, True
     for match in islice(_SENTENCE_END.finditer(text, 0, _MAX_TEXT), _MAX_SENTENCES):
@@ -84,7 +84,7 @@ def _parts(text: str) -> list[_Part]:
         told = text[start:end].strip()
         gap = text[end : match.end()]
         if _ITEM.fullmatch(told) and "\n" not in gap:
-            continue  # the number of an item, which belongs to what follows
+            continue  # The number of a list item belongs to the text after it.
         if told:
             parts.append(_Part(start, end, opens or _ITEM.match(told) is not None))
             opens = False

@@ -1,5 +1,5 @@
-"""A table as its columns, told over all rows, and sample rows with what lies between them counted:
-the first and the last ones, and each that differs from all others."""
+"""A table as its columns, described over all rows, and sample rows with counts of those between
+them: the first and the last ones, and each that differs from all others."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from weft.firewall.tables import Table, as_number
 _CELL = 60
 """Characters of a cell in a sample row."""
 _OUTLIERS = 4
-"""Rows shown because they differ from the others."""
+"""How many rows are shown because they differ from the others."""
 _ROWS = 400
-"""First rows among which samples are chosen."""
+"""Samples are chosen among this many first rows."""
 
 
 def summarise_table(table: Table, budget: Budget) -> str:
-    """Number of rows, one line per column, then rows in CSV form in their order."""
+    """Number of rows, one line per column, then rows as CSV in their order."""
     columns = list(zip_longest(*table.rows, fillvalue=""))[: len(table.header)]
     columns += [()] * (len(table.header) - len(columns))
     told = [
@@ -41,7 +41,7 @@ def summarise_table(table: Table, budget: Budget) -> str:
 
 
 def _fitting(lines: list[str], start: list[str], budget: Budget) -> set[str]:
-    """Of the lines, in order, those for which there is room in half of the budget."""
+    """As many of the lines, in order, as fit in half of the budget."""
     room = budget.limit // 2 - sum(budget.count(line) + 1 for line in start)
     kept: set[str] = set()
     for line in lines:
@@ -105,7 +105,7 @@ def _extremes(cells: list[str]) -> str:
     try:
         values = list(map(float, cells))
     except ValueError:
-        # A thousands' comma or a per cent sign, if it is no text.
+        # A thousands separator or a per cent sign, if it is not text.
         values = [value for cell in cells if (value := as_number(cell)) is not None]
         if len(values) < len(cells):
             return ""

@@ -1,4 +1,5 @@
-"""A test run as its totals and each failure with its message; what passed is only counted."""
+"""A test run as its totals and each failure with its message; tests that passed are only
+counted."""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ _NAME = re.compile(
     r"|^\s*[\u2715\u2717\u00d7\u2716]\s(.{1,100})|^test (\S+) \.\.\. FAILED"
     r"|^(?:FAIL|ERROR): (\S.{0,100})|^(?:\[ERROR\]\s+)?(\S+)(?:  Time elapsed| .*<<<)"
 )
-"""What failed, as its runner names it; headings of single failures name it once more."""
+"""A failure as its runner names it; headings of single failures name it again."""
 _MANY, _NAMES = 6, 0.3
-"""Failures from which their names come first, and the share of the tokens that these may take."""
+"""From this many failures on, their names come first, and take at most this share of the tokens."""
 _REASON = re.compile(
     r"^E\s{1,8}\S|^\s*(?:\w+\.)*\w*(?:Error|Exception)\b|^thread '.{1,80}' panicked"
     r"|^\s*(?:expected|actual|received|left|right|got|want)\b|^\s*(?:Expected|Received|assert)"
@@ -61,7 +62,7 @@ def summarise_tests(text: str, budget: Budget) -> str:
         elif _is_total(start):
             worth = 97.0 + number / len(lines)
         elif _REASON.match(start):
-            # The first reason behind a failure says most of what the others say again.
+            # The first reason after a failure says most of what the others repeat.
             worth = 80.0 - reasons - number / len(lines)
             reasons += 1
         else:
@@ -76,7 +77,7 @@ def summarise_tests(text: str, budget: Budget) -> str:
 
 
 def _named(names: list[str], budget: Budget) -> str:
-    """All that failed in one line, or as many as take their share and how many more there are."""
+    """All failures in one line, or as many as their share allows and how many more there are."""
     if len(names) < _MANY:
         return ""
     told, count, file = "", 0, ""

@@ -1,5 +1,5 @@
 """A traceback as its exceptions with their messages and the innermost frames of the user's own
-code; frames of libraries only where tokens are left."""
+code; frames of libraries only if tokens are left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weft.firewall.summarise.budget import Budget, Piece, compose, cut_line
 _LINE = 240
 """Characters of a line that are shown."""
 _FIRST, _LAST = 1_000, 3_000
-"""Lines that are looked at from the start and from the end of a long one."""
+"""How many lines are examined from the start and from the end of a long one."""
 _AGAIN = 60.0
 """Deducted from a line that is repeated further down."""
 _FRAME = re.compile(

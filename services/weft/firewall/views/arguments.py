@@ -1,4 +1,4 @@
-"""The arguments of a drill-down, read with errors that say what a view takes."""
+"""Reads the arguments of a drill-down; the errors say what a view accepts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Value = str | int | float | bool | None
 
 
 def number(args: Mapping[str, Value], name: str, default: int, least: int = 0) -> int:
-    """A whole number of at least `least`."""
+    """A whole number that is at least `least`."""
     value = args.get(name, default)
     if isinstance(value, str) and value.lstrip("-").isdigit():
         value = int(value)
@@ -20,7 +20,7 @@ def number(args: Mapping[str, Value], name: str, default: int, least: int = 0) -
 
 
 def words(args: Mapping[str, Value], name: str) -> str:
-    """A text, empty where it is not given."""
+    """A text, empty if it is not given."""
     value = args.get(name, "")
     if not isinstance(value, str):
         raise InvalidInput(f"drill-down: {name} is {value!r}; give a text")
@@ -28,7 +28,7 @@ def words(args: Mapping[str, Value], name: str) -> str:
 
 
 def known(args: Mapping[str, Value], view: str, names: tuple[str, ...]) -> None:
-    """Refuse arguments that a view does not take, rather than ignore them."""
+    """Refuse arguments that a view does not accept, rather than ignore them."""
     for name in args:
         if name not in names:
             takes = ", ".join(names) or "none"

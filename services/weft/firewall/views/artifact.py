@@ -1,5 +1,5 @@
-"""A raw body as a buffer to take slices from. A file is mapped, not read; what is taken out has its
-secrets masked and its hidden characters stripped, whatever the slice's edges cut through."""
+"""A raw body as a buffer from which slices are taken. A file is mapped, not read. In whatever is
+taken out, secrets are masked and hidden characters removed, wherever the edges of the slice lie."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from weft.secrets.scanning import secrets_behind_hidden
 
 _BEFORE = 16 << 10
 _AFTER = 8 << 10
-"""Bytes around a slice that are scanned with it: a private key that began before it, a token that
-ends behind it."""
+"""Bytes around a slice that are scanned with it: a private key may begin before it, and a token may
+end after it."""
 _STRETCH = 128 << 10
 """Bytes that are scanned at once."""
 
@@ -38,7 +38,7 @@ class Artifact:
         self.data = data
         self.size = len(data)
         self.piece = piece
-        """Bytes of a piece that fits the slice whatever it holds."""
+        """Size in bytes of a piece that fits the slice whatever it contains."""
         self._key = key
         self._limits = limits
         self._own = own
@@ -55,8 +55,8 @@ class Artifact:
         return clean(masked(self.data[first:last], moved, self._key)).text
 
     def _secrets_near(self, start: int, end: int) -> list[Finding]:
-        """Secrets around a slice. A stretch is scanned at once and kept, since slices that follow
-        each other are asked for one after the other."""
+        """Secrets around a slice. A stretch is scanned at once and cached, since slices are usually
+        requested one after the other."""
         low, high = self._scanned
         covers_start = low == 0 or low + _BEFORE <= start
         covers_end = high == self.size or end + _AFTER <= high
@@ -67,7 +67,7 @@ class Artifact:
         return self._secrets
 
     def whole_character(self, at: int) -> int:
-        """`at`, moved back so that it does not stand inside a UTF-8 character."""
+        """`at`, moved back so that it is not inside a UTF-8 character."""
         for _ in range(3):
             if at <= 0 or at >= self.size or self.data[at] & 0xC0 != 0x80:
                 break
@@ -75,12 +75,12 @@ class Artifact:
         return at
 
     def line_end(self, start: int) -> int:
-        """Where the line that `start` lies in ends, its line feed included."""
+        """Where the line that contains `start` ends, including its line feed."""
         found = self.data.find(b"\n", start)
         return self.size if found < 0 else found + 1
 
     def lines(self, start: int = 0) -> Iterator[tuple[int, int]]:
-        """Start and end of each line from offset `start` on, line feeds included."""
+        """Start and end of each line from offset `start` on, including line feeds."""
         while start < self.size:
             end = self.line_end(start)
             yield start, end
@@ -91,8 +91,8 @@ class Artifact:
 def opened(
     body: Body, key: bytes, limits: Bounds, piece: int, own: Own = NONE
 ) -> Iterator[Artifact]:
-    """The artifact of a body. What stands in a container (an MCP result) or is printed by Python
-    is looked at as what it means, up to `limits.analyse_bytes`."""
+    """The artifact of a body. The content of a container (an MCP result), or of what Python
+    printed, is read by its meaning, up to `limits.analyse_bytes`."""
     if isinstance(body, str):
         yield Artifact(_meant(body.encode("utf-8", "replace"), limits), key, limits, piece, own)
     elif isinstance(body, bytes):

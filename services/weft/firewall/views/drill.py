@@ -1,4 +1,5 @@
-"""One drill-down: as many pieces of a view as the tokens allow, and how to ask for the next."""
+"""One drill-down: as many pieces of a view as the tokens allow, and how to request the next
+ones."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from weft_schemas.errors import InvalidInput
 from weft_schemas.policy import FirewallRules
 
 _TOKEN = 8
-"""Characters; tokens are rarely longer. A text that is far too long is refused without
+"""Characters per token; tokens are rarely longer. A text that is far too long is refused without
 counting."""
 
 
@@ -29,7 +30,7 @@ class Slice(msgspec.Struct, frozen=True):
     truncated: bool
     """Whether something follows."""
     next: dict[str, Value] | None
-    """Arguments for what follows."""
+    """Arguments for the next slice."""
     views: tuple[str, ...]
     """Names of all views of this content type."""
 
@@ -43,10 +44,10 @@ def drill(
     encoding: str,
     rules: FirewallRules = FirewallRules(),  # noqa: B008 - an immutable value
 ) -> Slice:
-    """The slice that `request` asks for, at most `request.max_tokens` tokens, secrets masked.
+    """The slice that `request` names, at most `request.max_tokens` tokens, with secrets masked.
 
-    `content_type` is the envelope's, `rules` the policy's. Raises `InvalidInput` for
-    a view or an argument that there is not, `NotFound` for a JSON path at which nothing stands.
+    `content_type` is the envelope's, `rules` are the policy's. Raises `InvalidInput` for a view or
+    an argument that does not exist, and `NotFound` for a JSON path that leads nowhere.
     """
     views = registry().of(content_type)
     view = views.get(request.view)
@@ -74,7 +75,7 @@ def _taken(
     resume: dict[str, Value] | None = None
     for part in view.generate(artifact, request.args):
         cost = tokens.count(part.text, encoding) if len(part.text) <= _TOKEN * left else left + 1
-        # Bytes that leave nothing to show still cost, or a slice could go through all of them.
+        # Bytes that leave nothing to show still count, or a slice could go through all of them.
         cost = max(cost, 1)
         if cost > left:
             if texts:

@@ -1,4 +1,4 @@
-"""Finding a value in JSON text by its path without decoding the rest: one pass over the tokens."""
+"""Finds a value in JSON text by its path without decoding the rest: one pass over the tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(rb"[\s,:]*+")
 _ITEM = 2_000
-"""Bytes of a key that are compared."""
+"""How many bytes of a key are compared."""
 
 
 def skip_space(data: Data, at: int) -> int:
@@ -29,7 +29,7 @@ def tokens_of(data: Data, start: int, end: int) -> Iterator[re.Match[bytes]]:
 
 
 def value_end(data: Data, at: int) -> int:
-    """Where the value that starts at `at` ends (exclusive), at the latest where the data does."""
+    """Where the value that starts at `at` ends (exclusive): at the latest where the data ends."""
     depth = 0
     for match in _TOKEN.finditer(data, at):
         kind = match.lastgroup
@@ -68,7 +68,7 @@ def key_text(raw: bytes) -> str:
 
 
 def find(data: Data, steps: tuple[str | int, ...]) -> int | None:
-    """Where the value at a path of keys and indexes starts; None where there is none."""
+    """Where the value at a path of keys and indexes starts; None if there is none."""
     at = skip_space(data, 0)
     for step in steps:
         if data[at : at + 1] not in (b"{", b"["):

@@ -1,4 +1,4 @@
-"""Views of tables: rows by number, some columns of them, and what the columns are."""
+"""Views of tables: rows by number, selected columns of them, and a description of the columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from weft_schemas.errors import InvalidInput
 
 _SAMPLE_BYTES = 256 << 10
 _RECORD = 64 << 10
-"""Bytes of one record; one with a quoted field of many lines is read up to here."""
+"""Longest record, in bytes; one with a quoted field of many lines is read up to here."""
 
 
 def register(views: ViewRegistry) -> None:
@@ -57,7 +57,7 @@ def columns(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
 
 
 def _rows_of(artifact: Artifact) -> Iterator[list[str]]:
-    """Header and rows, read as they are asked for."""
+    """Header and rows, read on demand."""
     start = artifact.text(0, min(artifact.size, _SAMPLE_BYTES))
     if any(set(line) <= set("|-: ") and "-" in line for line in start.splitlines()[:200] if line):
         return _markdown_rows(artifact)

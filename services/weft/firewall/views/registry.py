@@ -17,7 +17,7 @@ class Part(msgspec.Struct, frozen=True):
 
     text: str
     resume: dict[str, Value] | None
-    """Arguments that begin after this piece; None where the artifact ends with it."""
+    """Arguments that begin after this piece; None if the artifact ends with it."""
 
 
 Generate = Callable[[Artifact, Mapping[str, Value]], Iterator[Part]]
@@ -31,7 +31,7 @@ class Registered(msgspec.Struct, frozen=True):
     arguments: tuple[str, ...]
     generate: Generate
     to_the_end: bool = False
-    """The pieces only end with the artifact, so that nothing follows the last one."""
+    """The pieces end only with the artifact, so that nothing follows the last one."""
 
 
 class ViewRegistry:

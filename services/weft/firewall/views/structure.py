@@ -1,4 +1,4 @@
-"""Views of JSON: the value at a path, and the keys there with their types."""
+"""Views of JSON: the value at a path, and its keys with their types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from weft.firewall.views.registry import Part, ViewRegistry
 from weft_schemas.errors import InvalidInput, NotFound
 
 _VALUE = 8_000
-"""Bytes of one member that are shown; a longer one is asked for by its own path."""
+"""Bytes of one member that are shown; a longer one has its own path."""
 _KEYS = 1_000
 _RANGE = re.compile(r"\[(\d*):(\d*)\]\Z")
 
@@ -66,7 +66,7 @@ def keys(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
 
 
 def _span(path: str, start: int) -> tuple[tuple[str | int, ...], int, int]:
-    """Steps of a path, and the members meant by a trailing `[10:20]`."""
+    """Steps of a path, and the members that a trailing `[10:20]` selects."""
     asked = _RANGE.search(path)
     last = 1 << 60
     if asked is not None:
@@ -101,7 +101,7 @@ def _inside(artifact: Artifact, low: int, path: tuple[str | int, ...]) -> int | 
 
 
 def _is_lines(artifact: Artifact) -> bool:
-    """Whether this is one JSON value a line rather than one in all."""
+    """Whether this is one JSON value per line rather than one in all."""
     lines = list(islice(artifact.lines(), 2))
     return len(lines) == 2 and all(
         artifact.data[start : start + 1] == b"{" and artifact.data[start:end].rstrip()[-1:] == b"}"

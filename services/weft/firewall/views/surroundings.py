@@ -1,4 +1,4 @@
-"""Matches in a line that is too long to show: what stands around each, and in JSON the whole record
+"""Matches in a line that is too long to show: the text around each, and in JSON the whole record
 around it with its path."""
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ _SEARCHED = 1 << 20
 _OVERLAP = 4_096
 """Longest match, in bytes, that is found at any position."""
 _SHOWN, _BEFORE = 480, 160
-"""Bytes shown of a match with its surroundings, and of the text before it."""
+"""How many bytes of a match with its surroundings are shown, and of the text before it."""
 _BYTES_PER_TOKEN = 3
-"""About, of JSON: a piece of so many bytes fits a slice of that many tokens."""
+"""Estimate for JSON: a piece fits a slice of a third as many tokens as it has bytes."""
 _RECORD = 1_000
-"""Bytes up to which the JSON value around a match is shown whole."""
+"""The JSON value around a match is shown whole up to this many bytes."""
 _WALKED = 4 << 20
-"""Bytes of JSON that are walked through for the paths: at some 20 MB/s, a fifth of a second."""
+"""How many bytes of JSON are walked to find the paths: at about 20 MB/s, a fifth of a second."""
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What to show of one match, or of several beside each other."""
+    """What to show of one match, or of several close to each other."""
 
     low: int
     high: int
     """Bytes of the artifact, `high` exclusive."""
     path: Path | None
-    """Of the JSON value that is matched; None outside JSON."""
+    """Path of the JSON value that matches; None outside JSON."""
 
 
 def surroundings(
     artifact: Artifact, pattern: Any, start: int, end: int, after: int = 0
 ) -> Iterator[Found]:
     """The matches of a byte `pattern` in the line from `start` to `end` (exclusive), in order, from
-    byte `after` on. What overlaps is shown once. Linear, but for the paths' own bound."""
+    byte `after` on. Overlapping ones are shown once. Linear, apart from the bound for paths."""
     is_json = artifact.data[start : start + 1] in (b"{", b"[") and end - start <= _WALKED
     places = _Places(artifact.data, start, end) if is_json else None
     shown = max(start, after)
@@ -54,7 +54,7 @@ def surroundings(
 
 
 def _spans(data: Data, pattern: Any, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Matches that are not empty; one in an overlap comes twice."""
+    """Matches that are not empty; one in an overlap is found twice."""
     while start < end:
         stop = min(end, start + _SEARCHED)
         for match in pattern.finditer(data[start:stop]):
@@ -85,12 +85,13 @@ class _Frame(msgspec.Struct):
     start: int
     is_object: bool
     step: Step | None = None
-    """The key or index of the member that the walk is at."""
+    """The key or index of the member that the walk has reached."""
     expects_key: bool = True
 
 
 class _Places:
-    """Where in a JSON text an offset lies, asked in rising order: one pass over its tokens."""
+    """Where an offset lies in a JSON text. Offsets are given in rising order: one pass over the
+    tokens."""
 
     def __init__(self, data: Data, start: int, end: int) -> None:
         self._data = data
@@ -99,9 +100,9 @@ class _Places:
         self._open: list[_Frame] = []
 
     def at(self, offset: int, longest: int) -> tuple[Path, int, tuple[int, int] | None]:
-        """The path of what stands at `offset`, where the innermost object or array around it
-        starts, and the span of the largest one of at most `longest` bytes, None where even the
-        innermost is larger."""
+        """The path of the value at `offset`, the start of the innermost object or array around it,
+        and the span of the largest one of at most `longest` bytes: None if even the innermost is
+        larger."""
         while self._next is not None and self._next.start() <= offset:
             self._pass(self._next)
             self._next = next(self._tokens, None)
@@ -131,7 +132,7 @@ class _Places:
     def _record(self, longest: int) -> tuple[int, int] | None:
         best: tuple[int, int] | None = None
         for frame in reversed(self._open):
-            # A piece of the data bounds what a huge value costs.
+            # Reading the data in pieces bounds the cost of a huge value.
             size = value_end(self._data[frame.start : frame.start + longest + 1], 0)
             if size > longest:
                 break

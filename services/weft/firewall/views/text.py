@@ -16,9 +16,9 @@ from weft.firewall.views.surroundings import surroundings
 from weft_schemas.errors import InvalidInput
 
 _CHUNK = 2_000
-"""Bytes of a piece in a text without lines."""
+"""Bytes of a piece of a text without lines."""
 _LINE = 4_000
-"""Bytes of one line that are shown by number; the rest is reached by `head` with its offset."""
+"""How many bytes of one line are shown by number; `head` with its offset gives the rest."""
 _ERROR = (
     r"(?i)\b(?:error|fatal|critical|severe|panic|exception|traceback|failed|failure|denied|refused"
     r"|timed? ?out|not found|cannot|unable)\b|[a-z](?:Error|Exception)\b"
@@ -49,7 +49,7 @@ def head(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
 
 
 def tail(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
-    """One piece: the last bytes, from the start of a line where one is near."""
+    """One piece: the last bytes, from the start of a line if one is near."""
     end = min(number(args, "before", artifact.size), artifact.size)
     start = artifact.whole_character(max(0, end - min(_CHUNK, artifact.piece)))
     found = artifact.data.find(b"\n", start, end)
@@ -82,7 +82,7 @@ def errors(artifact: Artifact, args: Mapping[str, Value]) -> Iterator[Part]:
 
 
 def _compiled(pattern: str) -> Any:
-    """Of bytes: their offsets are the artifact's."""
+    """The pattern over bytes: the offsets of its matches are those of the artifact."""
     options = re2.Options()
     options.log_errors = False
     try:
