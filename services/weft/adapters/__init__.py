@@ -1,7 +1,7 @@
-"""Other people's transcripts to items, and compiled entries to providers' messages.
+"""Reads other people's transcripts as items, and writes compiled entries as providers' messages.
 
-`read_transcripts` takes any file that we know, one transcript or many; `openai.messages` and
-`anthropic.messages` go the other way.
+`read_transcripts` takes any file in a known format, with one transcript or many; `openai.messages`
+and `anthropic.messages` go the other way.
 """
 
 from weft.adapters.formats import FORMATS, Transcript, detect, read_items, read_transcripts

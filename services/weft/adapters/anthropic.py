@@ -35,14 +35,14 @@ class _ToolResult(msgspec.Struct, frozen=True):
 
 
 SYSTEM_INDEX = -1
-"""Place of the system prompt, which stands beside the messages: its item is `m-1`."""
+"""Place of the system prompt, which is outside the messages: its item is `m-1`."""
 
 
 def read(source: Source) -> Reading:
     """The items of a conversation; `system` becomes the first, a policy item.
 
-    Thinking blocks of a live loop are kept with the call behind them; others are left out, counted.
-    Raises `InvalidInput` with file, line and field.
+    In a live loop, thinking blocks are kept with the call after them; others are left out and
+    counted. Raises `InvalidInput` with file, line and field.
     """
     draft = Draft(source.is_live)
     system = source.around.get("system")
@@ -103,14 +103,14 @@ def _result(draft: Draft, record: Record, result: _ToolResult) -> None:
 def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     """A pack's entries as keyword arguments for `messages.create`.
 
-    Roles alternate from the user on; each turn's tool_use blocks are followed at once by all their
-    results. Give your own `tools` beside them: the API wants them where there are tool blocks.
+    Roles alternate, beginning with the user; all results follow right after the tool_use blocks of
+    their turn. Pass your own `tools` as well: the API requires them if there are tool blocks.
     """
     return written(conversation(entries))
 
 
 def written(talk: Conversation) -> dict[str, Any]:
-    """`messages` of what is a conversation already."""
+    """`messages` for entries that are a conversation already."""
     turns: list[tuple[str, list[dict[str, Any]]]] = []
     for step in steps_between_users(talk):
         thoughts = before_calls("anthropic", (call.reasoning for call in step.calls))
@@ -151,7 +151,7 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def _content(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
-    """One text alone is written as a string, which costs fewer tokens."""
+    """A single text is written as a string, which costs fewer tokens."""
     if len(blocks) == 1 and blocks[0]["type"] == "text":
         text: str = blocks[0]["text"]
         return text

@@ -1,4 +1,4 @@
-"""The content of a chat message as text: parts joined, media named but not carried along."""
+"""The content of a chat message as text: parts are joined, and media are named but left out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLAIN = {"type", "text", "cache_control", "citations", "annotations", "_meta"}
 
 
 def text_of(record: Record, content: Content, left_out: LeftOut, path: str = "$.content") -> str:
-    """What a person or an agent said; media become placeholders. They and the model's thoughts are
+    """What a person or an agent said; media become placeholders. They and the model's reasoning are
     counted in `left_out`."""
     if content is None or isinstance(content, str):
         return content or ""
@@ -33,8 +33,8 @@ def text_of(record: Record, content: Content, left_out: LeftOut, path: str = "$.
 
 
 def result_text(content: Content, left_out: LeftOut) -> tuple[str, str | None]:
-    """A tool's result and its content type: texts and media joined, media as placeholders; with
-    anything richer among them (structured content) the parts as JSON."""
+    """A tool's result and its content type: texts and media joined, media as placeholders. If there
+    is anything richer (structured content), the parts as JSON."""
     if content is None or isinstance(content, str):
         return _without_media(content or "", left_out), None
     texts = [part["text"] if _is_plain(part) else block_text(part, left_out) for part in content]
@@ -48,8 +48,7 @@ def result_text(content: Content, left_out: LeftOut) -> tuple[str, str | None]:
 
 
 def _without_media(text: str, left_out: LeftOut) -> str:
-    """A result that is MCP's content as JSON text, without what is inline in it; any other as it
-    stands."""
+    """A result in MCP's content format as JSON text without inline data; any other unchanged."""
     if '"type"' not in text or not ('"data"' in text or '"blob"' in text):
         return text
     try:

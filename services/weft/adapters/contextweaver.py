@@ -1,7 +1,7 @@
-"""contextweaver's event lines: `{type, id, text, parent_id?}` and what else its items carry.
+"""contextweaver's event lines: `{type, id, text, parent_id?}` and the other fields of its items.
 
-Its tool calls are written as Python calls, `invoices.search(status='unpaid')`; name and arguments
-are read out of the text where it parses as one with literal arguments.
+Its tool calls are written as Python calls, `invoices.search(status='unpaid')`. Name and arguments
+are taken from the text if it parses as a call with literal arguments.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _item(record: Record, tools: dict[str, str]) -> ContextItem:
 
 
 def parse_call(text: str) -> tuple[str | None, dict[str, Any] | None]:
-    """Dotted name and keyword arguments of a Python call; None for what cannot be read."""
+    """Dotted name and keyword arguments of a Python call; None if it cannot be parsed."""
     try:
         call = ast.parse(text.strip(), mode="eval").body
         if not isinstance(call, ast.Call):
@@ -73,7 +73,7 @@ def parse_call(text: str) -> tuple[str | None, dict[str, Any] | None]:
 
 
 def _literal(node: ast.expr) -> Any:
-    """A literal, `true`, `false` and `null` of JSON included."""
+    """A literal, including JSON's `true`, `false` and `null`."""
     if isinstance(node, ast.Name) and node.id in _JSON_NAMES:
         return _JSON_NAMES[node.id]
     value = ast.literal_eval(node)

@@ -1,11 +1,11 @@
-"""A pack's entries as the steps of a conversation: what every provider's messages are made from.
+"""A pack's entries as the steps of a conversation, from which every provider's messages are made.
 
 Providers want each call answered at once, while in a real session other things happen between a
-call and its result. A turn of calls therefore stands, with all its results, where the last of them
-came in: what was said meanwhile stays before it, and a later pack only adds behind.
+call and its result. So a turn of calls is placed, with all its results, where the last of them
+arrived: anything said in between stays before it, and a later pack only adds to the end.
 
-A model imitates what it is shown. So a call is a real one only with the very arguments that it was
-made with; an exchange whose call is shortened or redacted stands as a record, in words.
+A model imitates what it is shown. So only a call with exactly the arguments that it was made with
+becomes a real call; an exchange whose call is shortened or redacted becomes a record, in words.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from weft_schemas.items import ItemKind
 SYSTEM_SECTIONS = frozenset({"policy", "tools", "legend"})
 """Sections that go to the system prompt."""
 MEMORY_SECTION = "header"
-"""What is remembered of earlier sessions: data, so it never is a message of its own."""
+"""What is remembered from earlier sessions: data, so it never becomes a message of its own."""
 
 NO_RESULT = "[no result of this call is in the log yet]"
-"""Answers a call that has no result among the entries: providers want an answer to each."""
+"""Answers a call without a result among the entries: providers want an answer to each."""
 EMPTY_RESULT = "[the result is empty]"
-"""Stands for a result without text: Anthropic refuses an error without content."""
+"""Replaces a result without text: Anthropic refuses an error without content."""
 OPENING = "(no earlier user message is shown)"
-"""Stands first where a user's message is needed there and none is shown."""
+"""The first message, if it must be a user's and no user's message is shown."""
 CONTINUE = "(continue)"
-"""Stands last where a user's message is needed there and none is shown."""
+"""The last message, if it must be a user's and no user's message is shown."""
 
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
-"""Call ids that both take: OpenAI's length, Anthropic's letters."""
+"""Call ids that both accept: OpenAI's length, Anthropic's letters."""
 
 
 class Conversation(msgspec.Struct, frozen=True):
@@ -49,12 +49,12 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 def conversation(entries: Sequence[PackEntry]) -> Conversation:
-    """System prompt, memory and steps that hold exactly these entries; the same entries, the same
-    steps.
+    """System prompt, memory and steps that contain exactly these entries; the same entries give the
+    same steps.
 
-    A call with all its arguments is a real one, answered by its results or by why there are none.
-    Any other, and a result whose call is not among the entries, is told under `RECORD` in a turn of
-    the assistant.
+    A call with all its arguments becomes a real one, answered by its results or by the reason why
+    there are none. Any other call, and a result whose call is not among the entries, is told under
+    `RECORD` in a turn of the assistant.
     """
     memory = [entry.text for entry in entries if entry.section == MEMORY_SECTION]
     others = [entry for entry in entries if entry.section != MEMORY_SECTION]
@@ -67,8 +67,8 @@ def conversation(entries: Sequence[PackEntry]) -> Conversation:
 
 
 def _beside_system(entries: Sequence[PackEntry]) -> list[PackEntry]:
-    """The entries that no system prompt holds. What is left out before one that it does hold is
-    left out before the next of them."""
+    """The entries outside the system prompt. A gap before an entry inside it moves to the next
+    entry outside."""
     rest: list[PackEntry] = []
     omitted = 0
     for entry in entries:
@@ -84,13 +84,13 @@ def _beside_system(entries: Sequence[PackEntry]) -> list[PackEntry]:
 
 
 def with_memory(memory: str, text: str) -> str:
-    """A user's message below what is remembered, a blank line between."""
+    """A user's message after the remembered data, separated by a blank line."""
     return f"{memory}\n\n{text}" if memory else text
 
 
 def steps_with_memory(talk: Conversation) -> list[Step]:
-    """With what is remembered on top of the user's first words. Only where the user says nothing
-    is there a message that begins with it."""
+    """With the remembered data on top of the user's first words. Only if the user says nothing is
+    there a message that begins with it."""
     steps = list(talk.steps)
     if talk.memory:
         words = (at for at, step in enumerate(steps) if step.role == "user")
@@ -104,8 +104,8 @@ def steps_with_memory(talk: Conversation) -> list[Step]:
 
 
 def steps_between_users(talk: Conversation) -> list[Step]:
-    """From the user to the user, as some APIs want it (newer models refuse a prefilled answer),
-    with what is remembered on top."""
+    """From the user to the user, as some APIs require (newer models refuse a prefilled answer),
+    with the remembered data on top."""
     steps = list(talk.steps)
     if steps and steps[0].role == "assistant":
         steps.insert(0, Step("user", OPENING))
@@ -162,12 +162,12 @@ def _answered(
 
 
 def function_name(name: str) -> str:
-    """A tool's name as providers take it, in calls and in definitions alike."""
+    """A tool's name in the form that providers accept, in calls and in definitions."""
     return _NAME.sub("_", name)[:MAX_NAME]
 
 
 def _result(call: PackEntry, answers: Sequence[PackEntry]) -> str:
-    """All results of a call, and what else is known of them."""
+    """All results of a call, and what else is known about them."""
     texts = [answer.text for answer in answers if answer.text.strip()]
     if answers and not texts:
         texts = [EMPTY_RESULT]
@@ -177,7 +177,7 @@ def _result(call: PackEntry, answers: Sequence[PackEntry]) -> str:
 
 
 def _record(call: PackEntry, answers: Sequence[PackEntry]) -> list[str]:
-    """An exchange in words, in the past, so that no model takes it for how calls are made."""
+    """An exchange in words, in the past tense, so that no model takes it for the form of a call."""
     name = safe(call.tool_name or "", MAX_NAME)
     text = call.text.strip() or name or "a tool"
     made = text if (call.tool_name or "") in text else f"{name}: {text}"
@@ -195,7 +195,7 @@ def _orphan(result: PackEntry) -> list[str]:
 
 
 class _CallIds:
-    """Gives calls ids that are unique in one pack: the provider's own where it can be kept."""
+    """Gives calls ids that are unique in one pack: the provider's own if possible."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()

@@ -8,11 +8,11 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 _FRAMES = frozenset(
     chain(range(0xC0, 0xC4), range(0xC5, 0xC8), range(0xC9, 0xCC), range(0xCD, 0xD0))
 )
-"""Markers of JPEG's frame headers (ITU T.81, table B.1), which hold the size."""
+"""Markers of JPEG's frame headers (ITU T.81, table B.1), which contain the size."""
 
 
 def dimensions(content: bytes) -> tuple[int, int] | None:
-    """Pixels across and down; None where the bytes do not tell."""
+    """Width and height in pixels; None if the bytes do not tell."""
     if content.startswith(_PNG) and len(content) >= 24:
         return _number(content, 16, 4), _number(content, 20, 4)
     if content[:6] in (b"GIF87a", b"GIF89a") and len(content) >= 10:
@@ -21,7 +21,7 @@ def dimensions(content: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg(content: bytes) -> tuple[int, int] | None:
-    """From segment to segment until one is a frame header."""
+    """Walks from segment to segment up to a frame header."""
     at = 2
     while at + 9 <= len(content) and content[at] == 0xFF:
         if content[at + 1] in _FRAMES:

@@ -1,7 +1,7 @@
-"""Items of one transcript in the making: ids by place, results tied to their calls.
+"""Collects the items of one transcript: ids by place, results tied to their calls.
 
-Ids come from the record's place alone, so the same file gives the same items, and a file that grew
-at its end gives the same items and some more.
+An id depends only on the record's place. So the same file gives the same items, and a file that
+grew at its end gives the same items and some more.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class Reading(msgspec.Struct, frozen=True):
 
     items: tuple[ContextItem, ...]
     left_out: dict[str, int] = {}
-    """How many media of each kind are not carried along, see `weft.adapters.media`."""
+    """How many media of each kind are left out, see `weft.adapters.media`."""
     unread: dict[str, int] = {}
-    """How many parts of reasoning there were, and references to what lies at the provider alone:
-    neither stands in any item."""
+    """How many parts of reasoning there were, and references to data that only the provider has: no
+    item contains either."""
 
 
 class Draft:
-    """What the readers of chat formats fill."""
+    """Filled by the readers of chat formats."""
 
     def __init__(self, keeps_reasoning: bool = False) -> None:
-        """`keeps_reasoning` with the calls that it led to: of a loop that goes on, not of a
+        """`keeps_reasoning` with the calls that it led to: for a running loop, not for a
         transcript."""
         self.keeps_reasoning = keeps_reasoning
         self.items: list[ContextItem] = []
@@ -46,7 +46,7 @@ class Draft:
         self._last_turn: str | None = None
 
     def reading(self) -> Reading:
-        """All that was read."""
+        """Everything that was read."""
         unread = {kind: self.left_out[kind] for kind in UNREAD if self.left_out[kind]}
         media = {kind: count for kind, count in self.left_out.items() if kind not in UNREAD}
         return Reading(tuple(self.items), media, unread)
@@ -59,7 +59,7 @@ class Draft:
         parent_id: str | None = None,
         **metadata: Any,
     ) -> str:
-        """Append an item and return its id; metadata that is None is left out."""
+        """Append an item and return its id. Metadata that is None is left out."""
         item_id = self._id(record)
         kept = {key: value for key, value in metadata.items() if value is not None}
         self.items.append(
@@ -79,11 +79,11 @@ class Draft:
         waits_as: str | None = None,
         **metadata: Any,
     ) -> str:
-        """Append a tool call; `said` is the id of the message that it came with, if any, and
-        `waits_as` by what its result finds it where that is not the call id.
+        """Append a tool call. `said` is the id of the message that contained it, if any; `waits_as`
+        is the key by which its result finds it, if that is not the call id.
 
-        `arguments` may be an object or its JSON text; text that is no object is kept in the item's
-        text alone.
+        `arguments` may be an object or its JSON text; text that is not an object is kept only in
+        the item's text.
         """
         parsed, shown = _arguments(arguments)
         item_id = self.add(
@@ -110,9 +110,9 @@ class Draft:
         waits_as: str | None = None,
         **metadata: Any,
     ) -> str:
-        """Append a result under the oldest call of its `call_id` that still waits for one.
+        """Append a result under the oldest call with its `call_id` that still waits for one.
 
-        Providers' call ids repeat within long sessions, so an id alone does not name a call.
+        Providers' call ids repeat within long sessions, so an id alone does not identify a call.
         """
         parent = parent_id or self._answer(waits_as or call_id)
         if parent is not None and tool_name is None:
@@ -151,7 +151,7 @@ def checked(record: Record, item: ContextItem) -> ContextItem:
 
 
 def compact(value: Any) -> str:
-    """JSON in the fewest characters that keep it readable."""
+    """JSON in as few characters as possible without becoming hard to read."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -1,5 +1,5 @@
-"""Among a pack's entries, which results answer which call, which calls are one turn, and where a
-turn stands: all by place."""
+"""Tells, by place among a pack's entries, which results answer which call, which calls are one
+turn, and where a turn is placed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_verbatim(entry: PackEntry) -> bool:
 
 
 def results_by_call(entries: Sequence[PackEntry]) -> dict[int, list[int]]:
-    """Place of each answered call → places of its results, in whichever order they were logged."""
+    """Place of each answered call → places of its results, in any order."""
     calls = [place for place, entry in enumerate(entries) if entry.kind is ItemKind.TOOL_CALL]
     by_item = {entries[place].item_id: place for place in calls}
     by_call_id: dict[str, list[int]] = {}
@@ -51,7 +51,7 @@ def _waiting(
     place: int,
     found: Mapping[int, Sequence[int]],
 ) -> int | None:
-    """The nearest call before a result that has its call id and no result yet."""
+    """The nearest earlier call with the result's call id and no result yet."""
     same = by_call_id.get(result.call_id, ()) if result.call_id else ()
     before = same[: bisect_left(same, place)]
     return next((call for call in reversed(before) if call not in found), None)
@@ -63,8 +63,8 @@ def _other(
     place: int,
     found: Mapping[int, Sequence[int]],
 ) -> int | None:
-    """Of a result that no earlier call waits for: the next call of its call id that has none (its
-    result was logged first), else the last one before it (which has several results)."""
+    """For a result that no earlier call waits for: the next call with its call id and no result
+    (its result was logged first), otherwise the previous one (which has several results)."""
     same = by_call_id.get(result.call_id, ()) if result.call_id else ()
     at = bisect_left(same, place)
     after = next((call for call in same[at:] if call not in found), None)
@@ -74,8 +74,8 @@ def _other(
 def placed_calls(
     entries: Sequence[PackEntry], results: Mapping[int, Sequence[int]]
 ) -> dict[int, list[list[int]]]:
-    """Place → calls that stand there: those of a turn that can be real ones as one group, then
-    each of the others by itself, never within the turn that it belongs to."""
+    """Place → calls to put there: those of a turn that can be real ones as one group, then each of
+    the others by itself, never inside the turn that it belongs to."""
     placed: dict[int, list[list[int]]] = {}
     for turn in _turns(entries):
         real = [call for call in turn if is_verbatim(entries[call])]
@@ -93,7 +93,7 @@ def _last(call: int, results: Mapping[int, Sequence[int]]) -> int:
 
 
 def _turns(entries: Sequence[PackEntry]) -> list[list[int]]:
-    """Calls by turn: of one turn_id, or without any in one unbroken run."""
+    """Calls by turn: those with the same turn_id, or without any in one unbroken run."""
     turns: list[list[int]] = []
     current: list[int] = []
     turn_id: str | None = None
@@ -114,4 +114,4 @@ def _turns(entries: Sequence[PackEntry]) -> list[list[int]]:
 
 
 _ENDS_TURN = frozenset({ItemKind.USER_TURN, ItemKind.AGENT_MSG})
-"""After these, a turn_id that comes again is another turn (some publishers count from 1 anew)."""
+"""After these, the same turn_id means another turn (some publishers count from 1 again)."""

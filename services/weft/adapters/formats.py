@@ -1,4 +1,5 @@
-"""Which format a file is in, and its transcripts: most files hold one, data sets hold many."""
+"""Detects the format of a file and reads its transcripts: most files contain one, data sets contain
+many."""
 
 from __future__ import annotations
 
@@ -36,30 +37,30 @@ READERS: dict[str, Callable[[Source], Reading]] = {
 FORMATS = tuple(READERS)
 
 GROUP = "weft.transcripts"
-"""Entry points of data sets: a function that reads a record, or says with None that it is none of
-its own. Its name is the transcript's format. They are asked where no format of ours fits."""
+"""Entry points of data sets: a function that reads a record, or returns None if the record is not
+its own. Its name is the transcript's format. They are tried if no built-in format fits."""
 
 _NAME_KEYS = ("sample_id", "instance_id", "task_id", "id")
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """One session out of a file."""
+    """One session from a file."""
 
     name: str
-    """The data set's own name for it, else its number."""
+    """The data set's own name for it, otherwise its number."""
     format: str
     items: tuple[ContextItem, ...]
     value: Any = None
-    """The record it came from, where the file holds several: labels, gold, costs."""
+    """The record that it came from, if the file contains several: labels, gold, costs."""
     left_out: dict[str, int] = {}
-    """How many media of each kind (`image`, `audio`, `video`, `file`, `part`) are not in the items,
-    which name each in a placeholder."""
+    """How many media of each kind (`image`, `audio`, `video`, `file`, `part`) the items leave out;
+    a placeholder names each."""
 
 
 def read_items(content: bytes, format: str = "auto", file: str = "-") -> list[ContextItem]:
     """The items of a file with one transcript.
 
-    Raises `InvalidInput` with file, line and field; for a file of several, names how many.
+    Raises `InvalidInput` with file, line and field; for a file with several, it says how many.
     """
     found = read_transcripts(content, format, file)
     if len(found) != 1:
@@ -86,7 +87,7 @@ def read_transcripts(content: bytes, format: str = "auto", file: str = "-") -> l
 
 
 def detect(source: Source) -> str:
-    """The format of a file's records. Raises `InvalidInput` where none fits."""
+    """The format of a file's records. Raises `InvalidInput` if none fits."""
     for record in source.records:
         if not isinstance(record.value, dict):
             record.fail(f"expected an object, got `{type(record.value).__name__}`")
@@ -138,12 +139,12 @@ def _of_data_set(record: Record) -> Transcript:
 
 
 def _holds_many(first: Record) -> bool:
-    """Whether a file that begins with this record holds whole transcripts, and not events."""
+    """Whether a file that begins with this record contains whole transcripts rather than events."""
     return _inner(first) is not None or _offered(first) is not None
 
 
 def _inner(record: Record) -> str | None:
-    """The key under which a record holds a whole transcript."""
+    """The key under which a record contains a whole transcript."""
     value = record.value
     if not isinstance(value, dict):
         return None
@@ -151,7 +152,7 @@ def _inner(record: Record) -> str | None:
 
 
 def _offered(record: Record) -> tuple[str, Reading] | None:
-    """The record as an installed reader of data sets reads it, after the format's name."""
+    """The record as read by an installed reader of data sets, after the format's name."""
     for name, read in _installed():
         reading = read(record)
         if reading is not None:
@@ -173,7 +174,7 @@ def _one_of_many(name: str, source: Source, record: Record, key: str, format: st
 
 
 def _name(record: Record) -> str:
-    """`task_id` and the trial where a data set runs each task several times."""
+    """`task_id`, and the trial if a data set runs each task several times."""
     value = record.value
     for key in _NAME_KEYS:
         if isinstance(value.get(key), str | int):
@@ -183,7 +184,7 @@ def _name(record: Record) -> str:
 
 
 def _has(source: Source, key: str) -> bool:
-    """Whether any record holds a list under the key."""
+    """Whether any record contains a list under the key."""
     return any(isinstance(record.value.get(key), list) for record in source.records)
 
 
@@ -191,7 +192,8 @@ _RESPONSES_PARTS = {"input_text", "output_text", "input_image", "input_file"}
 
 
 def _is_responses(item: dict[str, Any]) -> bool:
-    """Whether only the Responses API has such items. A message with plain text any chat has."""
+    """Whether only the Responses API has such items. Any chat may have a message with plain
+    text."""
     kind, content = item.get("type"), item.get("content")
     if kind == "message" or kind is None:
         return isinstance(content, list) and any(

@@ -1,7 +1,6 @@
 """Gemini's contents to items and back: parts, function calls and their responses.
 
-Names of keys come as the API writes them (`functionCall`) and as its Python library does
-(`function_call`); both are read.
+Keys may be written as in the API (`functionCall`) or as in its Python library (`function_call`).
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from weft_schemas.items import ItemKind
 
 _KINDS = {"user": ItemKind.USER_TURN, "model": ItemKind.AGENT_MSG, "system": ItemKind.POLICY}
 _ANSWERED_AS = ("output", "result")
-"""Under one of these a response that is nothing but a text holds it."""
+"""A response that is only a text has it under one of these keys."""
 UNSIGNED = "skip_thought_signature_validator"
-"""At the first call of each step, where Gemini 3 wants the signature of its own thoughts: what is
-documented for calls from elsewhere (ai.google.dev, thought signatures, FAQ)."""
+"""Put on the first call of each step, where Gemini 3 requires the signature of its own thoughts:
+the documented value for calls from elsewhere (ai.google.dev, thought signatures, FAQ)."""
 _FIRST = re.compile(r"[^A-Za-z_]")
 
 
 def read(source: Source) -> Reading:
     """The items of a conversation; `system_instruction` becomes the first, a policy item.
 
-    Thoughts are the model's own and are left out, counted; in a live loop, the signature of those
-    that led to a call is kept with it. A response without an id answers the
-    oldest call of its name that waits. Raises `InvalidInput` with the place and the field.
+    Thoughts are left out and counted; in a live loop, the signature of thoughts that led to a call
+    is kept with it. A response without an id answers the oldest waiting call of its name. Raises
+    `InvalidInput` with the place and the field.
     """
     draft = Draft(source.is_live)
     system = _key(source.around, "system_instruction")
@@ -138,12 +137,13 @@ def _result(draft: Draft, record: Record, answered: dict[str, Any], path: str) -
 
 
 def _waits(called: dict[str, Any]) -> str:
-    """By what a response finds its call: the id, else the name, which no id can look like."""
+    """The key by which a response finds its call: the id, otherwise the name in a form that no id
+    has."""
     return called.get("id") or f"\0{called.get('name')}"
 
 
 def _response(response: Any) -> tuple[str, str | None]:
-    """A response's text; JSON where it is more than one text."""
+    """A response's text; JSON if it is more than one text."""
     if isinstance(response, dict) and len(response) == 1:
         ((key, value),) = response.items()
         if key in (*_ANSWERED_AS, "error") and isinstance(value, str):
@@ -159,7 +159,7 @@ def _name(record: Record, called: dict[str, Any], path: str) -> str:
 
 
 def _text(part: dict[str, Any], draft: Draft) -> str:
-    """A part's text; media as placeholders, code and its outcome as they stand."""
+    """A part's text; media as placeholders, code and its output unchanged."""
     if isinstance(part.get("text"), str):
         text: str = part["text"]
         return text
@@ -195,16 +195,16 @@ def _key(held: Mapping[str, Any], name: str) -> Any:
 
 def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     """A pack's entries as keyword arguments for `models.generate_content`: `contents`, and `config`
-    with `system_instruction` where there is anything for one.
+    with `system_instruction` if there is one.
 
-    Roles alternate from the user on; each turn's calls are followed at once by all their responses,
-    in their order. Your own `tools` go into `config`.
+    Roles alternate, beginning with the user; all responses follow right after the calls of their
+    turn, in the same order. Put your own `tools` into `config`.
     """
     return written(conversation(entries))
 
 
 def written(talk: Conversation) -> dict[str, Any]:
-    """`messages` of what is a conversation already."""
+    """`messages` for entries that are a conversation already."""
     turns: list[tuple[str, list[dict[str, Any]]]] = []
     for step in steps_of(talk):
         for role, parts in _parts(step):
@@ -233,13 +233,13 @@ def _parts(step: Step) -> list[tuple[str, list[dict[str, Any]]]]:
 
 
 def _signature(call: Answered) -> dict[str, Any]:
-    """As bytes, which the library wants; base64 in the API's form."""
+    """As bytes, which the library wants; in the API it is base64."""
     signed: str | None = of_call("gemini", call.reasoning).get("thought_signature")
     if not signed:
         return {}
     try:
         return {"thought_signature": b64decode(signed.translate(_URL_SAFE), validate=True)}
-    except ValueError:  # it was none
+    except ValueError:  # it was not base64
         return {}
 
 
@@ -252,5 +252,5 @@ def _answer(call: Answered) -> dict[str, Any]:
 
 
 def function_name(name: str) -> str:
-    """A name as Gemini takes it: it begins with a letter or an underscore."""
+    """A name that Gemini accepts: it begins with a letter or an underscore."""
     return f"_{name}"[:64] if _FIRST.match(name) else name

@@ -1,5 +1,5 @@
-"""Images, recordings and files in the content of chats: a text file's text is kept, of anything
-else a placeholder says what was left out. Inline data never reaches an item.
+"""Images, recordings and files in chats: the text of a text file is kept; for anything else a
+placeholder says what was left out. Inline data never reaches an item.
 
 Reads the blocks of OpenAI (`image_url`, `input_image`, `input_audio`, `file`, `input_file`, …),
 Anthropic (`image`, `document`, `search_result`, `container_upload`) and MCP (`image`, `audio`,
@@ -23,16 +23,17 @@ from weft.adapters.dimensions import dimensions
 Block = Mapping[str, Any]
 
 LeftOut = Counter[str]
-"""How many of each kind were left out: `image`, `audio`, `video`, `file`, `part`, each of which has
-a placeholder; and those of `UNREAD`, which have none."""
+"""How many of each kind were left out: `image`, `audio`, `video`, `file`, `part`, which have a
+placeholder each; and those in `UNREAD`, which have none."""
 
 UNREAD = ("reasoning", "reference")
-"""What a model thought, and what lies at the provider alone."""
+"""A model's reasoning, and data that only the provider has."""
 
 LONGEST_NAME = 120
-"""Characters of a file's name or address that a placeholder shows; the middle is cut out."""
+"""How many characters of a file's name or address a placeholder shows; the middle is cut out."""
 HANDLE_DIGITS = 10
-"""Hex digits of a handle: 40 bits, so that two media of a session do not share one by chance."""
+"""Hex digits of a handle: 40 bits, so that two media of a session do not get the same one by
+chance."""
 
 _PLURALS = {
     "image": "images",
@@ -46,14 +47,14 @@ _PLURALS = {
 _SINGULARS = {"audio": "recording", "part": "other part", "reasoning": "part of reasoning"}
 
 _UNSAFE = re.compile(r"[\[\]\s\x00-\x1f\x7f]+")
-"""What could end a placeholder, or begin a line of its own."""
+"""Characters that could end a placeholder, or begin a line of their own."""
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
 _IS_TEXT = re.compile(r"text/|application/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|javascript)\Z")
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),", re.IGNORECASE)
 
 
 class Media(msgspec.Struct, frozen=True):
-    """One block as the provider described it; what it does not say is empty."""
+    """One block as the provider described it; fields that it does not give are empty."""
 
     kind: str
     media_type: str = ""
@@ -64,12 +65,12 @@ class Media(msgspec.Struct, frozen=True):
     """Base64, or a `data:` URL."""
     text: str | None = None
     size: int | None = None
-    """Bytes, where the block says it itself."""
+    """Size in bytes, if the block gives it."""
 
 
 def block_text(block: Block, left_out: LeftOut) -> str | None:
-    """What stands in an item's text for a block: a text file whole under its name, anything else
-    as a placeholder, counted in `left_out`. None for a block that is no media."""
+    """The text for a block in an item: a text file whole under its name, anything else as a
+    placeholder, counted in `left_out`. None for a block that is not media."""
     if block.get("type") == "search_result":
         return _search_result(block, left_out)
     inner = _object(block, "source").get("content")
@@ -87,7 +88,7 @@ def block_text(block: Block, left_out: LeftOut) -> str | None:
 
 
 def unknown_block(block: Block, left_out: LeftOut) -> str:
-    """The placeholder of a block of a type that nobody here knows."""
+    """The placeholder for a block of unknown type."""
     kind = _plain(_words(block, "type"))
     held = block.get(kind)
     url = held if isinstance(held, str) else _words(_object(block, kind), "url")
@@ -96,7 +97,7 @@ def unknown_block(block: Block, left_out: LeftOut) -> str:
 
 
 def count_in_words(left_out: Mapping[str, int]) -> str:
-    """`3 images and 1 file`; empty where nothing was left out."""
+    """`3 images and 1 file`; empty if nothing was left out."""
     named = [
         f"{left_out[kind]} {_SINGULARS.get(kind, kind) if left_out[kind] == 1 else plural}"
         for kind, plural in _PLURALS.items()
@@ -106,7 +107,7 @@ def count_in_words(left_out: Mapping[str, int]) -> str:
 
 
 def _media(block: Block) -> Media | None:
-    """A block of any of the three, if it holds something or says where it is."""
+    """A block of any of the three, if it has content or says where it is."""
     match block.get("type"):
         case "image_url" | "input_image" | "audio_url" | "video_url" as kind:
             media = _linked(block, kind)
@@ -147,7 +148,7 @@ def _file(held: Block) -> Media:
 
 
 def _sourced(block: Block, kind: str) -> Media:
-    """Anthropic's `source`, or MCP's `data` beside `mimeType`."""
+    """Anthropic's `source`, or MCP's `data` with `mimeType`."""
     source = _object(block, "source")
     media = Media(
         kind,
@@ -162,7 +163,7 @@ def _sourced(block: Block, kind: str) -> Media:
 
 
 def _resource(held: Block) -> Media:
-    """MCP's embedded resource, or the link to one. Its kind is that of its media type."""
+    """MCP's embedded resource, or a link to one. Its kind is that of its media type."""
     media_type = _words(held, "mimeType")
     kind = media_type.partition("/")[0]
     size, text = held.get("size"), held.get("text")
@@ -184,7 +185,7 @@ def _addressed(media: Media, url: str) -> Media:
 
 
 def _content(media: Media) -> tuple[bytes | None, str]:
-    """The bytes, where they are inline and can be decoded, and the media type."""
+    """The bytes, if they are inline and can be decoded, and the media type."""
     media_type, data = media.media_type, media.data
     head = _DATA_URL.match(data)
     if head is not None:
@@ -195,7 +196,7 @@ def _content(media: Media) -> tuple[bytes | None, str]:
 
 
 def _decoded(data: str) -> bytes | None:
-    """Of either alphabet, padded or not."""
+    """Base64 of either alphabet, padded or not."""
     plain = "".join(data.split()).rstrip("=").replace("-", "+").replace("_", "/")
     try:
         return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
@@ -204,7 +205,7 @@ def _decoded(data: str) -> bytes | None:
 
 
 def _type(media_type: str) -> str:
-    """The media type without parameters; empty where it is none."""
+    """The media type without parameters; empty if it is not one."""
     found = _MEDIA_TYPE.match(media_type.strip().lower())
     return found[0] if found else ""
 
@@ -233,7 +234,7 @@ def _placeholder(media: Media, content: bytes | None, media_type: str) -> str:
 
 
 def _handle(media: Media, content: bytes | None) -> str:
-    """The provider's own id, or a hash of what is there: the same media, the same handle."""
+    """The provider's own id, or a hash of the content: the same media get the same handle."""
     if media.file_id:
         return _plain(media.file_id)
     held = content or (media.data or media.url).encode("utf-8", "surrogatepass")
@@ -245,7 +246,7 @@ def _name(media: Media) -> str:
 
 
 def _address(url: str) -> str:
-    """An address without user, password, query and fragment, any of which may be credentials."""
+    """An address without user, password, query and fragment, any of which may be a credential."""
     if url[:5].casefold() == "data:":
         return ""
     try:
@@ -259,7 +260,7 @@ def _address(url: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name that stays within its placeholder."""
+    """A name that cannot break out of its placeholder."""
     name = _UNSAFE.sub(" ", name).strip()
     half = LONGEST_NAME // 2
     return name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[-half:]}"
@@ -274,7 +275,7 @@ def _search_result(block: Block, left_out: LeftOut) -> str | None:
 
 
 def _texts(content: str | list[Any], left_out: LeftOut) -> str:
-    """The text of inner blocks, media among them as placeholders."""
+    """The text of inner blocks, with media as placeholders."""
     if isinstance(content, str):
         return content
     found = []

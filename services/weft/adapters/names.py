@@ -1,5 +1,5 @@
-"""Names that people and tools give themselves, as they may stand before what is said: none can make
-the label of somebody else's turn, however it is written."""
+"""Names that people and tools give themselves, in a form that may precede what they say: none can
+look like the label of somebody else's turn, however it is written."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ doc document fact facts plan policy memory earlier remembered notation record in
 instructions flagged
 """
 RESERVED = frozenset(_LABELS.split())
-"""What a line of a prompt or of a message begins with that speaks for weft, a role or a section."""
+"""Words with which a line of a prompt or of a message begins that is weft's own, a role or a
+section."""
 MAX_NAME = 64
-"""OpenAI's and Anthropic's common limit for a function's name, `[A-Za-z0-9_-]` alone."""
+"""The limit that OpenAI and Anthropic share for a function's name: only `[A-Za-z0-9_-]`."""
 _UNSAFE = re.compile(r"[^\w .@-]+")
 _WORDS = re.compile(r"[a-z]+")
 _LOOKALIKES = str.maketrans(
     "аеорсухіјѕԁһӏмтнквгпοαερτυνικχγոսօɡıⅼ", "aeopcyxijsdhlmthkbrnoaeptuvikxynuogil"
 )
-"""Letters of other scripts that read as Latin ones."""
+"""Letters of other scripts that look like Latin ones."""
 
 
 def safe(name: str, longest: int = 40) -> str:

@@ -55,9 +55,9 @@ class _Message(msgspec.Struct, frozen=True):
     audio: _Audio | None = None
     """A spoken answer: its transcript is read."""
     reasoning_content: str | None = None
-    """Some servers put the model's thoughts here (DeepSeek, Kimi), and want them back."""
+    """Some servers put the model's reasoning here (DeepSeek, Kimi), and want it back."""
     reasoning_details: list[Any] | None = None
-    """As OpenRouter has them."""
+    """OpenRouter's key for it."""
     thinking_blocks: list[Any] | None = None
     """Anthropic's, behind LiteLLM."""
 
@@ -126,7 +126,7 @@ def _assistant(draft: Draft, record: Record, message: _Message) -> None:
 
 
 THOUGHTS = ("reasoning_content", "reasoning_details", "thinking_blocks")
-"""Keys of an assistant's message that hold what led to its calls."""
+"""Keys of an assistant's message that contain the reasoning before its calls."""
 
 
 def _signed(draft: Draft, call: _ToolCall) -> dict[str, Any]:
@@ -146,19 +146,19 @@ def _named(record: Record, call: _ToolCall, at: int) -> tuple[str, str | dict[st
 
 
 FAILED = "[the call failed]"
-"""Stands above the result of a call that failed: the API has no field that says so."""
+"""Precedes the result of a failed call: the API has no field for that."""
 
 
 def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
     """A pack's entries as keyword arguments for `chat.completions.create`.
 
-    Every call is answered at once, parallel calls together. Give your own `tools` beside them.
+    Every call is answered at once, parallel calls together. Pass your own `tools` as well.
     """
     return written(conversation(entries))
 
 
 def written(talk: Conversation) -> dict[str, Any]:
-    """`messages` of what is a conversation already."""
+    """`messages` for entries that are a conversation already."""
     out: list[dict[str, Any]] = []
     if talk.system:
         out.append({"role": "system", "content": talk.system})
@@ -171,7 +171,8 @@ def written(talk: Conversation) -> dict[str, Any]:
 
 
 def _said_before(out: list[dict[str, Any]]) -> str | None:
-    """Take what the assistant said just before its calls: one message holds both."""
+    """Remove and return what the assistant said just before its calls: one message contains
+    both."""
     if out and out[-1]["role"] == "assistant" and "tool_calls" not in out[-1]:
         said: str = out.pop()["content"]
         return said

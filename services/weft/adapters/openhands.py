@@ -1,8 +1,8 @@
-"""OpenHands event streams and histories: actions become calls, observations their results.
+"""OpenHands event streams and histories: actions become calls, observations become their results.
 
-Newer streams carry the model's tool call beside each action (`tool_call_metadata`) and the id of
-the action that caused an observation (`cause`); older ones have neither, and an observation
-answers the action before it.
+Newer streams have the model's tool call with each action (`tool_call_metadata`), and the id of the
+action that caused an observation (`cause`). Older ones have neither: there an observation answers
+the action before it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from weft.adapters.records import Record, Source
 from weft_schemas.items import ItemKind
 
 _SILENT = {"change_agent_state", "agent_state_changed", "null", "recall", "system_prompt"}
-"""Events of the machinery: nobody said or did anything. (What a recall found is read.)"""
+"""Internal events: nobody said or did anything. (The results of a recall are read.)"""
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -127,7 +127,7 @@ def _observation(draft: Draft, record: Record, event: _Event, caused: dict[int, 
 
 
 def _pictured(draft: Draft, text: str, urls: Any) -> str:
-    """A text, and a placeholder for each picture beside it."""
+    """A text, and a placeholder for each picture in it."""
     found = [url for url in urls if url] if isinstance(urls, list) else []
     told = (block_text({"type": "image_url", "image_url": url}, draft.left_out) for url in found)
     return "\n".join(filter(None, [text, *told]))
@@ -146,16 +146,16 @@ _BOOKKEEPING = {
     "security_risk", "action_risk", "keep_prompt", "hidden", "blocking", "kernel_init_code",
     "is_input", "action", "id", "timestamp", "source", "message", "timeout",
 }  # fmt: skip
-"""Arguments that the harness adds to what the agent asked for."""
+"""Arguments that the harness adds to those of the agent."""
 
 
 def _flat_arguments(value: dict[str, Any]) -> dict[str, Any]:
-    """Old histories keep the arguments on the event itself."""
+    """Old histories have the arguments in the event itself."""
     return {key: held for key, held in value.items() if key not in ("action", "observation")}
 
 
 def _asked(meta: _Metadata) -> dict[str, Any] | None:
-    """The arguments as the model wrote them, out of its stored response."""
+    """The arguments as the model wrote them, from its stored response."""
     for choice in (meta.model_response or {}).get("choices") or ():
         for call in (choice.get("message") or {}).get("tool_calls") or ():
             if call.get("id") == meta.tool_call_id:
@@ -168,7 +168,7 @@ def _asked(meta: _Metadata) -> dict[str, Any] | None:
 
 
 def _recalled(event: _Event) -> str:
-    """What a recall put before the agent: the repository's and the knowledge base's words."""
+    """What a recall showed the agent: text from the repository and the knowledge base."""
     known = event.extras.get("microagent_knowledge") or ()
     texts = [event.extras.get("repo_instructions"), *(entry.get("content") for entry in known)]
     return "\n\n".join(str(text) for text in texts if text)
@@ -180,7 +180,7 @@ def _exit_code(event: _Event, value: dict[str, Any]) -> int | None:
 
 
 def _time(event: _Event) -> str | None:
-    """The stream's times carry no zone; its writers run in UTC."""
+    """The stream's times have no zone; its writers use UTC."""
     stamp = event.timestamp
     if not stamp:
         return None

@@ -1,4 +1,4 @@
-"""What of a model's reasoning is kept with its calls, and where it goes in a request: see
+"""Which parts of a model's reasoning are kept with its calls, and where they go in a request: see
 `weft_schemas.reasoning`."""
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import msgspec
 from weft_schemas.reasoning import Reasoning
 
 LARGEST = 64 * 1024
-"""Bytes of one call's reasoning; a larger one is left out, and counted as such."""
+"""Largest reasoning of one call, in bytes; a larger one is left out and counted."""
 
 
 def kept(
     format: str, before: Sequence[Mapping[str, Any]], call: Mapping[str, Any] = {}
 ) -> dict[str, Any] | None:
-    """Metadata of a call, None where there is nothing for it, or too much."""
+    """Metadata of a call; None if there is nothing to keep, or too much."""
     if not before and not call:
         return None
     made = Reasoning(format, tuple(_said(block) for block in before), _said(call))
@@ -26,7 +26,7 @@ def kept(
 
 
 def before_calls(format: str, calls: Iterable[Reasoning | None]) -> list[dict[str, Any]]:
-    """What stands before the calls of one turn, for a request in this format."""
+    """The reasoning before the calls of one turn, for a request in this format."""
     return [
         dict(block)
         for one in calls
@@ -36,7 +36,7 @@ def before_calls(format: str, calls: Iterable[Reasoning | None]) -> list[dict[st
 
 
 def of_call(format: str, reasoning: Reasoning | None) -> dict[str, Any]:
-    """Keys of a call itself, for a request in this format."""
+    """Keys of the call itself, for a request in this format."""
     return dict(reasoning.call) if reasoning is not None and reasoning.format == format else {}
 
 

@@ -1,6 +1,7 @@
-"""A transcript file as records that know their line, so that every fault can be named by it.
+"""A transcript file as records that know their line, so that every error can name it.
 
-A file is one JSON array, one JSON object that holds such an array under a known key, or JSON lines.
+A file is one JSON array, one JSON object that contains such an array under a known key, or JSON
+lines.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from weft_schemas.errors import InvalidInput
 T = TypeVar("T")
 
 LIST_KEYS = ("messages", "traj", "history", "items", "events", "trajectory", "contents", "input")
-"""Keys under which the formats that we read keep their list: chat requests and LiveMCPBench,
-tau-bench, OpenHands, weft, requests of Gemini and of OpenAI's Responses API."""
+"""Keys under which the known formats keep their list: chat requests and LiveMCPBench, tau-bench,
+OpenHands, weft, requests of Gemini and of OpenAI's Responses API."""
 
 _SPACE = " \t\n\r"
 
@@ -26,21 +27,21 @@ class Record(msgspec.Struct, frozen=True):
     """One message, event or item of a file."""
 
     index: int
-    """Place among the records, from 0: what its item's id is made of."""
+    """Its place among the records, from 0: its item's id is made from it."""
     line: int
-    """Line on which it starts, from 1; 0 where it was handed over and stands in no file."""
+    """The line on which it starts, from 1; 0 if it did not come from a file."""
     value: Any
     file: str = "-"
     start: int = 0
-    """Character of the file at which it starts."""
+    """Offset at which it starts in the file, in characters."""
 
     def fail(self, what: str) -> NoReturn:
-        """Raise `InvalidInput` that names file and line, or the place in what was handed over."""
+        """Raise `InvalidInput` that names file and line, or the place in the argument."""
         place = f"{self.file}, line {self.line}" if self.line else f"{self.file}[{self.index}]"
         raise InvalidInput(f"{place}: {what}; nothing was published")
 
     def to(self, kind: type[T], value: Any = None, path: str = "$") -> T:
-        """The record (or `value`, which stands at `path` in it) as a Struct."""
+        """The record (or `value`, which is at `path` in it) as a Struct."""
         try:
             return msgspec.convert(self.value if value is None else value, kind)
         except msgspec.ValidationError as error:
@@ -50,21 +51,21 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """A file taken apart."""
+    """A file split into records."""
 
     records: tuple[Record, ...]
     around: dict[str, Any] = {}
-    """What stands beside the list where the file is one object, such as `system`."""
+    """The fields beside the list, if the file is one object, such as `system`."""
     lines: bool = False
     """JSON lines, or a bare array: each record may be a transcript of its own."""
     text: str = ""
     """The whole file."""
     is_live: bool = False
-    """What a loop holds that goes on: the provider wants reasoning back."""
+    """It belongs to a running loop: the provider wants reasoning back."""
 
     def within(self, record: Record, key: str) -> Source:
-        """The list that one of the records holds under a key. All its records have the line of
-        that one; `located` finds their own."""
+        """The list that one of the records contains under a key. All its records have that record's
+        line; `located` finds their own."""
         inner = (
             Record(index, record.line, value, record.file, record.start)
             for index, value in enumerate(record.value[key])
@@ -72,14 +73,14 @@ class Source(msgspec.Struct, frozen=True):
         return Source(tuple(inner), _around(record.value, key))
 
     def located(self, record: Record, key: str) -> Source:
-        """The same, read once more for the line of each: worth it where a fault is to be told."""
+        """The same, parsed again for the line of each: worth it only for reporting an error."""
         scanner = _Scanner(self.text, record.file)
         at = scanner.member(record.start, key)
         return Source(tuple(scanner.array(at)), _around(record.value, key))
 
 
 def read_source(content: bytes, file: str = "-") -> Source:
-    """Take a file apart. Raises `InvalidInput` with file and line where it is not JSON."""
+    """Split a file into records. Raises `InvalidInput` with file and line if it is not JSON."""
     text = _decoded(content, file)
     scanner = _Scanner(text, file)
     start = scanner.skip(0)
@@ -122,7 +123,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 class _Scanner:
-    """Walks JSON text with the standard decoder and keeps count of lines."""
+    """Walks JSON text with the standard decoder and counts lines."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text = text
@@ -132,7 +133,7 @@ class _Scanner:
         self._line = 1
 
     def line(self, at: int) -> int:
-        """Line of a place; cheap where places come in order."""
+        """The line of an offset; cheap if offsets are asked in order."""
         if at < self._counted:
             self._counted, self._line = 0, 1
         self._line += self.text.count("\n", self._counted, at)
@@ -140,13 +141,13 @@ class _Scanner:
         return self._line
 
     def skip(self, at: int) -> int:
-        """The next place that is not white space."""
+        """The next offset that is not white space."""
         while at < len(self.text) and self.text[at] in _SPACE:
             at += 1
         return at
 
     def value(self, at: int) -> tuple[Any, int]:
-        """The value at a place, and where it ends."""
+        """The value at an offset, and where it ends."""
         try:
             return self._decode(self.text, at)
         except json.JSONDecodeError as error:
@@ -155,8 +156,8 @@ class _Scanner:
             self._fail(at, f"not JSON that can be read: {error}")
 
     def line_value(self, at: int) -> tuple[Any, int]:
-        """The same of JSON lines, where a value that is cut off must not be told by the line after
-        it, into which it runs."""
+        """The same for JSON lines: an error in a value that is cut off must not name the next line,
+        into which it runs."""
         try:
             return self._decode(self.text, at)
         except (ValueError, RecursionError):
@@ -166,7 +167,7 @@ class _Scanner:
             return _Scanner(self.text[:end], self.file).value(at)
 
     def array(self, at: int) -> Iterator[Record]:
-        """The elements of the array at a place."""
+        """The elements of the array at an offset."""
         at = self.skip(at + 1)
         index = 0
         while not self.text.startswith("]", at):
@@ -180,7 +181,7 @@ class _Scanner:
                 self._fail(at, "not JSON: expected `,` or `]`")
 
     def json_lines(self) -> Iterator[Record]:
-        """One value a line; empty lines are skipped, and do not count for `index`."""
+        """One value per line; empty lines are skipped and do not count for `index`."""
         at = self.skip(0)
         index = 0
         while at < len(self.text):
@@ -195,7 +196,8 @@ class _Scanner:
             at = self.skip(rest)
 
     def member(self, at: int, key: str) -> int:
-        """Where the value of `key` starts in the object at a place, known to be valid JSON."""
+        """Where the value of `key` starts in the object at an offset, which is known to be valid
+        JSON."""
         found = at
         at = self.skip(at + 1)
         while not self.text.startswith("}", at):

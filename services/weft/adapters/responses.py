@@ -1,6 +1,6 @@
 """Items of OpenAI's Responses API to items of the log and back: messages, calls and their outputs.
 
-A turn is a run of items here, and no message: what the assistant says, and the calls behind it.
+A turn is here a run of items, not a message: what the assistant says, and the calls after it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ TYPES = frozenset(
         *("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "tool_search_call"),
     }
 )
-"""Of items that no other format has. A `message` has a role and is told by its parts."""
+"""Types of items that no other format has. A `message` has a role and is recognised by its
+parts."""
 
 _KINDS = {
     "user": ItemKind.USER_TURN,
@@ -40,9 +41,9 @@ _KINDS = {
 _THE_PROVIDERS = frozenset(
     {"type", "id", "call_id", "status", "created_by", "encrypted_content", "name", "server_label"}
 )
-"""Keys of a call that say nothing of what was asked."""
+"""Keys of a call that say nothing about its input."""
 _ANSWERS = ("output", "outputs", "results", "result", "error", "tools")
-"""Keys under which a tool that runs at the provider answers in the call itself."""
+"""Keys under which a call itself contains the answer of a tool that runs at the provider."""
 
 
 class _Turn:
@@ -54,7 +55,7 @@ class _Turn:
         self.thoughts: list[dict[str, Any]] = []
         """Reasoning before its next call."""
         self.is_reasoned = False
-        """Whether a call of it was thought about: then its calls go by the provider's ids."""
+        """Whether one of its calls has reasoning: then its calls keep the provider's ids."""
 
     def joined(self, record: Record) -> str:
         """The id that the calls of this turn share: that of its first item."""
@@ -65,9 +66,9 @@ class _Turn:
 def read(source: Source) -> Reading:
     """The items of a conversation; `instructions` become the first, a policy item.
 
-    Reasoning of a live loop is kept with the call behind it, where it comes encrypted; any other is
-    left out and counted, and so is what lies at the provider alone (`item_reference`,
-    `compaction`). Raises `InvalidInput` with the place and the field.
+    In a live loop, encrypted reasoning is kept with the call after it. Any other reasoning, and
+    data that only the provider has (`item_reference`, `compaction`), is left out and counted.
+    Raises `InvalidInput` with the place and the field.
     """
     draft = Draft(source.is_live)
     instructions = source.around.get("instructions")
@@ -101,7 +102,7 @@ def _kind(item: dict[str, Any]) -> str:
 def _read(
     draft: Draft, record: Record, item: dict[str, Any], turn: _Turn, is_followed: bool
 ) -> _Turn:
-    """Add what the item says; returns the turn that goes on. `is_followed`: by a call."""
+    """Add the item's content; returns the turn that continues. `is_followed`: by a call."""
     kind = _kind(item)
     if kind == "message":
         return _message(draft, record, item, turn, is_followed)
@@ -136,7 +137,7 @@ def _message(
         if text.strip():
             draft.add(record, _KINDS[role], text)
         return _Turn()
-    # A message behind calls begins a turn of its own: what it says is not said with them.
+    # A message after calls begins a turn of its own: it was not said together with them.
     begun = turn
     if turn.id is not None:
         begun = _Turn()
@@ -148,7 +149,7 @@ def _message(
 
 
 def _call(draft: Draft, record: Record, item: dict[str, Any], kind: str, turn: _Turn) -> None:
-    """A call, and its result where the provider ran it and the item holds both."""
+    """A call, and its result if the provider ran it and the item contains both."""
     named = _word(item, "name")
     name = named or kind.removesuffix("_call")
     if kind in ("function_call", "custom_tool_call"):
@@ -192,7 +193,7 @@ def _answer(answer: Any, kind: str, draft: Draft) -> tuple[str, str | None]:
 
 
 def _output(output: Any, draft: Draft) -> tuple[str, str | None]:
-    """An output as text, and its type where it is JSON."""
+    """An output as text, and its type if it is JSON."""
     if output is None or isinstance(output, str):
         return result_text(output, draft.left_out)
     if isinstance(output, list) and all(isinstance(part, dict) for part in output):
@@ -205,14 +206,14 @@ def _output(output: Any, draft: Draft) -> tuple[str, str | None]:
 
 
 def _as_text_part(part: dict[str, Any]) -> dict[str, Any]:
-    """`input_text` and `output_text` are what other formats call `text`."""
+    """`input_text` and `output_text` are called `text` in other formats."""
     if part.get("type") in ("input_text", "output_text") and isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
     return part
 
 
 def _as_screenshot(output: dict[str, Any]) -> dict[str, Any]:
-    """A computer's screen is an image that says so by another name."""
+    """A computer's screenshot is an image under another name."""
     known = output.get("type") == "computer_screenshot"
     return {**output, "type": "input_image"} if known else output
 
@@ -223,18 +224,18 @@ def _word(item: dict[str, Any], key: str) -> str | None:
 
 
 def messages(entries: Sequence[PackEntry]) -> dict[str, Any]:
-    """A pack's entries as keyword arguments for `responses.create`: `input`, and `instructions`
-    where there is anything for a system prompt.
+    """A pack's entries as keyword arguments for `responses.create`: `input`, and `instructions` if
+    there is a system prompt.
 
-    Every call is answered at once, parallel calls together. Calls of the open exchange have the
-    reasoning before them that they came with; the others stand without the provider's own ids, so
-    that none has to. Give your own `tools` beside them.
+    Every call is answered at once, parallel calls together. Calls of the open exchange are preceded
+    by their reasoning; the others have no ids of the provider's, so they need none. Pass your own
+    `tools` as well.
     """
     return written(conversation(entries))
 
 
 def written(talk: Conversation) -> dict[str, Any]:
-    """`messages` of what is a conversation already."""
+    """`messages` for entries that are a conversation already."""
     out: dict[str, Any] = {"instructions": talk.system} if talk.system else {}
     items: list[dict[str, Any]] = []
     for step in steps_with_memory(talk):

@@ -1,5 +1,5 @@
-"""The steps of a conversation, messages and turns of calls with their results, as they grow out of
-a pack's entries."""
+"""The steps of a conversation, which are messages and turns of calls with their results, as they
+are built from a pack's entries."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from weft_schemas.items import ItemKind
 from weft_schemas.reasoning import Reasoning
 
 RECORD = "[record of earlier exchanges]"
-"""Heads what the assistant's turns tell of calls that are not shown as they were made."""
+"""Heading for calls that are told by the assistant because they are not shown as they were made."""
 
 _LABELS = {
     ItemKind.DOC_SNIPPET: "document",
     ItemKind.PLAN_STATE: "plan",
     ItemKind.MEMORY_FACT: "memory",
 }
-"""Kinds that no provider has a role for stand in user messages under a label."""
+"""Kinds for which no provider has a role are put in user messages under a label."""
 
 _SPEAKERS = {ItemKind.USER_TURN: "user ", ItemKind.AGENT_MSG: "agent "}
-"""Before a name that would pass for a label."""
+"""Precedes a name that could be taken for a label."""
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """One call as it was made, with its result or why there is none."""
+    """One call as it was made, with its result or the reason why there is none."""
 
     id: str
     """Unique within the pack."""
@@ -51,12 +51,12 @@ class Step(msgspec.Struct, frozen=True):
 
 
 def omission(items: int) -> str:
-    """The line that stands for items that are left out."""
+    """The line in place of items that are left out."""
     return f"… {items} …"
 
 
 class StepBuilder:
-    """Steps in the making. What one role says in a row is one message, each entry on a line of its
+    """Builds the steps. Consecutive entries of one role become one message, each on a line of its
     own: messages cost tokens, and tokens add up by lines."""
 
     def __init__(self) -> None:
@@ -65,12 +65,13 @@ class StepBuilder:
         self._users: list[str] | None = None
         """The latest words of the user."""
         self._waiting: list[str] = []
-        """Remembered facts before any words of the user."""
+        """Remembered facts that precede any words of the user."""
         self._ends_with_data = False
         self._recorded = 0, 0
-        """How many steps there were, and texts in the last of them, after the latest record."""
+        """How many steps there were, and how many texts in the last of them, after the latest
+        record."""
         self._omitted = 0
-        """Items left out since the latest text."""
+        """How many items were left out since the latest text."""
         self._day = ""
 
     def steps(self) -> list[Step]:
@@ -81,7 +82,7 @@ class StepBuilder:
         return [Step(role, "\n".join(texts), calls) for role, texts, calls in self._made]
 
     def omit(self, items: int) -> None:
-        """So many are left out before what is added next."""
+        """This many are left out before the next addition."""
         self._omitted += items
 
     def add_calls(self, calls: tuple[Answered, ...]) -> None:
@@ -90,7 +91,7 @@ class StepBuilder:
         self._made.append(("assistant", [], calls))
 
     def add_record(self, lines: list[str]) -> None:
-        """Under one heading for all exchanges in a row."""
+        """Consecutive exchanges get one heading."""
         heading = [] if self._is_recording() else [RECORD]
         self._append("assistant", [*heading, *lines])
         self._recorded = len(self._made), len(self._made[-1][1])
@@ -99,7 +100,7 @@ class StepBuilder:
         return bool(self._made) and self._recorded == (len(self._made), len(self._made[-1][1]))
 
     def add_text(self, entry: PackEntry) -> None:
-        """Who speaks is named where several do, and the day where a new one begins."""
+        """The speaker is named if there are several, and the day when a new one begins."""
         label = _LABELS.get(entry.kind)
         line = f"[{label}] {entry.text}" if label else f"{self._speaker(entry)}{entry.text}"
         if entry.kind is ItemKind.MEMORY_FACT and not self._is_users():
@@ -110,8 +111,8 @@ class StepBuilder:
         self._ends_with_data = label is not None
 
     def _speaker(self, entry: PackEntry) -> str:
-        """A user's words behind data in one message are told from it by a label that data, fenced
-        or quoted by the compile, cannot have at the start of a line."""
+        """In one message, a label separates a user's words from data before them. Data, which is
+        fenced or quoted by the compile, cannot have this label at the start of a line."""
         name = safe(entry.author, MAX_NAME) if entry.author else ""
         if name:
             return f"{_SPEAKERS.get(entry.kind, '')}{name}: " if is_reserved(name) else f"{name}: "
@@ -119,8 +120,8 @@ class StepBuilder:
         return "user: " if behind and entry.kind is ItemKind.USER_TURN else ""
 
     def _remember(self, line: str) -> None:
-        """A fact is no message of its own: it goes with the latest words of the user, or with the
-        next ones where there are none yet."""
+        """A fact is not a message of its own: it goes with the latest words of the user, or with
+        the next ones if there are none yet."""
         (self._waiting if self._users is None else self._users).append(line)
 
     def _is_users(self) -> bool:

@@ -1,4 +1,4 @@
-"""weft's own format: ContextItems as JSON lines or a JSON array, as the log holds them."""
+"""weft's own format: ContextItems as JSON lines or a JSON array, as in the log."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from weft_schemas.items import ContextItem
 
 
 def read(source: Source) -> Reading:
-    """The items as they stand. Raises `InvalidInput` with file, line and field."""
+    """The items unchanged. Raises `InvalidInput` with file, line and field."""
     return Reading(tuple(checked(record, record.to(ContextItem)) for record in source.records))

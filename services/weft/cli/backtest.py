@@ -1,4 +1,4 @@
-"""`weft backtest`: yesterday's compiles under another policy."""
+"""`weft backtest`: recorded compiles under another policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weft.audit.backtest_from_log import Backtest
 
 SHOWN = 20
-"""Sessions in the table, those with the most altered prompts; the JSON has all."""
+"""How many sessions the table lists, those with the most altered prompts; the JSON has all."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
@@ -63,7 +63,7 @@ def backtest(policy: Path, since: str, processes: int, as_json: bool, settings: 
 
 
 def since_ns(text: str) -> int:
-    """Nanoseconds since 1970 UTC of a time, or of so long ago. Raises `InvalidInput`."""
+    """A time, or a duration before now, in nanoseconds since 1970 UTC. Raises `InvalidInput`."""
     from weft.replay.time_to_sequence import parse_time
 
     if not text:

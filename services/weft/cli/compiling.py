@@ -1,4 +1,4 @@
-"""`weft compile`, `explain`, `drilldown`: what a prompt holds, why, and what is behind it."""
+"""`weft compile`, `explain`, `drilldown`: what a prompt contains, why, and what is behind it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 Format = Literal["text", "json", "openai", "anthropic"]
 
 HANDLE = re.compile(r"art:[a-z2-7]{10}")
-"""As `weft_schemas.ids.artifact_handle` makes them, keyed or not."""
+"""Handles as made by `weft_schemas.ids.artifact_handle`, keyed or not."""
 _NAMES = 8
-"""Tools that a complaint lists."""
+"""How many tools an error message lists."""
 
 phase_option = click.option(
     "--phase", "-p", required=True, type=click.Choice([str(phase) for phase in Phase])
@@ -106,7 +106,7 @@ def _offered(file: Path | None) -> list[dict[str, Any]]:
 
 
 def _check_chosen(tool: str | None, offered: list[dict[str, Any]], catalog: str | None) -> None:
-    """A tool that nothing describes would be left out without a word."""
+    """Otherwise a tool without a description would be left out silently."""
     if tool is None or catalog or any(tool == one["name"] for one in offered):
         return
     names = ", ".join(sorted(one["name"] for one in offered)[:_NAMES])
@@ -115,7 +115,7 @@ def _check_chosen(tool: str | None, offered: list[dict[str, Any]], catalog: str 
 
 
 async def sequence_of(log: Client, as_of: str | None) -> int | None:
-    """A sequence as given, or that of a time, for which the log itself is asked."""
+    """A sequence as given; for a time, its sequence, which the log is asked for."""
     if as_of is None or as_of.isdigit():
         return None if as_of is None else int(as_of)
     from weft.replay.time_to_sequence import parse_time, sequence_at
@@ -259,7 +259,7 @@ async def _drilldown(
 
 
 def _named(args: tuple[str, ...]) -> dict[str, Any]:
-    """`name=value` with the value as JSON where it is, else as text."""
+    """`name=value`, where the value is read as JSON if it is valid, otherwise as text."""
     found: dict[str, Any] = {}
     for arg in args:
         name, equals, text = arg.partition("=")

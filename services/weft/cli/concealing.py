@@ -1,5 +1,5 @@
-"""Passwords and tokens out of the process list: who gives one as an argument has the command start
-again without it, in the same process, with the variable that means the same."""
+"""Keeps passwords and tokens out of the process list: if one is given as an argument, the command
+starts again in the same process without it, with the variable that means the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VARIABLES = {"--password": "WEFT_PASSWORD", "--token": "WEFT_TOKEN"}
 
 
 def conceal() -> None:
-    """Start again where the arguments hold a secret; returns where they hold none."""
+    """Start again if the arguments contain a secret; returns if they contain none."""
     found, rest = concealed(sys.orig_argv[1:])
     if found:
         os.execve(sys.executable, [sys.executable, *rest], {**os.environ, **found})
@@ -30,6 +30,6 @@ def concealed(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
             continue
         given = value if equals else next(waiting, None)
         if given is None:
-            return {}, list(arguments)  # click says what is missing
+            return {}, list(arguments)  # click reports what is missing
         found[variable] = given
     return found, rest

@@ -1,4 +1,4 @@
-"""What every command that talks to the log has in common: connection options, and the client."""
+"""What all commands that talk to the log share: connection options, and the client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SILENT_SECONDS = 2.0
-"""Longer than this nobody should wonder whether a command does anything."""
+"""After this time a command shows that it is working."""
 
 _OPTIONS = (
     ("--nats", "nats_url", "URL", "Server addresses, separated by commas.  [WEFT_NATS_URL]"),
@@ -40,7 +40,7 @@ _OPTIONS = (
 
 
 def connected(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the connection options; it gets their values as `settings`."""
+    """Give a command the connection options; it receives their values as `settings`."""
 
     @functools.wraps(command)
     def with_settings(**values: Any) -> Any:
@@ -59,8 +59,8 @@ session_option = click.option("--session", "-s", required=True, metavar="ID", he
 
 def running(work: Coroutine[Any, Any, T], *, talks: bool = False) -> T:
     """Run a command's coroutine to its end; Ctrl-C cancels it. At a terminal it shows that it is
-    at work where that takes longer than `SILENT_SECONDS` and nothing else shows how far it is,
-    unless it `talks` itself meanwhile."""
+    working if that takes longer than `SILENT_SECONDS` and nothing else shows progress, unless the
+    command itself `talks` meanwhile."""
     from weft.cli.progress import at_work
 
     if talks:
@@ -78,7 +78,7 @@ def running(work: Coroutine[Any, Any, T], *, talks: bool = False) -> T:
 
 
 def client(settings: Settings) -> Client:
-    """`async with client(settings) as log:`; imported late, since nats-py takes its time."""
+    """`async with client(settings) as log:`; imported late, since importing nats-py takes time."""
     from weft.client import Client
 
     return Client(settings)
@@ -86,7 +86,7 @@ def client(settings: Settings) -> Client:
 
 @asynccontextmanager
 async def connection(settings: Settings, command: str) -> AsyncIterator[Connection]:
-    """`async with connection(settings, "fork") as log:`, for what needs no client."""
+    """`async with connection(settings, "fork") as log:`, for commands that need no client."""
     from weft.log.connection import connect
 
     opened = await connect(name=f"weft-{command}", **settings.connection())

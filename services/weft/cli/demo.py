@@ -1,7 +1,8 @@
-"""`weft demo`: the recorded session through every service, a killed worker, and a replay.
+"""`weft demo`: sends the recorded session through every service, kills a worker, and replays the
+log.
 
-Each chapter does for real what its heading says and prints what it found; a check that fails ends
-the demo with exit code 1.
+Each chapter really does what its heading says and prints the outcome; a check that fails ends the
+demo with exit code 1.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ TOOLS = (
     {"name": "http_get", "description": "GET a URL of the shop's API."},
 )
 BUDGET = 700
-"""Tokens: small enough that the prompts fit a screen and something must go."""
+"""In tokens: small enough that the prompts fit on a screen and something must be dropped."""
 COPIES = 12
-"""Sessions published while a worker is killed; about 850 items."""
+"""How many sessions are published while a worker is killed; about 850 items."""
 SETTLE_SECONDS = 60.0
 _LOOK_SECONDS = 0.1
 
@@ -142,7 +143,7 @@ async def _is_settled(client: Client, session: str | None, sequence: int) -> boo
 
 @cache
 def _show_progress(sequence: int, items: int, pending: int) -> None:
-    """A line for each new state, and none for the same once more."""
+    """A line for each new state, and none if the state is the same."""
     _say(
         f"  folded up to {sequence:>6}: {items:>5} items, {pending:>4} results without an envelope"
     )

@@ -101,7 +101,7 @@ async def _compared(
 
 
 def _spread(values: Sequence[T]) -> list[tuple[int, T]]:
-    """One value is the second side's, two are one each."""
+    """One value is for the second side; two are for one side each."""
     return [(1, values[0])] if len(values) == 1 else list(enumerate(values))
 
 

@@ -1,4 +1,4 @@
-"""`weft dlq`: events that a worker gave up: look at them, have them worked again, drop them."""
+"""`weft dlq`: events that a worker gave up: look at them, have them processed again, drop them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from weft.replay.dead_letters import Letter
 
 _ERROR_CHARACTERS = 80
-"""Of an error in the table; `weft dlq show` has it whole."""
+"""How many characters of an error the table shows; `weft dlq show` shows all of it."""
 
 worker_option = click.option("--worker", metavar="NAME", help="Of this worker only.")
 session_option = click.option("--session", "-s", metavar="ID", help="Of this session only.")

@@ -1,16 +1,16 @@
-"""The command `weft`. The base install holds the client alone: without what the command line needs
-it says what to install, in one line."""
+"""The command `weft`. The base install contains only the client: if the packages for the command
+line are missing, it says in one line what to install."""
 
 from __future__ import annotations
 
 import sys
 
 NEEDED = frozenset({"click", "rich"})
-"""Packages that every command needs; a command that needs more is of a full install anyway."""
+"""Packages that every command needs; a command that needs more is always part of a full install."""
 
 
 def main() -> None:
-    """Run the command line and exit with its code; with 2 where the install is the base one."""
+    """Run the command line and exit with its code; with 2 if this is the base install."""
     try:
         import click
         import rich  # noqa: F401

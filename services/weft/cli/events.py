@@ -1,4 +1,4 @@
-"""`weft events`: a session's events as they stand in the log."""
+"""`weft events`: a session's events as they are in the log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weft_schemas.events import Event
 
 _SHOWN = 100
-"""Characters of an event that one line shows."""
+"""How many characters of an event one line shows."""
 
 
 @click.command()
@@ -87,7 +87,7 @@ def _line(record: LogRecord) -> str:
 
 
 def _gist(event: Event) -> str:
-    """An event in a line: an item by id and text, a derived event by what it came from."""
+    """An event as one line: an item by id and text, a derived event by its source."""
     if isinstance(event, ContextItem):
         text = event.text or (f"[body of {event.body.size:,} bytes]" if event.body else "")
         return f"{_flat(event.id)[:24]}: {_flat(text)}"[:_SHOWN]
@@ -99,7 +99,7 @@ def _gist(event: Event) -> str:
 
 
 def _told(event: Event) -> str:
-    """An event without a text of its own: its facts, else its fields as JSON."""
+    """An event without a text of its own: its facts, otherwise its fields as JSON."""
     import msgspec
 
     if isinstance(event, FactsEvent):

@@ -1,4 +1,4 @@
-"""`weft fork`: what a session was at a sequence, as a session that goes its own way."""
+"""`weft fork`: copies a session, as it was at a sequence, to a new session."""
 
 from __future__ import annotations
 

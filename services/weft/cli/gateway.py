@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from weft.gateway.config import GatewayConfig, ServerSpec
 
 DATA = Path.home() / ".weft"
-"""Hosts start their servers in any folder, so the data lies in one that is always the same."""
+"""Hosts start their servers in any folder, so the data folder is always the same one."""
 
 _END_SECONDS = 1.0
-"""For what is on its way to the host, which may read no more."""
+"""How long to wait for messages to a host that may have stopped reading."""
 
 data_option = click.option("--data", "data_dir", type=click.Path(path_type=Path), metavar="DIR",
                      help="Data folder.  [WEFT_DATA_DIR, else ~/.weft]")  # fmt: skip
@@ -239,7 +239,7 @@ def login(server: str, file: Path, no_browser: bool, data_dir: Path | None) -> N
 
     spec = _at_address(server, file)
     folder = Folder(_folder(data_dir))
-    # The SDK logs what it raises, with where in its code; the reason is told without.
+    # The SDK logs what it raises, with the place in its code; the reason alone is told.
     logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
 
     async def show(address: str) -> None:
@@ -271,7 +271,7 @@ def logout(server: str, file: Path, data_dir: Path | None) -> None:
         raise NotFound(f"nobody is signed in to {server!r}")
 
     async def forget() -> None:
-        async with locked(path):  # a gateway that renews it now would write it again
+        async with locked(path):  # otherwise a gateway that renews it now would write it again
             path.unlink(missing_ok=True)
 
     asyncio.run(forget())
@@ -300,7 +300,7 @@ def _folder(data_dir: Path | None) -> Path:
 
 
 def located(settings: Settings, data_dir: Path | None) -> Settings:
-    """With the data folder of gateways, and the secret of that folder."""
+    """With the data folder of gateways, and that folder's secret."""
     import msgspec
 
     from weft.runtime.deployment import known_secret

@@ -1,4 +1,5 @@
-"""The command line: commands are loaded when they are called, and every failure is one line."""
+"""The command line: a command's module is imported when it is called, and every failure is one
+line."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ EXIT_CODES: dict[type[WeftError], int] = {
 }
 FAILED = 1
 INTERRUPTED = 130
-"""128 and the number of SIGINT, as shells say it."""
+"""128 plus the number of SIGINT, the convention of shells."""
 
 _COMMANDS = {
     "up": ("weft.cli.up:up", "Start everything on this machine."),
@@ -74,11 +75,12 @@ _COMMANDS = {
     "mcp": ("weft.cli.mcp:mcp", "Run weft as an MCP server."),
     "demo": ("weft.cli.demo:demo", "Run a recorded session through every service."),
 }
-"""Command → where it is, and its line in `weft --help`."""
+"""Command → its module, and its line in `weft --help`."""
 
 GROUP = "weft.commands"
-"""Entry points of other packages' commands: a click command each, `eval` of `weft_eval` the first.
-Their line in `weft --help` is the first one of the package's docstring. A command of ours stays."""
+"""Entry points of other packages' commands: a click command each; the first is `eval` of
+`weft_eval`. Their line in `weft --help` is the first one of the package's docstring. A built-in
+command takes precedence."""
 
 
 class _Lazy(click.Group):
@@ -109,7 +111,7 @@ def _installed() -> dict[str, EntryPoint]:
 
 
 def _line(point: EntryPoint) -> str:
-    """What its package says it is for; the command itself is not loaded for that."""
+    """What its package says about itself; the command itself is not loaded for that."""
     said = import_module(point.module.partition(".")[0]).__doc__ or point.module
     return said.strip().splitlines()[0]
 
@@ -151,7 +153,7 @@ def cli(ctx: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit with its code. What it writes is its user's alone."""
+    """Run a command and exit with its code. Files that it writes are readable by its user only."""
     if arguments is None:
         conceal()
     os.umask(0o077)
@@ -172,7 +174,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"weft: {error}", err=True)
         return exit_code(error)
     except BrokenPipeError:
-        # The reader (`| head`) has gone. Python flushes stdout at exit and would complain again.
+        # The reader (`| head`) has gone. Python flushes stdout at exit and would report it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
 

@@ -1,4 +1,4 @@
-"""What commands print: JSON for programs, tables for people; progress and hints go to stderr."""
+"""What commands print: JSON for programs, tables for people. Progress and hints go to stderr."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 import msgspec
 
 _UNFOLDED = 10_000
-"""Characters: wider than any row."""
+"""In characters: wider than any row."""
 
 
 def print_json(value: Any) -> None:
@@ -22,12 +22,13 @@ def print_json_line(value: Any) -> None:
 
 
 def hint(text: str) -> None:
-    """A line for the person at the terminal, out of the way of what is piped on."""
+    """A line for the person at the terminal, apart from the output that is piped on."""
     click.echo(text, err=True)
 
 
 def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
-    """A table on stdout; numbers stand to the right. Only a terminal's width folds it."""
+    """A table on stdout, with numbers aligned to the right. It is folded only to a terminal's
+    width."""
     from rich.console import Console
     from rich.table import Table
 
@@ -46,7 +47,7 @@ def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
 
 
 def plain(cell: Any) -> str:
-    """A cell as text that rich does not read as markup, and a terminal not as control codes."""
+    """A cell as text that neither rich reads as markup nor a terminal as control codes."""
     from rich.markup import escape
 
     text = f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)

@@ -128,7 +128,7 @@ def _check_patterns(file: Path, made: ContextPolicy) -> None:
 
 
 def parsed(file: Path) -> Any:
-    """What a JSON or YAML file holds. Raises `InvalidInput`."""
+    """The content of a JSON or YAML file. Raises `InvalidInput`."""
     try:
         content = file.read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A bar for what takes time: how much is done, how fast, and how long it will take."""
+"""A bar for long work: how much is done, how fast, and how long the rest will take."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 0.5
 _bars: list[object] = []
-"""What is shown now."""
+"""The bar that is shown now."""
 
 
 async def at_work(after: float) -> None:
-    """Show how long it takes, from so many seconds on, while no bar is shown; until cancelled.
-    Nothing where nobody looks."""
+    """From this many seconds on, show how long it takes while no bar is shown; until cancelled.
+    Does nothing if stderr is not a terminal."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -38,7 +38,7 @@ async def at_work(after: float) -> None:
 
 @contextmanager
 def showing(bar: Progress) -> Iterator[Progress]:
-    """The bar on the screen, and known to be there."""
+    """A bar that is shown on the screen."""
     _bars.append(bar)
     try:
         with bar:
@@ -49,7 +49,7 @@ def showing(bar: Progress) -> Iterator[Progress]:
 
 @contextmanager
 def steps(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """As `progress`, for work of several steps: also gives what is being done."""
+    """Like `progress`, for work of several steps: it also takes the name of the step."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -70,8 +70,8 @@ def steps(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
 
 @contextmanager
 def progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Gives what to call with how many of how many are done; on stderr, nothing when quiet or
-    where nobody looks."""
+    """Yields a function to call with the number done and the number in all. It writes to stderr,
+    and nothing if quiet or if stderr is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -84,7 +84,7 @@ def progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], No
         first: list[int] = []
 
         def told(done: int, total: int) -> None:
-            # What was done before, such as a snapshot's share, is no measure of speed.
+            # What was done before, such as a snapshot's share, does not count for the speed.
             if not first:
                 first.append(done)
             speed = (done - first[0]) / max(perf_counter() - begun, 1e-6)

@@ -1,4 +1,4 @@
-"""`weft publish`: a transcript, in any format that we read, becomes a session."""
+"""`weft publish`: a transcript in any known format becomes a session."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ async def _publish(
     confirm: bool,
     quiet: bool,
 ) -> list[tuple[PublishAck, Confirmation | None]]:
-    """The acks, each with its confirmation where one is asked for."""
+    """The acks, each with its confirmation if one is requested."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -162,7 +162,7 @@ async def _publish(
 async def _counted(
     items: Sequence[ContextItem], progress: Progress, task: TaskID
 ) -> AsyncIterator[ContextItem]:
-    """The items one by one (all were checked when the file was read), the bar moved along."""
+    """The items one by one (all were checked when the file was read), moving the bar."""
     for item in items:
         yield item
         progress.advance(task)

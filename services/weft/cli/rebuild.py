@@ -1,4 +1,4 @@
-"""`weft rebuild`: the read model anew from the log, beside the live one, then in its place."""
+"""`weft rebuild`: builds the read model anew from the log beside the live one, then replaces it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`weft rederive`: a worker of this release over history."""
+"""`weft rederive`: runs a worker of this release over the past."""
 
 from __future__ import annotations
 

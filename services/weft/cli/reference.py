@@ -1,6 +1,6 @@
-"""docs/cli.md, from the commands' own help, so that it says what they do.
+"""Generates docs/cli.md from the commands' own help, so that both say the same.
 
-`python -m weft.cli.reference > docs/cli.md` writes it; a test fails where it differs.
+`python -m weft.cli.reference > docs/cli.md` writes it; a test fails if it differs.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def serve(
         from weft.http.service import serve as run
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in ("weft", "weft_schemas"):
-            raise  # a fault of ours, which no package mends
+            raise  # a fault of weft, which installing a package does not fix
         raise ConfigurationError(
             f"`weft serve` needs {error.name}; install it: pip install 'weft[http]'"
         ) from None

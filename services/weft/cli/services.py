@@ -45,10 +45,10 @@ def preloaded(services: Iterable[str], encoding: str) -> Iterator[PreloadedProce
 
 
 def load(services: Iterable[str], encoding: str) -> None:
-    """Import what these services need, and set up what they set up at first use."""
+    """Import what these services need, and set up what they would set up at first use."""
     import_module("weft.runtime.application")
     for name in services:
-        # The service itself says what it lacks.
+        # The service itself reports what is missing.
         with suppress(ImportError, WeftError):
             warm = getattr(import_module(SERVICES[name].partition(":")[0]), "warm", None)
             if warm is not None:

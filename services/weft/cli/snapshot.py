@@ -1,4 +1,4 @@
-"""`weft snapshot` and `weft trim`: start new replicas fast, and let the log's old end go."""
+"""`weft snapshot` and `weft trim`: start new replicas fast, and remove the old end of the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`weft status`: how the log, its consumers, every process and the read model stand."""
+"""`weft status`: the state of the log, its consumers, every process and the read model."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class StreamStatus(msgspec.Struct, frozen=True):
     bytes: int
     first: int
     last: int
-    """Sequences."""
+    """As sequences."""
 
 
 class ConsumerStatus(msgspec.Struct, frozen=True):
     name: str
     lag: int
-    """Events published and not yet delivered."""
+    """Events that were published and not yet delivered."""
     in_work: int
-    """Delivered and not yet acknowledged."""
+    """Events that were delivered and not yet acknowledged."""
     redelivered: int
 
 
@@ -45,21 +45,21 @@ NEEDED = {
     "indexer": "read models stand still",
     "compiler": "nobody answers a compile",
 }
-"""Kind of process → what is amiss without one. A router is needed only where somebody routes."""
+"""Kind of process → what fails without one. A router is only needed for routing."""
 
 
 class Status(msgspec.Struct, frozen=True):
     tenant: str
     healthy: bool
-    """Every kind of process that is needed has one that does its work."""
+    """Whether every kind of process that is needed has a working one."""
     streams: list[StreamStatus]
     consumers: list[ConsumerStatus]
     processes: list[ProcessState]
-    """Those that answered; who is dead or held up does not."""
+    """Those that answered; a process that is dead or blocked does not."""
     read_model: StatusReply | None
-    """Of the replica that answered; null where none did."""
+    """Of the replica that answered; null if none did."""
     behind: int | None
-    """Events that the replica has yet to fold."""
+    """Events that the replica has not folded yet."""
     notes: list[str]
 
 
@@ -123,7 +123,7 @@ async def _processes(log: Client, notes: list[str]) -> list[ProcessState]:
 
 
 def _amiss(processes: Sequence[ProcessState]) -> list[str]:
-    """What is missing or does not do its work."""
+    """The kinds of which no process exists or none works."""
     found = []
     for service, without in NEEDED.items():
         there = [one for one in processes if one.service == service]

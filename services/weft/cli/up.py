@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from weft_schemas.status import ProcessState
 
 PORT = 4222
-"""NATS's own, so that clients need no address."""
+"""NATS's own port, so that clients need no address."""
 _LOOK_SECONDS = 0.2
 _TARGETS_SECONDS = 10.0
 _TRIES = 5
 TARGETS = "metrics.json"
-"""In the data folder: where the processes serve their metrics now."""
+"""File in the data folder: the addresses at which the processes serve their metrics now."""
 _NEVER = 2**62
-"""Sequence of no event."""
+"""Later than any event."""
 
 
 def _processes(flag: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -94,10 +94,10 @@ def up(
             settings = msgspec.structs.replace(settings, encoding=encoding_named(encoding))
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--encoding") from None
-    # Asked of the options, not of the settings: the default address, given, is an address, too.
+    # The options are asked, not the settings: the default address counts as named if it is given.
     named = click.get_current_context().params["nats_url"]
     if data_dir is not None:
-        # The secret is that of the environment, or of this folder; not of another one.
+        # The secret is that of the environment or of this folder, never that of another folder.
         key = os.environ.get("WEFT_FINGERPRINT_KEY", "")
         settings = msgspec.structs.replace(settings, data_dir=data_dir, fingerprint_key=key)
     embedded = not (named or os.environ.get("WEFT_NATS_URL"))
@@ -180,7 +180,7 @@ def _opened(log_file: Path) -> IO[bytes]:
 
 @contextlib.contextmanager
 def _logging_to(log: IO[bytes], level: str) -> Iterator[None]:
-    """This process's own log goes to its children's file; the terminal gets the short lines."""
+    """This process's own log goes to its children's file; the terminal gets short lines."""
     from weft.runtime.logs import end_logging, set_up_logging
 
     lines = io.TextIOWrapper(log, line_buffering=True)
@@ -201,9 +201,9 @@ def export(settings: Settings) -> None:
 
 
 async def until_told(supervisor: Supervisor) -> None:
-    """Wait for SIGINT or SIGTERM, telling what starts, dies and comes back.
+    """Wait for SIGINT or SIGTERM, reporting what starts, dies and comes back.
 
-    Raises `ConfigurationError` where a service cannot be mended by restarting it.
+    Raises `ConfigurationError` if restarting cannot repair a service.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -241,8 +241,8 @@ def _line(state: ChildState) -> str:
 
 
 async def _greet(settings: Settings, counts: Mapping[str, int]) -> None:
-    """Say when a compile would be answered, and a route where there is a router; and where the
-    metrics are, for a person and, as long as it runs, for Prometheus."""
+    """Say when a compile would be answered, and a route if there is a router. Also say where the
+    metrics are: to the user, and in a file for Prometheus as long as this runs."""
     while not await answers(settings, counts["router"] > 0):
         await asyncio.sleep(_LOOK_SECONDS)
     targets = settings.data_dir / TARGETS
@@ -258,7 +258,8 @@ async def _greet(settings: Settings, counts: Mapping[str, int]) -> None:
 
 
 async def _answering(settings: Settings, wanted: int = 0) -> tuple[ProcessState, ...]:
-    """Those that answer a roll call, once all that are wanted do; as they are after some tries."""
+    """The processes that answer a roll call, once all that are wanted do; after some tries, those
+    that have answered."""
     from weft.log.connection import connect
     from weft.runtime.roll_call import call_roll
 
@@ -278,8 +279,8 @@ async def _answering(settings: Settings, wanted: int = 0) -> tuple[ProcessState,
 
 
 def write_targets(path: Path, processes: Sequence[ProcessState]) -> None:
-    """The addresses of the processes' metrics in the form of Prometheus's `file_sd_configs`; a file
-    that cannot be written is no reason to end."""
+    """The addresses of the processes' metrics in the form of Prometheus's `file_sd_configs`. If the
+    file cannot be written, the command continues."""
     import msgspec
 
     targets = [
@@ -296,7 +297,7 @@ OPEN = (
     "open: there are no permissions here, and without `weft grants` everybody reads and writes the "
     "memory of every scope; see docs/security.md"
 )
-"""Said at every start: this is for a machine of one's own."""
+"""Printed at every start: this is for a single user's machine."""
 
 
 def _say_ready(settings: Settings) -> None:
@@ -307,14 +308,14 @@ def _say_ready(settings: Settings) -> None:
 
 
 async def answers(settings: Settings, routed: bool) -> bool:
-    """Whether the services answer by now."""
+    """Whether the services answer yet."""
     from weft.client import Client
 
     try:
         async with Client(settings) as log:
             await log.status()
             if routed:
-                # A version that never comes: an answered request would be on record.
+                # A version that will never exist: an answered request would be recorded.
                 with contextlib.suppress(NotFound):
                     await log.route("ready", "default", after=_NEVER, timeout=0.0)
     except WeftError:

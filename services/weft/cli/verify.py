@@ -1,4 +1,4 @@
-"""`weft verify`: whether log, derived events, bodies and read model agree."""
+"""`weft verify`: checks that log, derived events, bodies and read model agree."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Service(click.ParamType[str]):
-    """The name of a service, or `module:worker` for a worker of one's own."""
+    """The name of a service, or `module:worker` for a worker of your own."""
 
     name = "service"
 
@@ -66,7 +66,7 @@ def work(service: str, compilers: int, settings: Settings) -> None:
 
 
 def _loaded(path: str, settings: Settings) -> Any:
-    """The service; one with a pool gets the fork server of its processes, which is forked now,
+    """The service. If it has a pool, it gets the fork server of its processes, which is forked now,
     before there are threads and a loop."""
     path, _, name = path.partition(":")
     module = import_module(path)
@@ -86,8 +86,8 @@ async def _replica(settings: Settings, compilers: int, forked: PreloadedProcess 
 
     export(settings)
     indexer, *others = work_children({"indexer": 1, "compiler": compilers})
-    # The indexer answers for the whole replica's health, on the port that is set; the compilers
-    # serve their metrics on the ports after it.
+    # The indexer answers for the health of the whole replica, on the port that is set; the
+    # compilers serve their metrics on the ports after it.
     children = []
     for place, child in enumerate((indexer, *others)):
         port = settings.http_port + place if settings.http_port else 0

@@ -98,8 +98,8 @@ def connect(
     `creds` is a NATS credentials file, which needs `nats-py[nkeys]`; the `tls_` ones are PEM files.
     With `tls_ca` or an address `tls://…` nothing is sent without TLS. Arguments that are left out
     are taken from the environment: `WEFT_NATS_URL`, `WEFT_TENANT`, `WEFT_CREDS`, … Raises
-    `ConfigurationError`; entering raises `Unavailable` and `Forbidden`. With `lazily` it raises neither: the first call
-    that finds a server connects, and until then each raises `Unavailable`.
+    `ConfigurationError`; entering raises `Unavailable` and `Forbidden`. With `lazily` it raises
+    neither: the first call that finds a server connects, and until then each raises `Unavailable`.
     """
     return Client(
         read_settings(

@@ -1,6 +1,6 @@
-"""The demo's recorded session, in a checkout only: a coding agent that mends a small
-project. The recording keeps no credential; where its tools showed one, `load` puts a fake of this
-module's making."""
+"""The demo's recorded session, which only a checkout has: a coding agent that repairs a small
+project. The recording contains no credential; where the agent's tools showed one, `load` puts in a
+fake that this module makes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SESSION_FILE = Path(__file__).with_name("session.jsonl")
 """JSON lines of ContextItem, made by examples/record_session.py."""
 
 KEY_MARK = "{{demo-access-key}}"
-"""Stands in the file where the fake key stood in the tool's output."""
+"""Stands in the file for the fake key in the tool's output."""
 
 
 def load() -> list[ContextItem]:
-    """The session's items in order, with the fake key put back. No I/O but reading the file.
+    """The session's items in order, with the fake key put back. No I/O except reading the file.
 
-    Raises `NotFound` where weft was installed without it.
+    Raises `NotFound` if weft was installed without it.
     """
     if not SESSION_FILE.exists():
         raise NotFound(
@@ -37,6 +37,6 @@ def load() -> list[ContextItem]:
 
 @cache
 def demo_key() -> str:
-    """A fake in the form of an AWS access key id, that the firewall must mask. Put together here so
-    that no file holds anything in the form of a credential; it never opened anything."""
+    """A fake in the form of an AWS access key id, which the firewall must mask. It is put together
+    here so that no file contains anything in the form of a credential; it never opened anything."""
     return "AKIA" + "WEFT" + "DEMONOTREAL2"
