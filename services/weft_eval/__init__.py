@@ -1,6 +1,6 @@
 """Measures compiles on recorded sessions: `weft eval`.
 
-Of what a step needs, how much stands in the prompt compiled for it, beside plain baselines. The
-product imports nothing from here: the command line and the reader of transcripts find this package
-by its entry points.
+It measures how much of what a step needs is in the prompt compiled for it, and compares weft with
+plain baselines. The product imports nothing from this package: the command line and the reader of
+transcripts find it by its entry points.
 """

@@ -1,6 +1,6 @@
 """What weft is compared with: newest items until full, old results cleared, BM25 over items and
-over passages, and contextweaver. Each compiles like weft does, so that the same measure reads all
-of them."""
+over passages, and contextweaver. Each has the interface of weft's compile, so that the same measure
+can read all of them."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from weft_schemas.compile import BuildStats, CompileRequest, ContextPack, PackEn
 from weft_schemas.items import ContextItem, ItemKind
 
 CLEARED = "[Old tool result cleared]"
-"""What stands in place of a result that no longer fits."""
+"""Replaces a result that no longer fits."""
 PASSAGE = 150
-"""Tokens of a passage, about."""
+"""Size of a passage, about, in tokens."""
 
 _BREAKS = (re.compile(r"\n\s*\n"), re.compile(r"\n"), re.compile(r"(?<=[.!?])\s+"))
-"""Where a text is cut that is too long, the best place first: paragraphs, lines, sentences."""
+"""Where to cut a text that is too long, the best place first: between paragraphs, lines,
+sentences."""
 
 
 def newest(transcript: Transcript, position: int, request: CompileRequest) -> ContextPack:
-    """Whole items from the end, until one does not fit."""
+    """Whole items from the end, up to the first one that does not fit."""
     return _fill(request, list(reversed(_labelled(transcript.items[:position]))), stop=True)
 
 
 def cleared(transcript: Transcript, position: int, request: CompileRequest) -> ContextPack:
-    """All turns and calls with the newest results whole, as many as fit, and a stub for each older
-    one; where even that is too much, without the oldest items."""
+    """All turns and calls, with as many of the newest results whole as fit, and a stub for each
+    older one; without the oldest items if even that is too much."""
     items = transcript.items[:position]
     results = {at for at, item in enumerate(items) if item.kind is ItemKind.TOOL_RESULT}
     whole = [entry.text for entry in _labelled(items)]
@@ -62,8 +63,7 @@ def cleared(transcript: Transcript, position: int, request: CompileRequest) -> C
 
 
 def bm25(transcript: Transcript, position: int, request: CompileRequest) -> ContextPack:
-    """Whole items by BM25 for the query (the latest user turn where there is none), as many as
-    fit."""
+    """Whole items by BM25 for the query (the latest user turn if there is none), as many as fit."""
     items = transcript.items[:position]
     scores = ranking.scores([_terms(item.text) for item in items], _query(items, request))
     places = sorted(range(len(items)), key=lambda place: (-scores[place], -place))
@@ -107,8 +107,8 @@ def bm25_passages_of_users(
 
 @lru_cache(maxsize=65_536)
 def passages(text: str, limit: int = PASSAGE) -> tuple[str, ...]:
-    """A text in passages of at most about `limit` tokens: cut between paragraphs where that is
-    enough, else between lines, else between sentences."""
+    """A text in passages of at most about `limit` tokens: cut between paragraphs if that is enough,
+    otherwise between lines, otherwise between sentences."""
     return tuple(_grouped(list(_pieces(text, limit, 0)), limit))
 
 
@@ -122,7 +122,7 @@ def _pieces(text: str, limit: int, level: int) -> Iterator[str]:
 
 
 def _grouped(pieces: Sequence[str], limit: int) -> Iterator[str]:
-    """Neighbours together, as long as they are no more than a passage."""
+    """Neighbours joined while they are no longer than a passage."""
     group: list[str] = []
     size = 0
     for piece in pieces:
@@ -141,14 +141,14 @@ def _joined(item: ContextItem, held: Sequence[tuple[int, str]], chosen: Sequence
 
 
 def _query(items: Sequence[ContextItem], request: CompileRequest) -> dict[str, float]:
-    """The terms of what is asked, each once."""
+    """The terms of the query, each once."""
     users = [item.text for item in items if item.kind is ItemKind.USER_TURN]
     return dict.fromkeys(_terms(request.query or (users[-1] if users else "")), 1.0)
 
 
 def contextweaver(transcript: Transcript, position: int, request: CompileRequest) -> ContextPack:
     """contextweaver's `build_sync` with its defaults. Slow: minutes for a long session. Raises
-    ImportError where it is not installed."""
+    ImportError if it is not installed."""
     from contextweaver.context.manager import ContextManager
     from contextweaver.types import ContextItem as TheirItem
     from contextweaver.types import ItemKind as TheirKind

@@ -1,4 +1,4 @@
-"""Tokens of texts that are counted again and again: one session's items at every step."""
+"""Tokens of texts that are counted repeatedly: one session's items at every step."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
 SHOWN = 0.5
-"""Share of a document's words that must stand in its block for the document to count as there."""
+"""A document counts as shown if at least this share of its words is in its block."""
 
 
 class Recall(msgspec.Struct):
@@ -25,9 +25,9 @@ class Recall(msgspec.Struct):
 
     documents: int = 0
     found: int = 0
-    """At least half of whose words are shown."""
+    """Documents with at least half of their words shown."""
     listed: int = 0
-    """Listed as included, however short."""
+    """Documents listed as included, however short."""
     tokens: int = 0
     frame: int = 0
 
@@ -39,7 +39,7 @@ class Recall(msgspec.Struct):
 def read_library(folder: Path) -> Transcript:
     """A tau2 folder: `documents/*.json` as items, `tasks.json` as questions.
 
-    A task's query is what its customer is told to want: the scenario's instructions.
+    A task's query is what its customer is told to want: the instructions of the scenario.
     """
     if not (folder / "tasks.json").is_file():
         raise InvalidInput(f"{folder}: holds no tasks.json; name a folder with documents/ and it")
@@ -83,7 +83,7 @@ def measure_documents(
 
 
 def shown_share(text: str, block: str) -> float:
-    """Share of the words of a text that its block holds."""
+    """The share of a text's words that its block contains."""
     words = text.split()
     shown = set(block.split())
     return sum(word in shown for word in words) / len(words) if words else 0.0

@@ -1,5 +1,5 @@
-"""What the firewall's envelopes keep of what later calls need: of the values that later tool calls
-take from a result above the threshold, the share in its summary and facts.
+"""How much of what later calls need is in the firewall's envelopes: of the values that later tool
+calls take from a result above the threshold, the share in its summary and facts.
 
 Baselines in the same run, on the same results: head-and-tail truncation to as many tokens as the
 summary may have, and to as many as summary and facts have together.
@@ -22,7 +22,7 @@ _TRIVIAL = frozenset(("true", "false", "none", "null", "yes", "no", "text", "str
 _MIN_CHARS = 3
 """A shorter value is found anywhere by chance."""
 _MAX_CHARS = 200
-"""What is longer is a text that the agent wrote."""
+"""A longer value is a text that the agent wrote."""
 
 EnvelopeOf = Callable[[ContextItem], ResultEnvelope]
 
@@ -42,12 +42,12 @@ class EnvelopeReport(msgspec.Struct, frozen=True):
     head_and_tail: float
     """Share in head-and-tail truncation to the summary's cap."""
     head_and_tail_same_tokens: float
-    """The same at as many tokens as summary and facts have together."""
+    """The same with as many tokens as summary and facts have together."""
     mean_summary_tokens: float
     mean_total_tokens: float
     """Summary, and facts as `name=value` lines."""
     over_cap: int
-    """Summaries above the cap: none, or a fault."""
+    """Summaries above the cap: there should be none."""
 
 
 class _Tally(msgspec.Struct):
@@ -84,8 +84,8 @@ def evaluate(
 
 
 def taken_values(items: Sequence[ContextItem], index: int) -> list[str]:
-    """Values of arguments of later calls that stand in the result at `index` and in nothing before
-    it: the agent can have them from nowhere else."""
+    """Values in the arguments of later calls that occur in the result at `index` and in nothing
+    before it: the agent cannot have them from anywhere else."""
     text = items[index].text
     found: dict[str, None] = {}
     for later in items[index + 1 :]:
@@ -99,7 +99,7 @@ def taken_values(items: Sequence[ContextItem], index: int) -> list[str]:
 
 
 def argument_values(arguments: object) -> Iterator[str]:
-    """The telling leaves of a call's arguments, as text; JSON in a string is looked into."""
+    """The specific leaves of a call's arguments, as text; JSON inside a string is read too."""
     for _, leaf in leaves(arguments):
         value = str(leaf).strip()
         if isinstance(leaf, str) and leaf[:1] in ("{", "["):
@@ -112,7 +112,7 @@ def argument_values(arguments: object) -> Iterator[str]:
 
 
 def states(text: str, value: str) -> bool:
-    """Whether `value` stands in `text` as a whole, not as a part of a longer word or number."""
+    """Whether `value` occurs in `text` as a whole, not as a part of a longer word or number."""
     if value not in text:
         return False
     left = r"(?<![^\W_])" if value[0].isalnum() else ""

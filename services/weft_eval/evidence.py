@@ -1,4 +1,4 @@
-"""Evidence recall: of the turns that answer a question, how many stand whole in the prompt compiled
+"""Evidence recall: of the turns that answer a question, how many are whole in the prompt compiled
 for it, in an item that is listed as included."""
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.policy import Phase
 
 SHORT = 20
-"""Characters under which a turn says too little to be told from chance; counted apart."""
+"""A turn with fewer characters says too little to be found other than by chance; counted
+separately."""
 
 
 SHOWN = 0.5
-"""Share of a text's words that must stand in its entry for it to count as shown."""
+"""A text counts as shown if at least this share of its words is in its entry."""
 
 
 class Evidence(msgspec.Struct):
@@ -30,9 +31,9 @@ class Evidence(msgspec.Struct):
     turns: int = 0
     found: int = 0
     shown: int = 0
-    """At least half of whose words stand in their entry."""
+    """Turns with at least half of their words in their entry."""
     questions: int = 0
-    """With at least one long gold turn."""
+    """Questions with at least one long gold turn."""
     shown_of_questions: float = 0.0
     """Sum over these questions of the share of their long gold turns that is shown."""
     openai: int = 0
@@ -40,8 +41,8 @@ class Evidence(msgspec.Struct):
     anthropic: int = 0
     """Whole in the messages for Anthropic."""
     oracle: int = 0
-    """That fit the budget where the answer is known and nothing else is shown, labels free: no
-    choice of items can do better."""
+    """How many fit the budget if the answer is known, nothing else is shown and labels cost
+    nothing: no choice of items can do better."""
     short_turns: int = 0
     short_found: int = 0
     tokens: int = 0
@@ -55,8 +56,8 @@ class Evidence(msgspec.Struct):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Beside `share`: of what stands in each provider's messages, and of what could; and the
-        mean share that is shown of a question's turns."""
+        """In addition to `share`: the share in each provider's messages, the share that was
+        possible, and the mean share of a question's turns that is shown."""
         mean = self.shown_of_questions / self.questions if self.questions else 1.0
         return {"shown_mean": mean} | {
             name: getattr(self, name) / self.turns if self.turns else 1.0
@@ -82,7 +83,8 @@ def measure_evidence(
 
 
 def _score(total: Evidence, gold: Mapping[str, str], pack: ContextPack) -> list[str]:
-    """Add what one pack shows of the gold turns; the long ones that it does not show whole."""
+    """Add what one pack shows of the gold turns: of the long ones, also those that it does not show
+    whole."""
     prompt = {
         entry.item_id: entry.text
         for entry in pack.entries
@@ -107,7 +109,7 @@ def _score(total: Evidence, gold: Mapping[str, str], pack: ContextPack) -> list[
 
 
 def words_shown(text: str, block: str) -> float:
-    """Share of the words of a text that its block holds, each as often as the text has it."""
+    """The share of a text's words that its block contains, each as often as in the text."""
     words = Counter(text.split())
     return (words & Counter(block.split())).total() / words.total() if words else 0.0
 

@@ -1,5 +1,5 @@
 """Grounding: of the argument values of the next tool call that the session has already stated, how
-many stand in the prompt compiled for it, in the block of an item that states them."""
+many are in the prompt compiled for it, in the block of an item that states them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.policy import Phase
 
 Compile = Callable[[Transcript, int, CompileRequest], ContextPack]
-"""Compiles with the first n items of a transcript published."""
+"""Compiles after the first n items of a transcript were published."""
 
 
 class Grounding(msgspec.Struct):
     """Counts over all steps."""
 
     values: int = 0
-    """That the session stated before."""
+    """Values that the session stated before."""
     found: int = 0
-    """In the block of an included item that stated them, beside the field or in the sentence."""
+    """In the block of an included item that stated them, next to their field or in their
+    sentence."""
     in_source: int = 0
-    """In the block of an included item that stated them, however placed."""
+    """In the block of an included item that stated them, anywhere in it."""
     in_prompt: int = 0
     """As a whole word anywhere in the prompt."""
     openai: int = 0
@@ -36,8 +37,8 @@ class Grounding(msgspec.Struct):
     anthropic: int = 0
     """Found in the messages for Anthropic."""
     oracle: int = 0
-    """That fit the budget where the next call is known and nothing else is shown, labels free: no
-    choice of items and parts can do better."""
+    """How many fit the budget if the next call is known, nothing else is shown and labels cost
+    nothing: no choice of items and parts can do better."""
     steps: int = 0
     tokens: int = 0
     frame: int = 0
@@ -51,7 +52,8 @@ class Grounding(msgspec.Struct):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Beside `share`: of what stands in each provider's messages, and of what could."""
+        """In addition to `share`: the share in each provider's messages, and the share that was
+        possible."""
         return {
             name: getattr(self, name) / self.values if self.values else 1.0
             for name in (*PROVIDERS, "in_prompt", "oracle")
@@ -99,8 +101,8 @@ def score(total: Grounding, name: str, position: int, sources: Sources, pack: Co
 
 
 def _affordable(sources: Sources, budget: int) -> int:
-    """How many of the values fit the budget at best: labels and field names cost nothing, and a
-    sentence is paid for by all the values in it."""
+    """How many of the values fit the budget at best: labels and field names cost nothing, and all
+    values in a sentence share its cost."""
     needed: dict[str, set[str]] = {}
     for value, items in sources.items():
         for item in items:

@@ -12,12 +12,12 @@ ALLOWED = (0.005, 0.01, 0.05)
 
 
 class OperatingPoint(msgspec.Struct, frozen=True):
-    """Recall when at most `false_positives` of the benign texts are flagged."""
+    """Recall if at most `false_positives` of the benign texts are flagged."""
 
     false_positives: float
     """Allowed share."""
     measured: float
-    """Share that this threshold really flags."""
+    """Share that this threshold actually flags."""
     threshold: float
     recall: float
 
@@ -33,7 +33,7 @@ class InjectionReport(msgspec.Struct, frozen=True):
 
 
 class Span(msgspec.Struct, frozen=True):
-    """Where a text holds a person's data: characters, `end` exclusive."""
+    """Where a text contains a person's data: characters, `end` exclusive."""
 
     start: int
     end: int
@@ -66,7 +66,7 @@ def measure_injection(
     score: Callable[[str], float],
     threshold: float,
 ) -> InjectionReport:
-    """Score every text and read recall at each of the `ALLOWED` shares."""
+    """Score every text and take the recall at each of the `ALLOWED` shares."""
     plain = sorted((score(text) for text in benign), reverse=True)
     hostile = [score(text) for text in injected]
     return InjectionReport(
@@ -83,7 +83,7 @@ def measure_spans(
     find: Callable[[str], Sequence[Span]],
     names: Sequence[str],
 ) -> list[TypeReport]:
-    """Recall and precision per type. A finding counts where it overlaps a gold span of its type."""
+    """Recall and precision per type. A finding counts if it overlaps a gold span of its type."""
     tally = {name: [0, 0, 0, 0] for name in names}
     for text, gold in cases:
         reported = find(text)

@@ -18,7 +18,7 @@ from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.routing import SelectableItem
 
 SHORTEST = 2
-"""Characters of a value that is looked for: single digits and letters stand everywhere."""
+"""Shortest value that is looked for, in characters: single digits and letters occur everywhere."""
 
 
 class Hydration(msgspec.Struct):
@@ -32,7 +32,7 @@ class Hydration(msgspec.Struct):
 def hydration_recall(path: Path) -> Hydration:
     """Hydrate the tool of every call of the file's sessions from the items before it.
 
-    The tools' schemas are what their calls show: names and types of the arguments.
+    The tools' schemas are taken from their calls: names and types of the arguments.
     """
     transcripts = read_transcripts(path)
     tools = _tools(transcripts)
@@ -53,7 +53,8 @@ def hydration_recall(path: Path) -> Hydration:
 def _ranks(
     earlier: tuple[ContextItem, ...], call: ContextItem, tools: dict[str, SelectableItem]
 ) -> Iterator[int]:
-    """Of each stated value its place among its parameter's candidates, -1 where it is none."""
+    """For each stated value its place among its parameter's candidates, -1 if it is not among
+    them."""
     arguments = call.metadata.get("arguments") or {}
     stated = [
         (written(path), value)
@@ -103,7 +104,7 @@ def _shown(item: ContextItem) -> str:
 
 
 def _rows(items: tuple[ContextItem, ...]) -> list[ItemRow]:
-    """Items as a read model gives them, results unshortened."""
+    """Items as a read model returns them, with whole results."""
     return [
         ItemRow(
             place + 1,

@@ -1,4 +1,4 @@
-"""Compiles without services: a session folded once with its envelopes, and read at any step."""
+"""Compiles without services: a session is folded once with its envelopes, and read at any step."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ TENANT = "eval"
 
 
 class Folded(msgspec.Struct):
-    """A session's read model, and up to which sequence each number of its items stands."""
+    """A session's read model, and for each number of items the sequence up to which they are
+    folded."""
 
     model: ReadModel
     sequences: list[int]
 
 
 class InProcess:
-    """Compiles as the services would; what the memory and the summarizer derive is not there. One
+    """Compiles as the services would, but without events of the memory and the summarizer. One
     session is held at a time."""
 
     def __init__(self, policy: ContextPolicy | None = None) -> None:
@@ -46,7 +47,7 @@ class InProcess:
         return made.pack
 
     def folded(self, transcript: Transcript) -> Folded:
-        """The session with all its items; only the one of the last call is kept."""
+        """The session with all its items; only the one used last is kept."""
         if self._held is None or self._held[0] != transcript.name:
             if self._held is not None:
                 self._held[1].model.close()
@@ -66,7 +67,7 @@ class InProcess:
         return Folded(model, sequences)
 
     def _events(self, name: str, items: Sequence[ContextItem]) -> tuple[list[Event], list[int]]:
-        """Each item, right after it the envelope where it gets one."""
+        """Each item, followed by its envelope if it gets one."""
         events: list[Event] = []
         sequences = [0]
         for item in items:

@@ -1,4 +1,4 @@
-"""LoCoMo conversations: two people's turns over months, each session with its date."""
+"""LoCoMo conversations: turns of two people over months, each session with its date."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Turn(msgspec.Struct, frozen=True):
 
 
 def read(record: Record) -> Reading | None:
-    """A record's conversation, None where it holds none."""
+    """A record's conversation, None if it contains none."""
     conversation = record.value.get("conversation") if isinstance(record.value, dict) else None
     return _read(record, conversation) if isinstance(conversation, dict) else None
 
@@ -32,7 +32,7 @@ def read(record: Record) -> Reading | None:
 def _read(record: Record, conversation: dict[str, Any]) -> Reading:
     """All turns in order, ids as in the data (`D3:12`), the first speaker as the user.
 
-    A shared photo is left out; its caption stands after the turn's text. Raises `InvalidInput`.
+    A shared photo is left out; its caption follows the turn's text. Raises `InvalidInput`.
     """
     numbers = sorted(int(found[1]) for key in conversation if (found := _SESSION.match(key)))
     turns: list[ContextItem] = []

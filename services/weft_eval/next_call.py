@@ -1,5 +1,6 @@
-"""Values of the next call: of what a tool call's arguments take from the session, how much stands
-in the prompt compiled for it. For code, where an argument is a path, a line or a whole edit."""
+"""Values of the next call: of the values that a tool call's arguments take from the session, how
+many are in the prompt compiled for it. For code, where an argument is a path, a line or a whole
+edit."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ from weft_schemas.items import ContextItem, ItemKind
 from weft_schemas.policy import Phase
 
 SHORTEST, LONGEST = 4, 80
-"""Characters of an argument that is looked for whole: a shorter one is found by chance, a longer
-one is a text that the agent wrote."""
+"""Lengths of an argument that is looked for whole, in characters: a shorter one is found by chance,
+a longer one is a text that the agent wrote."""
 PROSE = 20
-"""Characters from which an argument that was not stated whole is looked into."""
+"""From this length on, an argument that was not stated whole is searched for names and paths."""
 QUERY = 2_000
-"""Characters of the latest user turn that are the query."""
+"""How many characters of the latest user turn are the query."""
 
 _NAME = re.compile(r"[A-Za-z_][\w./-]{5,}")
 """A name or path within a longer argument."""
@@ -33,11 +34,11 @@ class NextCall(msgspec.Struct):
     """Counts over all steps."""
 
     values: int = 0
-    """That the session stated before."""
+    """Values that the session stated before."""
     found: int = 0
-    """In the prompt."""
+    """Values in the prompt."""
     outgrown_values: int = 0
-    """Of steps whose history exceeds the budget."""
+    """Values of steps whose history exceeds the budget."""
     outgrown_found: int = 0
     steps: int = 0
     tokens: int = 0
@@ -48,7 +49,7 @@ class NextCall(msgspec.Struct):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Beside `share`: the same where something had to be left out."""
+        """In addition to `share`: the same for steps at which something had to be left out."""
         values = self.outgrown_values
         return {"outgrown": self.outgrown_found / values if values else 1.0}
 
@@ -83,14 +84,14 @@ def _add(total: NextCall, values: int, found: int, is_outgrown: bool) -> None:
 
 
 def latest_user_turn(items: Sequence[ContextItem]) -> str:
-    """The beginning of what the user said last, empty where no user spoke."""
+    """The beginning of what the user said last, empty if no user spoke."""
     turns = (item.text for item in reversed(items) if item.kind is ItemKind.USER_TURN)
     return next(turns, "")[:QUERY]
 
 
 def values_taken(arguments: object, earlier: str) -> list[str]:
-    """What the arguments take from the text of a session, sorted: leaves that it states, and of
-    longer ones the names and paths that it states."""
+    """What the arguments take from the text of a session, sorted: leaves that it states, and names
+    and paths that it states from longer ones."""
     found: set[str] = set()
     for _, value in leaves(arguments):
         leaf = str(value)
@@ -102,5 +103,5 @@ def values_taken(arguments: object, earlier: str) -> list[str]:
 
 
 def states(text: str, value: str) -> bool:
-    """Whether a text holds a value, plain or as JSON writes it."""
+    """Whether a text contains a value, plain or as JSON writes it."""
     return value in text or json.dumps(value, ensure_ascii=False)[1:-1] in text

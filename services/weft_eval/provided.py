@@ -1,4 +1,4 @@
-"""What a provider's messages show of each item, read from the messages themselves."""
+"""What a provider's messages show of each item, taken from the messages themselves."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PROVIDERS = {"openai": openai.messages, "anthropic": anthropic.messages}
 
 
 class _Messages(msgspec.Struct):
-    """What any provider's messages hold."""
+    """What any provider's messages contain."""
 
     texts: list[str] = []
-    """Of both roles and of the system prompt."""
+    """Texts of both roles and of the system prompt."""
     calls: dict[str, str] = {}
     """Arguments as JSON, by call id."""
     results: dict[str, str] = {}
@@ -27,8 +27,8 @@ class _Messages(msgspec.Struct):
 
 
 def shown_by(provider: str, entries: Sequence[PackEntry]) -> dict[str, str]:
-    """By item id, what stands of the item in the messages made from these entries. One that does
-    not stand there as its entry says is left out."""
+    """By item id, the text of the item in the messages made from these entries. An item whose text
+    differs from its entry is left out."""
     held = _read(PROVIDERS[provider](entries))
     call_ids = {entry.item_id: entry.call_id or "" for entry in entries}
     shown: dict[str, str] = {}

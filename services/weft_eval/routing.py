@@ -1,5 +1,5 @@
-"""How well and how fast tools are found: recall at k against flat rankings, what share of leaves a
-search scores, and how often the router rightly says that nothing fits."""
+"""How well and how fast tools are found: recall at k against flat rankings, the share of leaves
+that a search scores, and how often the router is right to say that nothing fits."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ KS = (1, 3, 5)
 FALSE_ABSTENTIONS = (0.02, 0.05, 0.1, 0.2)
 
 Rank = Callable[[str, int], list[str]]
-"""A query and a number to at most so many ids, best first."""
+"""A function from a query and a number to at most that many ids, best first."""
 
 
 class Recall(msgspec.Struct, frozen=True):
-    """Of all queries, the share with a right tool among the first k."""
+    """The share of all queries with a right tool among the first k."""
 
     name: str
     queries: int
@@ -38,7 +38,7 @@ class Recall(msgspec.Struct, frozen=True):
 
 
 def recall(name: str, build: Callable[[], Rank], cases: Sequence[Case]) -> Recall:
-    """Build once, then ask every query and time it."""
+    """Build once, then ask every query and measure the time."""
     started = time.perf_counter()
     rank = build()
     built = time.perf_counter() - started
@@ -101,17 +101,17 @@ def contextweaver(items: Sequence[SelectableItem]) -> Rank:
 
 
 class GraphAgainstFlat(msgspec.Struct, frozen=True):
-    """What the graph costs in recall and spares in work, same scorer."""
+    """What the graph costs in recall and saves in work, with the same scorer."""
 
     recall: float
-    """Of the flat ranking's first five, the share that the graph finds."""
+    """The share of the flat ranking's first five that the graph finds."""
     leaves_median: float
     leaves_most: int
     total: int
 
 
 def graph_against_flat(router: Router, queries: Sequence[str]) -> GraphAgainstFlat:
-    """The first five, over queries of which anything matches."""
+    """The first five, over queries that anything matches."""
     found, wanted, leaves = 0, 0, []
     for query in queries:
         reply = router.route(RouteRequest(query, "", top_k=5))
@@ -123,16 +123,17 @@ def graph_against_flat(router: Router, queries: Sequence[str]) -> GraphAgainstFl
 
 
 class Abstention(msgspec.Struct, frozen=True):
-    """Calibrated on the queries with even places, measured on the others."""
+    """Calibrated on the queries at even places, measured on the others."""
 
     weights: tuple[float, float, float, float]
     """Bias, strength, coverage, unknown: of the logistic regression."""
     threshold: float
     """Confidence with 5 % false abstentions on the calibrating half."""
     false: float
-    """On the other half, of queries whose tool is there, the share refused at that threshold."""
+    """On the other half: the share of queries refused at that threshold although their tool is
+    there."""
     right: float
-    """On the other half, of queries whose tool was taken out, the share refused."""
+    """On the other half: the share refused of queries whose tool was taken out."""
     curve: dict[float, tuple[float, float]]
     """False abstentions → right ones, by confidence and by a plain threshold on the score."""
 
@@ -163,7 +164,7 @@ def abstention(chosen: RoutingSet) -> Abstention:
 
 _Weights = tuple[float, float, float, float]
 _ROUNDS, _RATE = 400, 2.0
-"""Of plain gradient descent: enough that further rounds change no digit that is kept."""
+"""Steps of plain gradient descent: enough that further ones change no digit that is kept."""
 
 
 def _fit(there: Sequence[Evidence], out: Sequence[Evidence]) -> _Weights:

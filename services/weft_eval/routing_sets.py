@@ -1,5 +1,5 @@
-"""Queries with the tools that are right for them: MetaTool, BFCL, files of our own, and a catalogue
-crowded with near-copies."""
+"""Queries with their right tools: MetaTool, BFCL, files of our own, and a catalogue crowded with
+near-copies."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def metatool(folder: Path) -> RoutingSet:
 
 
 def bfcl(files: Iterable[Path]) -> RoutingSet:
-    """Every function of the files in one catalogue; a query's right ones are those that its answer
-    file (`gold_…` beside it) calls, else those that it was given."""
+    """Every function of the files in one catalogue. The right ones for a query are those that its
+    answer file (`gold_…` next to it) calls, otherwise those that it came with."""
     items: dict[str, SelectableItem] = {}
     cases = []
     for file in sorted(files):
@@ -75,7 +75,7 @@ QUALIFIERS = (
     "archived bulk daily draft eu external internal legacy mobile partner pending personal public"
     " recurring regional sandbox scheduled shared shadow staging team temporary us verified weekly"
 )
-"""What near-copies differ by."""
+"""The differences between near-copies."""
 
 
 def near_copies(base: Sequence[SelectableItem], count: int, seed: int = 1) -> list[SelectableItem]:

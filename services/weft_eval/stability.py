@@ -1,8 +1,8 @@
-"""What cache-stable prompts save and what they cost: the share of a prompt that repeats the one
-before, and grounding and tokens beside those of a compile that starts afresh.
+"""What cache-stable prompts save and what they cost: the share of a prompt that repeats the
+previous one, and grounding and tokens compared with a fresh compile.
 
-Only compiles whose session has outgrown the budget count: before, nothing has to be replaced. The
-prompts compared are the provider's messages, serialised, without policy items and header.
+Only compiles whose session has outgrown the budget count: before that, nothing has to be replaced.
+The prompts compared are the provider's messages, serialised, without policy items and header.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from weft_schemas.policy import Phase
 
 
 class Repeated(msgspec.Struct):
-    """Of one provider's messages."""
+    """For one provider's messages."""
 
     shares: list[float] = []
-    """Per compile, of its tokens."""
+    """Per compile: share of its tokens."""
     tokens: int = 0
     fresh_tokens: int = 0
-    """Of the compiles afresh."""
+    """Tokens of the fresh compiles."""
 
     @property
     def prefix_share(self) -> float:
@@ -58,8 +58,8 @@ class Stability(msgspec.Struct):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Beside `share`: grounding on both ways and what is lost of it, and the highest of the
-        providers' tokens against those afresh."""
+        """In addition to `share`: grounding in both ways and the loss, and the highest ratio of a
+        provider's tokens to those of fresh compiles."""
         return {
             "grounding": self.stable.share,
             "afresh": self.fresh.share,
@@ -71,7 +71,7 @@ class Stability(msgspec.Struct):
 def measure_stability(
     transcripts: Sequence[Transcript], compile_at: Compile, budget: int
 ) -> Stability:
-    """Compile for phase `call` before every step, on the pack of the step before and afresh."""
+    """Compile for phase `call` before every step, on the pack of the previous step and afresh."""
     total = Stability()
     for transcript in transcripts:
         before: ContextPack | None = None
@@ -92,7 +92,7 @@ def measure_stability(
 
 
 def history(items: Sequence[ContextItem]) -> int:
-    """Tokens of what was said and given, whole."""
+    """Tokens of the whole history."""
     return sum(count(item.text) for item in items)
 
 
@@ -106,7 +106,7 @@ def _compare(total: Stability, before: ContextPack, after: ContextPack, fresh: C
 
 
 def common(old: Sequence[int], new: Sequence[int]) -> int:
-    """Length of the beginning that both share."""
+    """Length of the common beginning."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
 

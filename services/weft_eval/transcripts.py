@@ -1,4 +1,4 @@
-"""Recorded sessions with gold labels, as items and cases: what a file says, before any compile."""
+"""Recorded sessions with gold labels, as items and cases, before any compile."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ class Step(msgspec.Struct, frozen=True):
 
     position: int
     arguments: tuple[Any, ...]
-    """Of the calls that came next, one object each."""
+    """One object for each of the calls that came next."""
     tools: tuple[str, ...] = ()
     """Names of the tools called."""
 
 
 class Question(msgspec.Struct, frozen=True):
-    """Asked when the whole session has happened."""
+    """Asked after the whole session."""
 
     text: str
     evidence: tuple[str, ...]
-    """Ids of the items that hold the answer."""
+    """Ids of the items that contain the answer."""
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """One session with what can be asked of it."""
+    """One session and its cases."""
 
     name: str
     items: tuple[ContextItem, ...]
     steps: tuple[Step, ...] = ()
     questions: tuple[Question, ...] = ()
     policy: str = ""
-    """What its system messages say; the caller gives them beside a prompt."""
+    """The text of its system messages, which the caller adds to a prompt."""
 
 
 def read_transcripts(path: Path) -> list[Transcript]:
-    """The sessions of a file in any format that `weft publish` reads, LoCoMo's with its questions.
+    """The sessions of a file in any format that `weft publish` reads; LoCoMo's with its questions.
     Raises `InvalidInput` naming file, line and field."""
     try:
         content = path.read_bytes()
@@ -59,8 +59,8 @@ def read_transcripts(path: Path) -> list[Transcript]:
 
 
 def transcript_of(name: str, items: Sequence[ContextItem]) -> Transcript:
-    """A session's items with its steps. What its system messages say stays out of the items: it is
-    the caller's own."""
+    """A session's items with its steps. The text of its system messages is not among the items: the
+    caller adds it."""
     policy = "\n\n".join(item.text for item in items if item.kind is ItemKind.POLICY)
     said = tuple(item for item in items if item.kind is not ItemKind.POLICY)
     return Transcript(name, said, steps_of(said), policy=policy)
@@ -91,7 +91,7 @@ def steps_of(items: Sequence[ContextItem]) -> tuple[Step, ...]:
 
 
 def _arguments(call: ContextItem) -> dict[str, Any]:
-    """Its arguments; of a call whose arguments are no object, the text as the one."""
+    """Its arguments; if they are not an object, their text as the only one."""
     held = call.metadata.get("arguments")
     return held if isinstance(held, dict) else {"arguments": call.text}
 
@@ -104,6 +104,6 @@ def _questions(case: Any, known: set[str]) -> Iterator[Question]:
 
 
 def _evidence(question: dict[str, Any]) -> Iterator[str]:
-    """Gold ids; some labels hold several, separated by `;` or a space."""
+    """Gold ids; some labels contain several, separated by `;` or a space."""
     for label in question["evidence"]:
         yield from label.replace(";", " ").split()

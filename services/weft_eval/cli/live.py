@@ -1,5 +1,5 @@
-"""Compiles of running services, as a measure asks for them: with a transcript's items published, or
-of a session that is in the log."""
+"""Compiles by running services, in the form that a measure needs: for a transcript whose items are
+published first, or for a session that is in the log."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from weft_schemas.errors import InvalidInput, NotFound
 from weft_schemas.items import ContextItem
 
 WAIT_SECONDS = 30.0
-"""That a compile may wait for what was just published."""
+"""How long a compile may wait for items that were just published."""
 LONGEST_BODY = 1 << 20
-"""Bytes of a stored body that stand for the whole."""
+"""How many bytes of a stored body represent the whole."""
 
 
 class LiveCompiles:
     """Compiles with the first n items of a transcript published, in a session of its own.
 
-    Called from another thread than the client's loop; positions of a transcript must not go back.
+    Called from another thread than the client's loop; the positions within a transcript must not go
+    back.
     """
 
     def __init__(self, client: Client, loop: asyncio.AbstractEventLoop) -> None:
@@ -61,7 +62,7 @@ class LiveCompiles:
 
 
 class LoggedCompiles:
-    """Compiles of sessions that are in the log, as they stood right before a step."""
+    """Compiles of sessions that are in the log, as they were right before a step."""
 
     def __init__(
         self,
@@ -113,7 +114,7 @@ async def _logged(client: Client, bodies: Bodies, session: str) -> tuple[Transcr
 
 
 async def _whole(bodies: Bodies, item: ContextItem) -> ContextItem:
-    """With the beginning of its body in place of an empty text, where the body lies elsewhere."""
+    """With the beginning of its body instead of an empty text, if the body is stored separately."""
     if item.body is None:
         return item
     content = await bodies.get(item.body, LONGEST_BODY)

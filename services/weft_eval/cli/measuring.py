@@ -19,9 +19,9 @@ from weft_eval.cli.reading import reading
 from weft_schemas.errors import InvalidInput
 
 BUDGETS = (500, 1_000, 2_000, 4_000)
-"""Tokens; those of the published measures."""
+"""In tokens; those of the published measures."""
 MEASURED = ("values", "turns", "documents", "compiles")
-"""Counts of which a measure has at least one."""
+"""Counts, at least one of which every measure has."""
 
 
 @click.group()
@@ -47,7 +47,7 @@ baselines_option = click.option(
 
 
 def offline_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command do without services: then its `settings` are None."""
+    """Let a command work without services: then its `settings` are None."""
 
     @functools.wraps(command)
     def chosen(offline: bool, settings: Settings, **values: Any) -> Any:
@@ -200,7 +200,7 @@ def _read(files: Sequence[Path]) -> list[Any]:
 
 
 def _others(baselines: bool, contextweaver: bool) -> dict[str, Any]:
-    """What weft is compared with, by name."""
+    """The baselines by name."""
     from weft_eval import baselines as held
 
     others: dict[str, Any] = {}
@@ -251,7 +251,8 @@ async def _measure_all(
 
 @asynccontextmanager
 async def _compiling(settings: Settings | None) -> AsyncIterator[Callable[[], Any]]:
-    """Gives what makes compiles: of the services, or of this process without settings."""
+    """Yields the function that compiles: by the services, or in this process if there are no
+    settings."""
     if settings is None:
         from weft_eval.in_process import InProcess
 

@@ -1,4 +1,4 @@
-"""`weft eval reading`: what a model does with a prompt, on a user's own sessions."""
+"""`weft eval reading`: what a model does with a prompt, measured on a user's own sessions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 BUDGETS = (2_000,)
 FORMS = ("weft", "mask", "tail", "full", "openai")
-"""All of `weft_eval.reading.forms`, written out so that --help loads none of it."""
+"""All of `weft_eval.reading.forms`, repeated here so that --help does not import it."""
 DEFAULT_FORMS = FORMS[:4]
 IN_LOG = "log"
-"""Kind of the cases of sessions that are in the log already."""
+"""Kind of the cases from sessions that are in the log already."""
 PATIENCE = 120.0
-"""Seconds that an answer may take: a model may think."""
+"""Seconds that an answer may take: a model may think for long."""
 
 folder_argument = click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 
@@ -218,7 +218,8 @@ async def _make(
     sessions: Sequence[str],
     asked: _Asked,
 ) -> tuple[list[Case], Tools]:
-    """The cases of what is published for them, then those of sessions in the log."""
+    """First the cases from files, whose sessions are published, then those from sessions in the
+    log."""
     from weft_eval.cli.live import LiveCompiles, LoggedCompiles, logged_sessions
 
     async with client(settings) as log:
@@ -237,7 +238,7 @@ async def _make(
 def _made(
     asked: _Asked, kinds: Mapping[str, Sequence[Transcript]], compiles: Callable[[], Compile]
 ) -> tuple[list[Case], Tools]:
-    """Afresh for each budget: what is published to a session stays there."""
+    """Anew for each budget: whatever is published to a session stays there."""
     from weft_eval.reading.cases import make_cases, tools_of
 
     made = [
@@ -250,7 +251,7 @@ def _made(
 
 
 def _kinds(files: Sequence[Path]) -> dict[str, list[Transcript]]:
-    """Sessions by kind: those of a file of many, and those of the files of one in a folder."""
+    """Sessions by kind: those of a file with many, and those of a folder's files with one each."""
     from weft_eval.transcripts import read_transcripts
 
     kinds: dict[str, list[Transcript]] = {}

@@ -1,4 +1,5 @@
-"""Puts the cases of a reading to a model, some at once; every answer is kept as it comes."""
+"""Puts the cases of a reading to a model, several at a time; every answer is stored as it
+arrives."""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ from weft_schemas.errors import Unavailable
 
 TRIES = 4
 PAUSE = 1.0
-"""Seconds before the second try; each further pause is twice as long."""
+"""Seconds before the second attempt; each further pause is twice as long."""
 
 
 def ask_all(folder: Path, model: Completion, parallel: int) -> int:
-    """Answer what is not answered yet; how many cases that were. Raises `Unavailable` where the
-    endpoint stays silent, and `ConfigurationError`; what was answered by then is kept."""
+    """Answer what is not answered yet; returns the number of cases. Raises `Unavailable` if the
+    endpoint does not answer, and `ConfigurationError`; earlier answers are kept."""
     gold, tools = read_gold(folder), read_tools(folder)
     asked = 0
     for reader, key in read_keys(folder).items():
@@ -46,7 +47,7 @@ def ask_all(folder: Path, model: Completion, parallel: int) -> int:
 def _keep(
     folder: Path, reader: int, answers: Answers, futures: dict[Future[dict[str, Any]], str]
 ) -> None:
-    """Write each answer when it comes; after a failure nothing more is asked."""
+    """Write each answer when it arrives; after a failure nothing more is asked."""
     waiting = set(futures)
     try:
         while waiting:

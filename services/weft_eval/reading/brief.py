@@ -1,11 +1,11 @@
-"""What a reader is told. The same words go beside the files and to an endpoint."""
+"""The instructions for a reader: the same words for files and for an endpoint."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 UNKNOWN = "UNKNOWN"
-"""What a reader gives for a value that its case does not state."""
+"""A reader's answer for a value that its case does not state."""
 
 _TASK = f"""\
 Decide the ONE next tool call that the agent should make now: the tool's name and all its arguments
@@ -44,5 +44,5 @@ and nothing else: {_ANSWER}
 
 
 def tools_text(tools: Mapping[str, Sequence[str]]) -> str:
-    """One line a tool, with the names of its arguments."""
+    """One line per tool, with the names of its arguments."""
     return "\n".join(f"- {name}({', '.join(given)})" for name, given in tools.items())

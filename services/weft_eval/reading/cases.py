@@ -24,16 +24,16 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """What a reader is asked, in every form, and what it is to answer."""
+    """What a reader is asked, in every form, and the right answer."""
 
     id: str
     kind: str
-    """Of which file or log the session is."""
+    """The file or log that contains the session."""
     budget: int
     values: list[str]
-    """Of the call's arguments, what the session had stated."""
+    """Those of the call's values that the session had stated."""
     full_tokens: int
-    """Of the whole history."""
+    """Tokens of the whole history."""
     gold: list[Call]
     """One, or several where the agent called in parallel: any of them is right."""
     prompts: dict[str, str]
@@ -46,18 +46,18 @@ class Choice(msgspec.Struct, frozen=True):
     """Which moments become cases."""
 
     count: int = 24
-    """At most so many of a kind and budget."""
+    """At most this many of each kind and budget."""
     per_session: int = 2
     shortest: int = 0
-    """Tokens of the history; the budget where that is more, so that something is left out."""
+    """Least tokens of the history; the budget if that is more, so that something is left out."""
     longest: int = 16_000
     seed: int = 1
     without: frozenset[str] = frozenset()
-    """Tools that are nobody's next step, such as `think`."""
+    """Tools that are never a next step, such as `think`."""
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """One that may become a case."""
+    """A moment that may become a case."""
 
     transcript: Transcript
     step: Step
@@ -66,7 +66,7 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 def moments(transcripts: Sequence[Transcript], choice: Choice, budget: int) -> Iterator[Moment]:
-    """All that fit, in order."""
+    """All that qualify, in order."""
     shortest = max(choice.shortest, budget + 1)
     for transcript in transcripts:
         sizes = [count(item.text) for item in transcript.items]
@@ -111,7 +111,7 @@ def make_cases(
 
 
 def tools_of(transcripts: Sequence[Transcript]) -> dict[str, list[str]]:
-    """The tools that sessions call, each with the names of arguments that it was given."""
+    """The tools that sessions call, each with the names of arguments in their calls."""
     known: dict[str, dict[str, None]] = {}
     for transcript in transcripts:
         for step in transcript.steps:

@@ -1,5 +1,5 @@
-"""The files of one reading: every case once for each reader, every reader in another form, so that
-with as many readers as forms each case is read once in each."""
+"""The files of one reading: every case once for each reader, in another form for each, so that with
+as many readers as forms each case is read once in each form."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ T = TypeVar("T")
 GOLD, TOOLS, BRIEF = "gold.json", "tools.json", "brief.txt"
 
 Tools = dict[str, dict[str, list[str]]]
-"""Of each kind its tools, with the names of their arguments."""
+"""For each kind its tools, with the names of their arguments."""
 Key = dict[str, str]
-"""Which form a reader has of each case."""
+"""Which form a reader gets of each case."""
 Answers = dict[str, Any]
 """By case, whatever the reader wrote."""
 
 
 def write(folder: Path, cases: Sequence[Case], tools: Tools, readers: int, seed: int) -> None:
-    """Write the brief, the cases and keys of every reader, and the gold. Raises `InvalidInput`
-    where the folder holds a reading."""
+    """Write the brief, the cases and keys of every reader, and the gold. Raises `InvalidInput` if
+    the folder contains a reading already."""
     if (folder / GOLD).exists():
         raise InvalidInput(f"{folder}: holds a reading; name another folder, or remove this one")
     folder.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def _cases(cases: Sequence[Case], tools: Tools, key: Key) -> str:
 
 
 def _policies(cases: Sequence[Case]) -> Iterator[str]:
-    """Each policy once; it names its cases where its kind has several."""
+    """Each policy once; it names its cases if its kind has several."""
     held: dict[str, dict[str, list[str]]] = {}
     for case in cases:
         held.setdefault(case.kind, {}).setdefault(case.policy, []).append(case.id)
@@ -76,7 +76,7 @@ def _policies(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def read_gold(folder: Path) -> dict[str, Case]:
-    """The cases by id. Raises `InvalidInput` where the folder holds none."""
+    """The cases by id. Raises `InvalidInput` if the folder contains none."""
     return {case.id: case for case in _read(folder / GOLD, list[Case])}
 
 
@@ -90,13 +90,13 @@ def read_keys(folder: Path) -> dict[int, Key]:
 
 
 def read_answers(folder: Path, reader: int) -> Answers | None:
-    """What a reader answered, null where it has not."""
+    """A reader's answers, null for cases without one."""
     path = folder / f"answers_{reader}.json"
     return _read(path, Answers) if path.exists() else None
 
 
 def write_answers(folder: Path, reader: int, answers: Mapping[str, Any]) -> None:
-    """At once: what is there is whole, whatever happens."""
+    """In one step: a file that exists is complete, whatever happens."""
     written = folder / f"answers_{reader}.json.part"
     written.write_bytes(msgspec.json.format(msgspec.json.encode(answers), indent=1))
     written.replace(folder / f"answers_{reader}.json")

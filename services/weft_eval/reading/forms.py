@@ -15,7 +15,8 @@ from weft_schemas.compile import CompileRequest, ContextPack
 from weft_schemas.policy import Phase
 
 FORMS = ("weft", "mask", "tail", "full")
-"""The compiled prompt; all turns and calls, old results cleared; newest items until full; all."""
+"""The compiled prompt; all turns and calls with old results cleared; newest items until full;
+everything."""
 EVERY_FORM = (*FORMS, "openai")
 """Also the compiled messages for OpenAI, written as text."""
 
@@ -45,13 +46,13 @@ def prompts_of(
 
 
 def whole(transcript: Transcript, position: int) -> str:
-    """The first items of a session as they are."""
+    """The first items of a session unchanged."""
     items = transcript.items[:position]
     return "\n".join(f"{item.kind.value}: {item.text}" for item in items)
 
 
 def as_text(messages: Sequence[Mapping[str, Any]]) -> str:
-    """A provider's messages as a text that says all that they say."""
+    """A provider's messages as a text with all of their content."""
     return "\n\n".join(block for message in messages for block in _blocks(message))
 
 

@@ -1,4 +1,4 @@
-"""One case put to a model, and its answer taken out of what it wrote."""
+"""Puts one case to a model, and takes the answer from what it writes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from weft_eval.reading.brief import OF_CASE, tools_text
 from weft_eval.reading.cases import Case
 
 UNREADABLE = "unreadable"
-"""Under this name an answer keeps the text that held no JSON object."""
+"""The key under which an answer keeps a text without a JSON object."""
 ANSWER_TOKENS = 4_000
-"""Most of an answer: an edit may be long."""
+"""Most tokens of an answer: an edit may be long."""
 
 
 def ask(
@@ -26,8 +26,8 @@ def ask(
 
 
 def answer_in(text: str) -> dict[str, Any]:
-    """The JSON object that a text holds: the last that names a tool, since a model may think aloud
-    or quote before it answers."""
+    """The last JSON object in a text that names a tool: a model may think aloud or quote before it
+    answers."""
     decoder = json.JSONDecoder()
     found: dict[str, Any] | None = None
     at = text.find("{")

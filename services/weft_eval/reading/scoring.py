@@ -17,17 +17,17 @@ from weft_eval.reading.forms import EVERY_FORM
 from weft_eval.reading.model_answers import UNREADABLE
 
 LOSS = 0.2
-"""Share of a case's values from which one form is said to lose to another."""
+"""A form counts as losing to another if it has at least this share fewer of a case's values."""
 
 
 class Score(msgspec.Struct, frozen=True):
-    """One answer. Where the agent had called in parallel, against the call that it fits best."""
+    """One answer. If the agent had made parallel calls, it is compared with the closest one."""
 
     values: float
-    """Share of the real call's values that the session had stated."""
+    """Share of those values of the real call that the session had stated."""
     tool: bool
     exact: bool
-    """The right tool with just the same values."""
+    """The right tool with exactly the same values."""
     unknown: bool
     """It had to leave a value open."""
     misled: bool
@@ -36,7 +36,7 @@ class Score(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """Of a kind at a budget in one form: shares of the cases, and counts."""
+    """For a kind at a budget in one form: shares of the cases, and counts."""
 
     kind: str
     budget: int
@@ -51,15 +51,15 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a reading came to."""
+    """The result of a reading."""
 
     rows: list[Row]
     lost: list[str]
-    """Cases in which weft's prompt gave much less of the values than the whole history did."""
+    """Cases in which weft's prompt gave far fewer of the values than the whole history did."""
 
 
 def score(answer: Any, case: Case) -> Score:
-    """One answer against its case; whatever is no answer scores nothing."""
+    """One answer against its case; something that is not an answer scores 0."""
     held = answer if isinstance(answer, dict) and UNREADABLE not in answer else None
     given = held or {}
     written = json.dumps(given.get("arguments"), ensure_ascii=False)
